@@ -1,0 +1,33 @@
+import { eppNamespace } from "./namespaces.ts";
+import type { ResponseFrame } from "./response.ts";
+import type { XmlElement } from "./xml.ts";
+import { elementsOf } from "./xml.ts";
+
+/**
+ * One EPP command, ready to be sent any number of times, each under a clTRID of its own.
+ * `query` may be repeated at will, `transform` changes the registry, `session` belongs to the session itself.
+ */
+export interface EppCommand<Data> {
+  /** The object and the verb, e.g. "domain:create". */
+  readonly name: string;
+  readonly kind: "query" | "transform" | "session";
+  /** The whole document. @param clTRID 3 to 64 characters, never used before */
+  frame(clTRID: string): XmlElement;
+  /**
+   * Reads what a success (1xxx) brings; undefined when it brings nothing, as a pending action may.
+   * @throws XmlError when something is missing that the answer can't be understood without
+   */
+  parse(resData: XmlElement | undefined, response: ResponseFrame): Data | undefined;
+}
+
+const epp = elementsOf(eppNamespace);
+
+/** A document around a command's own element. */
+export function commandFrame(verb: XmlElement, clTRID: string): XmlElement {
+  return epp("epp", [epp("command", [verb, epp("clTRID", [clTRID])])]);
+}
+
+/** A document around an object's element: `<create><domain:create>…`. Both share their name (RFC 5730 §2.9). */
+export function objectCommandFrame(object: XmlElement, clTRID: string): XmlElement {
+  return commandFrame(epp(object.name, [object]), clTRID);
+}

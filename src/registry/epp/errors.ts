@@ -1,0 +1,51 @@
+export type EppUnavailableReason = "circuit-open" | "connect" | "login" | "session-limit" | "pool-full" | "draining";
+
+/** There is no session to use: certainly nothing was sent for the caller. */
+export class EppUnavailable extends Error {
+  override name = "EppUnavailable";
+  readonly reason: EppUnavailableReason;
+  /** The registry's result code, when it was the registry that said no. */
+  readonly resultCode: number | undefined;
+  /** How long trying again is pointless, where that is known. */
+  readonly retryAfterMs: number | undefined;
+  constructor(
+    reason: EppUnavailableReason,
+    details: { resultCode?: number; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
+    const code = details.resultCode === undefined ? "" : ` (result code ${details.resultCode})`;
+    super(`no session with the registry: ${reason}${code}`, { cause: details.cause });
+    this.reason = reason;
+    this.resultCode = details.resultCode;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+export type EppUnansweredReason = "timeout" | "closed" | "malformed" | "wrong-clTRID" | "unsolicited";
+
+/** The command was possibly sent and possibly executed; no answer to it will ever be read. The session is destroyed. */
+export class EppUnanswered extends Error {
+  override name = "EppUnanswered";
+  readonly reason: EppUnansweredReason;
+  constructor(reason: EppUnansweredReason, cause?: unknown) {
+    super(`the registry's answer is unknown: ${reason}`, { cause });
+    this.reason = reason;
+  }
+}
+
+/** The session was already gone: certainly no byte of the command was written. */
+export class EppNotSent extends Error {
+  override name = "EppNotSent";
+  constructor(cause?: unknown) {
+    super("the command was not sent: the session is closed", { cause });
+  }
+}
+
+/** The registry answered a check with a failure instead of an availability. */
+export class EppCheckRefused extends Error {
+  override name = "EppCheckRefused";
+  readonly resultCode: number;
+  constructor(resultCode: number, message: string) {
+    super(`the registry refused the check with ${resultCode}: ${message}`);
+    this.resultCode = resultCode;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * EPP over TCP framing (RFC 5734 §4): every data unit is a 32-bit big-endian length, which counts itself, and XML.
+ *
+ * The decoder copies each received byte exactly once, into a buffer of the announced size, so a peer that sends one
+ * byte per packet costs no more than one that sends everything at once.
+ */
+
+export const frameHeaderBytes = 4;
+
+/** The longest data unit we send or accept, header included. The announced length is checked before anything is allocated. */
+export const frameBytesMax = 4 * 1024 * 1024;
+
+const frameBytesMin = frameHeaderBytes + 1;
+
+/** The bytes can't be an EPP data unit; whatever follows on this connection can't be trusted either. */
+export class FrameError extends Error {
+  override name = "FrameError";
+}
+
+/**
+ * One data unit, header and body in a single buffer, so that one write sends it whole.
+ * @throws FrameError when the unit would be longer than `frameBytesMax`
+ */
+export function encodeFrame(xml: string): Buffer {
+  const length = frameHeaderBytes + Buffer.byteLength(xml);
+  assertFrameLength(length);
+  const frame = Buffer.allocUnsafe(length);
+  frame.writeUInt32BE(length);
+  frame.write(xml, frameHeaderBytes);
+  return frame;
+}
+
+/** Cuts a stream of bytes into the bodies of its data units. */
+export class FrameDecoder {
+  readonly #header = Buffer.alloc(frameHeaderBytes);
+  #headerFill = 0;
+  #body: Buffer | undefined;
+  #bodyFill = 0;
+
+  /** True in the middle of a data unit: a connection that ends now ended too early. */
+  get isPartial(): boolean {
+    return this.#headerFill > 0;
+  }
+
+  /**
+   * Takes the next bytes of the stream; returns the bodies that are complete now, in order.
+   * @throws FrameError on an impossible length; the decoder must not be used afterwards
+   */
+  push(chunk: Buffer): Buffer[] {
+    const bodies: Buffer[] = [];
+    let offset = 0;
+    while (offset < chunk.length) {
+      offset += this.#body ? this.#fillBody(this.#body, chunk, offset) : this.#fillHeader(chunk, offset);
+      if (this.#body && this.#bodyFill === this.#body.length) {
+        bodies.push(this.#body);
+        this.#body = undefined;
+        this.#headerFill = 0;
+      }
+    }
+    return bodies;
+  }
+
+  #fillHeader(chunk: Buffer, offset: number): number {
+    const copied = chunk.copy(this.#header, this.#headerFill, offset);
+    this.#headerFill += copied;
+    if (this.#headerFill === frameHeaderBytes) {
+      const length = this.#header.readUInt32BE();
+      assertFrameLength(length);
+      this.#body = Buffer.allocUnsafe(length - frameHeaderBytes);
+      this.#bodyFill = 0;
+    }
+    return copied;
+  }
+
+  #fillBody(body: Buffer, chunk: Buffer, offset: number): number {
+    const copied = chunk.copy(body, this.#bodyFill, offset);
+    this.#bodyFill += copied;
+    return copied;
+  }
+}
+
+function assertFrameLength(length: number): void {
+  if (length < frameBytesMin || length > frameBytesMax) {
+    throw new FrameError(`a data unit of ${length} bytes is outside ${frameBytesMin} to ${frameBytesMax}`);
+  }
+}

@@ -1,0 +1,22 @@
+import { XmlError } from "./xml.ts";
+
+/** XML Schema's boolean. @throws XmlError on any other text */
+export function parseXmlBoolean(text: string): boolean {
+  if (text === "1" || text === "true") return true;
+  if (text === "0" || text === "false") return false;
+  throw new XmlError(`"${text}" is not a boolean`);
+}
+
+const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)?)?$/i;
+
+/**
+ * A registry's time, with or without a fraction, an offset or the time of day. Without an offset it is UTC, as RFC 5731
+ * §2.4 wants all of them. Fractions are kept to the millisecond.
+ * @throws XmlError when it is no date
+ */
+export function parseXmlDate(text: string): Date {
+  const [, day, time = "00:00:00", fraction = "", offset = "Z"] = dateTimePattern.exec(text) ?? [];
+  const date = new Date(`${day}T${time}${fraction.slice(0, 4)}${offset.toUpperCase()}`);
+  if (Number.isNaN(date.getTime())) throw new XmlError(`"${text}" is not a date`);
+  return date;
+}
