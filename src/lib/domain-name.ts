@@ -1,0 +1,49 @@
+import { canonicalHostName, displayHostName } from "#lib/idna.ts";
+
+declare const domainNameBrand: unique symbol;
+/** A domain name in its one form: lower-case A-labels, two or more, no trailing dot. Only `parseDomainName` makes one. */
+export type DomainName = string & { readonly [domainNameBrand]: true };
+
+/** The message says what is wrong and what to do; it holds none of the input, so it can be sent and logged. */
+export class InvalidDomainName extends Error {
+  override readonly name = "InvalidDomainName";
+}
+
+/** Where a name stands to the suffixes that are served: `refusal` tells why it can't be registered. */
+export type SuffixPlacement = { label: string; suffix: string } | { refusal: "is_suffix" | "too_deep" | "not_served" };
+
+/**
+ * Reads a domain name in U-labels or A-labels, in any case, with or without the trailing dot.
+ * @throws InvalidDomainName for anything else, IP addresses and single labels included
+ */
+export function parseDomainName(text: string): DomainName {
+  const result = canonicalHostName(text);
+  if ("problem" in result) throw new InvalidDomainName(`The name ${result.problem}.`);
+  if (!result.name.includes(".")) {
+    throw new InvalidDomainName("The name has no suffix: give at least two labels, such as example.com.");
+  }
+  return result.name as DomainName;
+}
+
+/** Whether the text is a domain name and already in its one form. */
+export function isDomainName(text: string): text is DomainName {
+  const result = canonicalHostName(text);
+  return "name" in result && result.name === text && text.includes(".");
+}
+
+/**
+ * What can be registered is exactly one label under the longest suffix that matches.
+ * @param suffixes in canonical form, without a leading dot ("com", "co.uk")
+ */
+export function labelUnderSuffix(name: DomainName, suffixes: ReadonlySet<string>): SuffixPlacement {
+  if (suffixes.has(name)) return { refusal: "is_suffix" };
+  const [label = "", ...parents] = name.split(".");
+  if (suffixes.has(parents.join("."))) return { label, suffix: parents.join(".") };
+  const deeper = parents.some((_parent, index) => suffixes.has(parents.slice(index).join(".")));
+  return { refusal: deeper ? "too_deep" : "not_served" };
+}
+
+/** The name in U-labels, for people to read; never for comparing or storing. */
+export function toUnicode(name: DomainName): string {
+  return displayHostName(name);
+}
