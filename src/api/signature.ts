@@ -1,0 +1,196 @@
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+
+// The HMAC scheme of the API's clients. The string to sign has no separators:
+//
+//   key id · method · URL-encoded path and query · unix seconds · nonce · base64(MD5(body)), nothing for an empty body
+//
+// so the grammars below keep its fields apart: the key has a fixed length, the encoded target begins with "%2F" (a
+// method has no "%"), the timestamp has ten digits, and a nonce can't hold the "==" that ends every base64 MD5. What
+// they can't do alone is tell digits at the end of a target from the timestamp, or the timestamp from digits at the
+// start of a nonce: there the ten digits that result lie outside the time window, and for the nonces where they do not
+// (a nonce that begins with the time of day), `otherReadings` names what has to be remembered as used.
+//
+// Clients disagree on how to URL-encode, so a request is right when any of the strings in use is the one that was signed.
+
+/** The scheme word is case-insensitive (RFC 9110 section 11.1), the key is not. */
+const authorizationForm = /^[Hh][Mm][Aa][Cc] ([0-9a-f]{32}):([!-9;-~]+):([A-Za-z0-9._-]{1,128}):([1-9][0-9]{9})$/;
+const nonceCharactersMax = 128;
+/** The base64 text of 32 bytes; the last character carries four bits, so 16 characters can stand there. */
+const signatureForm = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
+/** The scheme and authority of an absolute-form request target (RFC 9112 section 3.2.2). */
+const absoluteFormStart = /^https?:\/\/[^/?#]*/i;
+
+/** What an Authorization header says. `timestamp` is in unix seconds. */
+export interface Authorization {
+  keyId: string;
+  signature: string;
+  nonce: string;
+  timestamp: number;
+}
+
+/**
+ * Reads `hmac {key id}:{signature}:{nonce}:{timestamp}`. The signature may be any visible text here: one that is not the
+ * base64 of 32 bytes is a wrong signature, not a wrong header.
+ * @returns nothing when the header is missing or not of this form
+ */
+export function parseAuthorization(header: string | undefined): Authorization | undefined {
+  const match = authorizationForm.exec(header ?? "");
+  if (!match) return undefined;
+  const [, keyId = "", signature = "", nonce = "", timestamp = ""] = match;
+  return { keyId, signature, nonce, timestamp: Number(timestamp) };
+}
+
+/**
+ * The path and query of a request target: what is signed and routed.
+ * @param target the request-target as received, in origin form or absolute form
+ * @returns nothing for the other forms (`*`, `host:port`)
+ */
+export function parseTarget(target: string): string | undefined {
+  const rest = target.replace(absoluteFormStart, "");
+  if (rest.startsWith("/")) return rest;
+  if (rest === target) return undefined;
+  return `/${rest}`;
+}
+
+/** A request as it was received, and what its Authorization header says. */
+export interface SignedRequest {
+  method: string;
+  /** The exact request-target with its version prefix. ASCII: Node's parser refuses every other byte in it. */
+  target: string;
+  body: Buffer;
+  authorization: Authorization;
+}
+
+/**
+ * Whether the request was signed with `secret`, in any of the ways in use. One HMAC for a plain lower-case path; a miss
+ * costs one for each different string (at most 32, for a DELETE with unusual characters).
+ * @param secret the API secret: its characters are the HMAC key, as UTF-8
+ */
+export function verifySignature(request: SignedRequest & { secret: string }): boolean {
+  const { secret, authorization } = request;
+  if (!signatureForm.test(authorization.signature)) return false;
+  const given = Buffer.from(authorization.signature);
+  for (const text of stringsToSign(request)) {
+    const expected = Buffer.from(createHmac("sha256", secret).update(text).digest("base64"));
+    if (timingSafeEqual(expected, given)) return true;
+  }
+  return false;
+}
+
+/** As long as a real secret: whoever signs with it is refused all the same. */
+const unknownKeySecret = "0".repeat(64);
+
+/** Refuses a request whose key is unknown, revoked or expired, in the time that a wrong signature takes. */
+export function verifyUnknownKey(request: SignedRequest): false {
+  verifySignature({ ...request, secret: unknownKeySecret });
+  return false;
+}
+
+/** Another nonce and timestamp under which the same signature could be presented, for a request to another target. */
+export interface Reading {
+  nonce: string;
+  timestamp: number;
+}
+
+/**
+ * The same signed string cut at other places. Almost always empty: ten digits elsewhere in the string have to be a time
+ * inside the window. It happens with a nonce like `1790000001123.word` or a name like `test-1790000001.be`, which
+ * are legitimate, so such a request is served, and the nonces of its other readings are to be remembered as used with it.
+ * @param nowSeconds unix time; @param windowSeconds how far a timestamp may be from it
+ */
+export function otherReadings(
+  { target, authorization }: SignedRequest,
+  { nowSeconds, windowSeconds }: { nowSeconds: number; windowSeconds: number },
+): Reading[] {
+  const path = parseTarget(target);
+  if (path === undefined) return [];
+  const own = `${authorization.timestamp}${authorization.nonce}`;
+  const readings = new Map<string, Reading>();
+  for (const form of targetForms(path)) {
+    // What the nonce's grammar does not allow can't move from the target into it.
+    const tail = /[A-Za-z0-9._-]*$/.exec(form.slice(-nonceCharactersMax))?.[0] ?? "";
+    for (const match of `${tail}${own}`.matchAll(/(?=([1-9][0-9]{9})([A-Za-z0-9._-]{1,128})$)/g)) {
+      const [, digits = "", nonce = ""] = match;
+      const timestamp = Number(digits);
+      if (match.index === tail.length || Math.abs(timestamp - nowSeconds) > windowSeconds) continue;
+      readings.set(nonce, { nonce, timestamp });
+    }
+  }
+  return [...readings.values()];
+}
+
+/** Every string that a client may have signed for this request, the usual one first, none twice. */
+function* stringsToSign({ method, target, body, authorization }: SignedRequest): Generator<string> {
+  const path = parseTarget(target);
+  if (path === undefined) return;
+  const { keyId, timestamp, nonce } = authorization;
+  const end = `${timestamp}${nonce}${body.length === 0 ? "" : hash("md5", body, "base64")}`;
+  const seen = new Set<string>();
+  for (const form of targetForms(path)) {
+    for (const encode of urlEncoders) {
+      const encoded = encode(Buffer.from(form, "latin1"));
+      if (seen.has(encoded)) continue;
+      seen.add(encoded);
+      for (const word of methodWords(method)) yield `${keyId}${word}${encoded}${end}`;
+    }
+  }
+}
+
+function methodWords(method: string): string[] {
+  return method === "DELETE" ? ["delete", "del"] : [method.toLowerCase()];
+}
+
+/** The target as clients start from it, before they encode it; each character is one byte. */
+function* targetForms(target: string): Generator<string> {
+  yield target;
+  yield lowerCaseAscii(target);
+  const decoded = decodeTarget(target);
+  if (decoded === undefined || decoded === target) return;
+  yield decoded;
+  yield lowerCaseAscii(decoded);
+}
+
+function lowerCaseAscii(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** Characters that would make the decoded target read as another request. */
+const structural = /[/?&=#%+\\\x00-\x1f\x7f]/;
+
+/**
+ * Decodes `%XX` and `+`, byte by byte; a malformed escape stays as it is.
+ * @returns nothing when an escape hides a character with a meaning of its own: two different requests would then have
+ * one signature
+ */
+function decodeTarget(target: string): string | undefined {
+  let hidesStructure = false;
+  const decoded = target.replace(/\+|%([0-9A-Fa-f]{2})/g, (_escape, hex: string | undefined) => {
+    if (hex === undefined) return " ";
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    hidesStructure ||= structural.test(character);
+    return character;
+  });
+  return hidesStructure ? undefined : decoded;
+}
+
+/** An encoder that leaves letters, digits and `unreserved` as they are; all others become `%XX` in upper case. */
+function createUrlEncoder(unreserved: string, space: "+" | "%20"): (bytes: Buffer) => string {
+  const table = Array.from({ length: 256 }, (_, byte) => {
+    const character = String.fromCharCode(byte);
+    if (character === " ") return space;
+    if (/[A-Za-z0-9]/.test(character) || unreserved.includes(character)) return character;
+    return `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  });
+  return (bytes) => {
+    let encoded = "";
+    for (const byte of bytes) encoded += table[byte];
+    return encoded;
+  };
+}
+
+const urlEncoders = [
+  createUrlEncoder("-_.", "+"), // PHP urlencode
+  createUrlEncoder("-_.~", "%20"), // RFC 3986 section 2.3
+  createUrlEncoder("-_.!~*'()", "%20"), // encodeURIComponent
+  createUrlEncoder("!*()-_.", "+"), // .NET UrlEncode
+];
