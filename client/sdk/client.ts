@@ -1,0 +1,61 @@
+import { type Clock, systemClock } from "./clock.ts";
+import { type DomainCalls, domainCalls } from "./domains.ts";
+import { type HostingCalls, hostingCalls } from "./hosting.ts";
+import type { RetryNotice } from "./retry.ts";
+import { createSend } from "./transport.ts";
+
+const timeoutDefaultMs = 30_000;
+const retriesDefault = 4;
+
+export interface ClientOptions {
+  /** Where the API is, with or without a version: `https://api.example.com/v1`. */
+  url: string;
+  /** 32 lower-case hex digits. */
+  apiKey: string;
+  /** Never sent; it only signs. */
+  apiSecret: string;
+  /** In place of the runtime's own, for a proxy or an own certificate authority. */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** For one attempt; default 30 000. A held status answer gets its holding time on top. */
+  timeoutMs?: number | undefined;
+  /** Attempts after the first; default 4. */
+  retriesMax?: number | undefined;
+  /** Told before each retry, while the delay is still to come. */
+  onRetry?: ((notice: RetryNotice) => void) | undefined;
+  clock?: Clock | undefined;
+}
+
+/** Everything the API offers; every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
+export interface Client extends DomainCalls, HostingCalls {}
+
+/** A client for one service and key. Throws `TypeError` when the URL or the key cannot be right. */
+export function createClient(options: ClientOptions): Client {
+  const clock = options.clock ?? systemClock;
+  const send = createSend({
+    baseUrl: parseBaseUrl(options.url),
+    apiKey: parseApiKey(options.apiKey),
+    apiSecret: options.apiSecret,
+    fetch: options.fetch ?? globalThis.fetch,
+    timeoutMs: options.timeoutMs ?? timeoutDefaultMs,
+    retriesMax: options.retriesMax ?? retriesDefault,
+    onRetry: options.onRetry,
+    clock,
+  });
+  return { ...domainCalls(send, clock), ...hostingCalls(send, clock) };
+}
+
+function parseBaseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new TypeError(`the URL "${text}" is not of the form https://host[:port][/path]`);
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError("the URL must not carry a user, a password, a query or a fragment");
+  }
+  return url;
+}
+
+function parseApiKey(text: string): string {
+  if (!/^[0-9a-f]{32}$/.test(text)) throw new TypeError("an API key is 32 lower-case hex digits");
+  return text;
+}

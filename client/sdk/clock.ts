@@ -1,0 +1,27 @@
+/** Where the client's time comes from; tests pass one that does not wait. */
+export interface Clock {
+  /** The current time, as the signature's timestamp needs it. */
+  now(): Date;
+  /** Milliseconds that never go back: for deadlines, meaningless as a date. */
+  monotonicMs(): number;
+  /** Waits `delayMs`; rejects with the signal's reason when `signal` fires first. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  sleep: (delayMs, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const abort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      }, delayMs);
+      signal?.addEventListener("abort", abort, { once: true });
+    }),
+};

@@ -1,0 +1,80 @@
+import type { Clock } from "./clock.ts";
+import { followPages, pageOf, pageQuery } from "./paging.ts";
+import { answerOf, idFromLocation, objectBody } from "./response.ts";
+import type { Send } from "./transport.ts";
+import type {
+  Answer,
+  CallOptions,
+  CreateOptions,
+  Domain,
+  Order,
+  OrderStatus,
+  Page,
+  PageOptions,
+  WaitOptions,
+} from "./types.ts";
+import { waitUntilFinal } from "./wait.ts";
+
+const finalStatuses: readonly OrderStatus[] = ["Finished", "Errors", "FailedValidation", "Cancelled"];
+
+export interface OrderOptions extends CallOptions {
+  /** Up to 30: how long the service may hold the answer until the status changes. */
+  waitSeconds?: number | undefined;
+}
+
+/** The calls about domain names and their orders. */
+export interface DomainCalls {
+  /** One page; 25 items from the start unless told otherwise. */
+  listDomains(options?: PageOptions): Promise<Page<Domain>>;
+  /** Every domain of the portfolio; neither skips nor repeats one, whatever changes meanwhile. */
+  allDomains(options?: CallOptions): AsyncGenerator<Domain>;
+  getDomain(domainName: string, options?: CallOptions): Promise<Answer<Domain>>;
+  /** Orders a registration. `data.order_code` is what to follow; `checkAfterSeconds` is when. */
+  registerDomain(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  getOrder(orderCode: string, options?: OrderOptions): Promise<Answer<Order>>;
+  /** Resolves with a final status, good or bad: look at `data.status`. See `waitUntilFinal` for how it waits. */
+  waitForOrder(orderCode: string, options?: WaitOptions<Order>): Promise<Answer<Order>>;
+}
+
+export function domainCalls(send: Send, clock: Clock): DomainCalls {
+  const getPage = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<Domain>(await send({ method: "GET", path: "/domains", query, signal }));
+
+  const calls: DomainCalls = {
+    listDomains: (options = {}) => getPage(pageQuery(options), options.signal),
+
+    allDomains: (options = {}) => followPages((query) => getPage(query, options.signal)),
+
+    async getDomain(domainName, options = {}) {
+      const path = `/domains/${encodeURIComponent(domainName)}`;
+      const reply = await send({ method: "GET", path, signal: options.signal });
+      return answerOf(reply, objectBody<Domain>(reply));
+    },
+
+    async registerDomain(domainName, options = {}) {
+      const reply = await send({
+        method: "POST",
+        path: "/domains/registrations",
+        body: { domain_name: domainName },
+        ...options,
+      });
+      return answerOf(reply, { order_code: idFromLocation(reply) });
+    },
+
+    async getOrder(orderCode, options = {}) {
+      const path = `/domains/registrations/${encodeURIComponent(orderCode)}`;
+      const reply = await send({ method: "GET", path, ...options });
+      return answerOf(reply, objectBody<Order>(reply));
+    },
+
+    waitForOrder: (orderCode, options = {}) =>
+      waitUntilFinal(
+        (waitSeconds) => calls.getOrder(orderCode, { waitSeconds, signal: options.signal }),
+        (order) => order.status,
+        (order) => finalStatuses.includes(order.status),
+        options,
+        clock,
+      ),
+  };
+  return calls;
+}

@@ -1,0 +1,74 @@
+/** One field the service did not accept, from `validation_errors`. */
+export interface ValidationError {
+  errorCode: string;
+  errorText: string;
+  field: string;
+}
+
+/** The code of an answer that is not in the service's own form, such as a proxy's HTML page. */
+export const unexpectedResponseCode = "unexpected_response";
+
+export interface ApiErrorDetails {
+  status: number;
+  errorCode: string;
+  errorText: string;
+  validationErrors?: ValidationError[];
+  requestId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  location?: string | undefined;
+}
+
+/** The service answered and refused. `errorCode` is stable; `errorText` says what to do and may change. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly errorCode: string;
+  readonly errorText: string;
+  readonly validationErrors: readonly ValidationError[];
+  /** Tell it to the operator: the service's logs have it too. */
+  readonly requestId: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  /** A path the refusal points to, such as the order that already has the name. */
+  readonly location: string | undefined;
+
+  constructor(details: ApiErrorDetails) {
+    super(`${details.errorText} (${details.errorCode}, HTTP ${details.status})`);
+    this.name = "ApiError";
+    this.status = details.status;
+    this.errorCode = details.errorCode;
+    this.errorText = details.errorText;
+    this.validationErrors = details.validationErrors ?? [];
+    this.requestId = details.requestId;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.location = details.location;
+  }
+}
+
+/** No answer: the service could not be reached, or the answer did not arrive whole and in time. */
+export class ConnectionError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = "ConnectionError";
+  }
+}
+
+/** The waiting time ran out while the service was still at work; nothing is lost, look again later. */
+export class WaitTimeoutError extends Error {
+  /** The last status seen, such as `Processing`. */
+  readonly lastStatus: string;
+  /** When the service expects to have news. */
+  readonly checkAfterSeconds: number | undefined;
+
+  constructor(lastStatus: string, checkAfterSeconds: number | undefined) {
+    super(`still ${lastStatus} when the waiting time ran out`);
+    this.name = "WaitTimeoutError";
+    this.lastStatus = lastStatus;
+    this.checkAfterSeconds = checkAfterSeconds;
+  }
+}
+
+/** Whether the same call may succeed later without any change: no answer, too many requests, or a fault of the service. */
+export function isTransient(error: unknown): boolean {
+  return (
+    error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500))
+  );
+}

@@ -1,0 +1,82 @@
+import type { Clock } from "./clock.ts";
+import { followPages, pageOf, pageQuery } from "./paging.ts";
+import { answerOf, arrayBody, idFromLocation, objectBody } from "./response.ts";
+import type { Send } from "./transport.ts";
+import type {
+  Answer,
+  CallOptions,
+  CreateOptions,
+  HostingAccount,
+  Page,
+  PageOptions,
+  ServicePack,
+  WaitOptions,
+} from "./types.ts";
+import { waitUntilFinal } from "./wait.ts";
+
+/** What a new hosting account needs. */
+export interface NewHostingAccount {
+  /** The host name the account is known by. */
+  identifier: string;
+  /** An `id` of `listServicePacks`. */
+  servicePackId: string;
+  /** For FTP, 8 to 64 characters; the service keeps only a hash. */
+  password: string;
+}
+
+/** The calls about hosting accounts and what is on offer. */
+export interface HostingCalls {
+  /** One page; 25 items from the start unless told otherwise. */
+  listHostingAccounts(options?: PageOptions): Promise<Page<HostingAccount>>;
+  /** Every account but the failed ones. */
+  allHostingAccounts(options?: CallOptions): AsyncGenerator<HostingAccount>;
+  getHostingAccount(identifier: string, options?: CallOptions): Promise<Answer<HostingAccount>>;
+  /** Orders an account; `data.identifier` is its canonical name. */
+  createHostingAccount(account: NewHostingAccount, options?: CreateOptions): Promise<Answer<{ identifier: string }>>;
+  /** Resolves when the account is no longer `Provisioning`, good or bad: look at `data.status`. */
+  waitForHostingAccount(identifier: string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
+  listServicePacks(options?: CallOptions): Promise<Answer<ServicePack[]>>;
+}
+
+export function hostingCalls(send: Send, clock: Clock): HostingCalls {
+  const getPage = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<HostingAccount>(await send({ method: "GET", path: "/hostingaccounts", query, signal }));
+
+  const calls: HostingCalls = {
+    listHostingAccounts: (options = {}) => getPage(pageQuery(options), options.signal),
+
+    allHostingAccounts: (options = {}) => followPages((query) => getPage(query, options.signal)),
+
+    async getHostingAccount(identifier, options = {}) {
+      const path = `/hostingaccounts/${encodeURIComponent(identifier)}`;
+      const reply = await send({ method: "GET", path, signal: options.signal });
+      return answerOf(reply, objectBody<HostingAccount>(reply));
+    },
+
+    async createHostingAccount(account, options = {}) {
+      const reply = await send({
+        method: "POST",
+        path: "/hostingaccounts",
+        body: { servicepack_id: account.servicePackId, identifier: account.identifier, password: account.password },
+        ...options,
+      });
+      return answerOf(reply, { identifier: idFromLocation(reply) });
+    },
+
+    // Only the status of a registration can be held back by the service, so every look here is answered at once.
+    waitForHostingAccount: (identifier, options = {}) =>
+      waitUntilFinal(
+        () => calls.getHostingAccount(identifier, { signal: options.signal }),
+        (account) => account.status ?? "Ready", // a service without statuses lists only accounts that are done
+        (account) => account.status !== "Provisioning",
+        options,
+        clock,
+      ),
+
+    async listServicePacks(options = {}) {
+      const reply = await send({ method: "GET", path: "/servicepacks", signal: options.signal });
+      return answerOf(reply, arrayBody<ServicePack>(reply));
+    },
+  };
+  return calls;
+}

@@ -1,0 +1,50 @@
+import { answerOf, arrayBody, type Reply, wholeNumberHeader } from "./response.ts";
+import type { Page, PageOptions } from "./types.ts";
+
+/** The most the service gives in one page. */
+const takeMax = 100;
+
+/** The first page of everything, for those who follow `next`. */
+const firstFullPage = `?take=${takeMax}`;
+
+/** The query string for one page, empty when nothing was asked for. */
+export function pageQuery({ skip, take }: PageOptions): string {
+  const query = new URLSearchParams();
+  if (skip !== undefined) query.set("skip", String(skip));
+  if (take !== undefined) query.set("take", String(take));
+  return query.size > 0 ? `?${query}` : "";
+}
+
+/** A list answer with its paging headers. */
+export function pageOf<T>(reply: Reply): Page<T> {
+  return {
+    ...answerOf(reply, arrayBody<T>(reply)),
+    skipped: wholeNumberHeader(reply.headers, "x-paging-skipped"),
+    take: wholeNumberHeader(reply.headers, "x-paging-take"),
+    total: wholeNumberHeader(reply.headers, "x-paging-totalresults"),
+    nextQuery: findNextQuery(reply.headers.get("link")),
+  };
+}
+
+/** Every item of a list, page by page as they are consumed. */
+export async function* followPages<T>(getPage: (query: string) => Promise<Page<T>>): AsyncGenerator<T> {
+  let query: string | undefined = firstFullPage;
+  while (query !== undefined) {
+    const page: Page<T> = await getPage(query);
+    yield* page.data;
+    query = page.nextQuery;
+  }
+}
+
+/**
+ * The query of the `rel="next"` target (RFC 8288). Only the query is taken: the path is known, a proxy may have changed
+ * it, and a signature must never go to another host.
+ */
+function findNextQuery(link: string | null): string | undefined {
+  for (const [, target = "", parameters = ""] of (link ?? "").matchAll(/<([^>]*)>([^<]*)/g)) {
+    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(parameters);
+    const relations = (rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/);
+    if (relations.includes("next") && target.includes("?")) return target.slice(target.indexOf("?"));
+  }
+  return undefined;
+}

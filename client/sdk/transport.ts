@@ -1,0 +1,143 @@
+import type { Clock } from "./clock.ts";
+import { ApiError, ConnectionError } from "./errors.ts";
+import { apiErrorOf, type Reply } from "./response.ts";
+import { planRetry, type RetryNotice } from "./retry.ts";
+import { authorizationHeader, newIdempotencyKey, newNonce } from "./sign.ts";
+
+/** A page of 100 items is some 50 kB; far more than that is not an answer of the service. */
+const responseBytesMax = 8 * 1024 * 1024;
+
+export interface TransportOptions {
+  baseUrl: URL;
+  apiKey: string;
+  apiSecret: string;
+  fetch: typeof globalThis.fetch;
+  timeoutMs: number;
+  retriesMax: number;
+  onRetry: ((notice: RetryNotice) => void) | undefined;
+  clock: Clock;
+}
+
+/** One call of the API, without what every call has. */
+export interface Call {
+  method: "GET" | "POST";
+  /** Below the base URL, segments already encoded: `/domains/example.com`. */
+  path: string;
+  /** With its `?`, or empty. */
+  query?: string;
+  /** Sent as JSON. */
+  body?: object;
+  idempotencyKey?: string | undefined;
+  /** How long the service may hold the answer back (`Prefer: wait=N`). */
+  waitSeconds?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Sends a call, signed and retried. Resolves with a 2xx; rejects with `ApiError`, `ConnectionError` or the signal's reason. */
+export type Send = (call: Call) => Promise<Reply>;
+
+/** A `Send` bound to one service and key. */
+export function createSend(options: TransportOptions): Send {
+  return async (call) => {
+    const request = prepare(call, options);
+    let authorization = signNow(request, options);
+    let previous: ApiError | ConnectionError | undefined;
+    for (let retriesDone = 0; ; retriesDone++) {
+      try {
+        return await sendOnce(request, authorization, options);
+      } catch (error) {
+        if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
+        const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone) : undefined;
+        if (!plan) throw error;
+        options.onRetry?.({ ...plan, error, retry: retriesDone + 1 });
+        await options.clock.sleep(plan.delayMs, call.signal);
+        if (plan.signature === "new") authorization = signNow(request, options);
+        previous = error;
+      }
+    }
+  };
+}
+
+/** All of a request but its signature, fixed before the first attempt so that every resend has the same bytes. */
+interface PreparedRequest {
+  method: Call["method"];
+  url: URL;
+  body: Buffer;
+  headers: Headers;
+  attemptTimeoutMs: number;
+  signal: AbortSignal | undefined;
+}
+
+function prepare(call: Call, options: TransportOptions): PreparedRequest {
+  const basePath = options.baseUrl.pathname.replace(/\/+$/, "");
+  const url = new URL(`${options.baseUrl.origin}${basePath}${call.path}${call.query ?? ""}`);
+  // `..` as an id would silently become another resource.
+  if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
+  const headers = new Headers({ accept: "application/json", "user-agent": "deedhouse-client" });
+  if (call.body) headers.set("content-type", "application/json");
+  if (call.method === "POST") headers.set("idempotency-key", call.idempotencyKey ?? newIdempotencyKey());
+  if (call.waitSeconds) headers.set("prefer", `wait=${call.waitSeconds}`);
+  return {
+    method: call.method,
+    url,
+    body: Buffer.from(call.body ? JSON.stringify(call.body) : "", "utf8"),
+    headers,
+    attemptTimeoutMs: options.timeoutMs + (call.waitSeconds ?? 0) * 1000,
+    signal: call.signal,
+  };
+}
+
+function signNow(request: PreparedRequest, options: TransportOptions): string {
+  return authorizationHeader({
+    apiKey: options.apiKey,
+    apiSecret: options.apiSecret,
+    method: request.method,
+    target: request.url.pathname + request.url.search,
+    body: request.body,
+    nonce: newNonce(),
+    timestampSeconds: Math.floor(options.clock.now().getTime() / 1000),
+  });
+}
+
+async function sendOnce(request: PreparedRequest, authorization: string, options: TransportOptions): Promise<Reply> {
+  const timeout = AbortSignal.timeout(request.attemptTimeoutMs);
+  const headers = new Headers(request.headers);
+  headers.set("authorization", authorization);
+  let reply: Reply;
+  try {
+    const response = await options.fetch(request.url, {
+      method: request.method,
+      headers,
+      body: request.body.length > 0 ? new Uint8Array(request.body) : null,
+      signal: request.signal ? AbortSignal.any([timeout, request.signal]) : timeout,
+      // The signature covers one target: a redirect could only be answered with another request.
+      redirect: "manual",
+    });
+    reply = { status: response.status, headers: response.headers, text: await readText(response) };
+  } catch (error) {
+    request.signal?.throwIfAborted();
+    throw new ConnectionError(describeFault(error, request, timeout.aborted), error);
+  }
+  if (reply.status < 200 || reply.status > 299) throw apiErrorOf(reply);
+  return reply;
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > responseBytesMax) throw new RangeError(`the answer is longer than ${responseBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function describeFault(error: unknown, request: PreparedRequest, timedOut: boolean): string {
+  const { origin } = request.url;
+  if (timedOut) return `no answer from ${origin} within ${request.attemptTimeoutMs / 1000} s`;
+  // fetch hides the reason ("ECONNREFUSED") in the cause.
+  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = (reason as { code?: unknown }).code;
+  return `no answer from ${origin}: ${typeof code === "string" ? code : String((reason as Error).message ?? reason)}`;
+}

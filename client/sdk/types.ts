@@ -1,0 +1,107 @@
+/** A domain name of the portfolio. Timestamps are ISO 8601 UTC with milliseconds. */
+export interface Domain {
+  /** Lower-case A-label form. */
+  domain_name: string;
+  expiration_date: string;
+  will_renew: boolean;
+  registration_date?: string;
+  status?: string;
+  name_servers?: string[];
+}
+
+export type OrderStatus =
+  | "NotProvisioned"
+  | "Processing"
+  | "Pending"
+  | "Errors"
+  | "Finished"
+  | "FailedValidation"
+  | "Cancelled";
+
+/** Where a registration stands. */
+export interface Order {
+  order_code: string;
+  status: OrderStatus;
+  error_text?: string;
+}
+
+export type HostingStatus = "Provisioning" | "Ready" | "Failed" | "Suspended";
+
+/** A hosting account; the list may carry fewer fields than the single account. */
+export interface HostingAccount {
+  identifier: string;
+  servicepack_id?: string;
+  status?: HostingStatus;
+  created_at?: string;
+  ftp?: { host: string; port: number; username: string };
+  web?: { url: string };
+  disk_quota_bytes?: number;
+  disk_used_bytes?: number;
+  error_text?: string;
+}
+
+/** A kind of hosting account on offer; `id` is a string of digits. */
+export interface ServicePack {
+  id: string;
+  name: string;
+  kind: string;
+  disk_quota_bytes?: number;
+}
+
+/** The reseller's request budget as the answer's headers told it. */
+export interface RateLimit {
+  limit: number;
+  usage: number;
+  remaining: number;
+  /** Seconds until the budget is whole again. */
+  resetSeconds: number;
+}
+
+/** One answer: the body as the service sent it, and what its headers said. */
+export interface Answer<T> {
+  data: T;
+  status: number;
+  requestId: string | undefined;
+  /** Missing only when something other than the service answered. */
+  rateLimit: RateLimit | undefined;
+  /** Seconds after which looking again makes sense; missing when there is nothing to wait for. */
+  checkAfterSeconds: number | undefined;
+  /** A path, never a URL. */
+  location: string | undefined;
+}
+
+/** One page of a list. */
+export interface Page<T> extends Answer<T[]> {
+  /** As applied by the service: `take` above 100 comes back as 100. */
+  skipped: number | undefined;
+  take: number | undefined;
+  /** All items there are, on every page. */
+  total: number | undefined;
+  /** Query string of the next page, `?` included; missing on the last one. */
+  nextQuery: string | undefined;
+}
+
+/** What every method takes. */
+export interface CallOptions {
+  /** Ends the call; the method then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface PageOptions extends CallOptions {
+  skip?: number | undefined;
+  take?: number | undefined;
+}
+
+export interface CreateOptions extends CallOptions {
+  /** Up to 255 characters; random unless given. The same key and body again is the same order. */
+  idempotencyKey?: string | undefined;
+}
+
+export interface WaitOptions<T> extends CallOptions {
+  /** Default 10 minutes. */
+  timeoutMs?: number | undefined;
+  /** Seconds to let pass before the first look: hand on what the 202 said. */
+  checkAfterSeconds?: number | undefined;
+  /** Called with the first status and each one that differs from the one before. */
+  onStatus?: ((answer: Answer<T>) => void) | undefined;
+}

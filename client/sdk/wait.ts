@@ -1,0 +1,45 @@
+import type { Clock } from "./clock.ts";
+import { ApiError, isTransient, WaitTimeoutError } from "./errors.ts";
+import type { Answer, WaitOptions } from "./types.ts";
+
+const waitTimeoutDefaultMs = 10 * 60 * 1000;
+/** When an unfinished answer does not say when to look again, and after a look that failed. */
+const checkAfterDefaultSeconds = 10;
+/** The longest the service holds a status answer back (`Prefer: wait=N`). */
+const holdSecondsMax = 30;
+
+/**
+ * Looks until `isFinal` says so, leaving at least `check-after` between looks; only the last look, when the time runs
+ * out, may come earlier. The first look is answered at once; later ones let the service hold the answer until
+ * something changes, so that a change shows when it happens. Faults on the way are outlived until the time is up.
+ * Rejects with `WaitTimeoutError`, the last fault, or the signal's reason.
+ */
+export async function waitUntilFinal<T>(
+  look: (holdSeconds: number) => Promise<Answer<T>>,
+  statusOf: (data: T) => string,
+  isFinal: (data: T) => boolean,
+  options: WaitOptions<T>,
+  clock: Clock,
+): Promise<Answer<T>> {
+  const deadlineMs = clock.monotonicMs() + (options.timeoutMs ?? waitTimeoutDefaultMs);
+  const remainingMs = () => Math.max(0, deadlineMs - clock.monotonicMs());
+  let delaySeconds = options.checkAfterSeconds ?? 0;
+  let latest: Answer<T> | undefined;
+  for (;;) {
+    await clock.sleep(Math.min(delaySeconds * 1000, remainingMs()), options.signal);
+    const isLastLook = remainingMs() === 0;
+    const holdSeconds = latest ? Math.min(holdSecondsMax, Math.floor(remainingMs() / 1000)) : 0;
+    try {
+      const answer = await look(holdSeconds);
+      if (!latest || statusOf(answer.data) !== statusOf(latest.data)) options.onStatus?.(answer);
+      latest = answer;
+      if (isFinal(answer.data)) return answer;
+      delaySeconds = answer.checkAfterSeconds ?? checkAfterDefaultSeconds;
+    } catch (error) {
+      if (isLastLook || !isTransient(error)) throw error;
+      delaySeconds = (error instanceof ApiError && error.retryAfterSeconds) || checkAfterDefaultSeconds;
+      continue;
+    }
+    if (isLastLook) throw new WaitTimeoutError(statusOf(latest.data), latest.checkAfterSeconds);
+  }
+}
