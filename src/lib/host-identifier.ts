@@ -1,0 +1,90 @@
+import { canonicalHostName, displayHostName } from "#lib/idna.ts";
+
+declare const hostIdentifierBrand: unique symbol;
+/** What a hosting account is called: a host name in its one form. Only `parseHostIdentifier` makes one. */
+export type HostIdentifier = string & { readonly [hostIdentifierBrand]: true };
+
+/** The message says what is wrong and what to do; it holds none of the input, so it can be sent and logged. */
+export class InvalidHostIdentifier extends Error {
+  override readonly name = "InvalidHostIdentifier";
+}
+
+/** Leaves room for ".localhost" behind it, the shortest site domain we use (253 − 10). */
+const identifierCharsMax = 243;
+
+/**
+ * Labels that may not be a whole identifier, with or without a number behind them ("ns1", "mail2"): hosts that clients
+ * look for by themselves (RFC 2142 roles, wpad, autodiscover) and names that would pass for the platform's own.
+ */
+const reservedLabels = new Set(
+  `abuse admin administrator api autoconfig autodiscover billing broadcasthost console control cpanel dns email ftp ftps
+  gateway host hosting hostmaster http https imap ip isatap localhost login mail mta mx node noc noreply ns ntp panel pop
+  postmaster proxy registry root security server sftp smtp ssh ssl status support sys sysadmin tls webdisk webmail
+  webmaster wpad www`.split(/\s+/),
+);
+
+/** Names that the public DNS never holds or that mean this machine (RFC 6761, 6762, 7686, ICANN's "internal"). */
+const specialUseDomains = ["localhost", "local", "internal", "invalid", "arpa", "onion"];
+
+/** Scripts in everyday use (UAX #31 table 5), and the writing systems that mix some by nature (UTS #39 §5.2). */
+const scripts = `Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Hangul Han
+  Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan`;
+const scriptMixes = ["Latin Han Hiragana Katakana", "Latin Han Bopomofo", "Latin Han Hangul"];
+const writingSystems = [...scripts.split(/\s+/), ...scriptMixes].map((mix) => {
+  const members = [...mix.split(" "), "Common", "Inherited"].map((script) => `\\p{Script_Extensions=${script}}`);
+  return new RegExp(`^[${members.join("")}]*$`, "u");
+});
+/** Cyrillic and Greek letters that print as Latin ones; a label of nothing else reads as another name. */
+const latinLookAlikes = /^[аеорсухіјѕһӏԁԛԝαικνορυ0-9-]*$/u;
+
+/**
+ * Reads the identifier of a hosting account: a host name of one label or more, U-labels or A-labels in any case.
+ * @param options.reservedHosts canonical names that are the service's own: neither they nor names under them are given
+ *   away. A single label reserves that identifier, for a host of ours that lives under the site domain.
+ * @throws InvalidHostIdentifier also for IP addresses, special-use and reserved names, and labels made to look like
+ *   others
+ */
+export function parseHostIdentifier(text: string, options: { reservedHosts: Iterable<string> }): HostIdentifier {
+  const result = canonicalHostName(text);
+  if ("problem" in result) throw new InvalidHostIdentifier(`The identifier ${result.problem}.`);
+  const problem = reservation(result.name, options.reservedHosts) ?? lookAlike(result.name);
+  if (problem !== undefined) throw new InvalidHostIdentifier(`The identifier ${problem}.`);
+  if (result.name.length > identifierCharsMax) {
+    throw new InvalidHostIdentifier(`The identifier is too long: at most ${identifierCharsMax} characters.`);
+  }
+  return result.name as HostIdentifier;
+}
+
+function reservation(name: string, reservedHosts: Iterable<string>): string | undefined {
+  if (reservedLabels.has(name.replace(/[0-9]+$/u, ""))) return "is reserved: choose another";
+  for (const domain of specialUseDomains) {
+    if (isAtOrUnder(name, domain)) return `is under "${domain}", which is never public: choose another`;
+  }
+  for (const host of reservedHosts) {
+    if (isAtOrUnder(name, host)) return "is one of this service's own names: choose another";
+  }
+  return undefined;
+}
+
+function isAtOrUnder(name: string, domain: string): boolean {
+  return name === domain || name.endsWith(`.${domain}`);
+}
+
+/** What could pass for another identifier in a reader's eyes; a label in ASCII never does. */
+function lookAlike(name: string): string | undefined {
+  const labels = name.split(".");
+  // Under a suffix in its own script a word such as "оса" is taken for what it is.
+  const localSuffix = labels.length > 1 && isEncoded(labels.at(-1) ?? "");
+  for (const label of labels.filter(isEncoded)) {
+    const shown = displayHostName(label);
+    if (!writingSystems.some((system) => system.test(shown))) {
+      return "mixes scripts in one label, or has one that is not in everyday use: write each label in one script";
+    }
+    if (!localSuffix && latinLookAlikes.test(shown)) return "only looks like Latin letters: type those instead";
+  }
+  return undefined;
+}
+
+function isEncoded(label: string): boolean {
+  return label.startsWith("xn--");
+}
