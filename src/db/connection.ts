@@ -1,0 +1,63 @@
+import pg, { type ClientConfig } from "pg";
+import type { SqlValue, Statement } from "./statement.ts";
+
+/** The limits every connection carries. */
+export interface ConnectionLimits {
+  /** For connecting, and for waiting until the pool has a free connection. Default 3,000 ms. */
+  connectionTimeoutMs?: number;
+  /** PostgreSQL cancels a statement that runs longer. Default 10,000 ms. */
+  statementTimeoutMs?: number;
+  /** PostgreSQL ends a session that idles inside a transaction for longer. Default 10,000 ms. */
+  idleInTransactionTimeoutMs?: number;
+}
+
+/**
+ * PostgreSQL's own statement timeout answers first; this much later the connection is taken for dead (a firewall that
+ * forgot it, a machine that vanished) and the caller stops waiting.
+ */
+const answerGraceMs = 2_000;
+
+const int8Oid = 20;
+const timestamptzOid = 1184;
+
+/** What the driver is given to connect: our limits and type parsers, for this connection only. */
+export function connectionConfig(url: string, applicationName: string, limits: ConnectionLimits = {}): ClientConfig {
+  const statementTimeoutMs = limits.statementTimeoutMs ?? 10_000;
+  return {
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: limits.connectionTimeoutMs ?? 3_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + answerGraceMs,
+    idle_in_transaction_session_timeout: limits.idleInTransactionTimeoutMs ?? 10_000,
+    keepAlive: true,
+    types: { getTypeParser },
+  };
+}
+
+/** The driver's form of a call: prepared once per connection under the statement's name. */
+export function preparedCall(statement: Statement<unknown>, values: readonly SqlValue[]) {
+  return { name: statement.name, text: statement.text, values: values as SqlValue[] };
+}
+
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" | "binary") => {
+  if (oid === int8Oid && format !== "binary") return parseInt8;
+  if (oid === timestamptzOid && format !== "binary") return parseTimestamp;
+  return pg.types.getTypeParser(oid, format as "text");
+};
+
+/** @throws when a double cannot hold it exactly */
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the int8 ${text} is not a safe integer`);
+  return value;
+}
+
+const parseDate = pg.types.getTypeParser(timestamptzOid);
+
+/** @throws on infinity, which has no Date */
+function parseTimestamp(text: string): Date {
+  const value: unknown = parseDate(text);
+  if (!(value instanceof Date)) throw new RangeError(`the timestamptz ${text} is not a date`);
+  return value;
+}

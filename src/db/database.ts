@@ -1,0 +1,124 @@
+import { Pool, type PoolClient, type PoolConfig } from "pg";
+import type { Log } from "#lib/log.ts";
+import { type ConnectionLimits, connectionConfig, preparedCall } from "./connection.ts";
+import { DatabaseUnavailable, translateError } from "./errors.ts";
+import { createPipelinedConnection } from "./pipeline.ts";
+import type { SqlValue, Statement } from "./statement.ts";
+
+export interface DatabaseOptions extends ConnectionLimits {
+  /** postgres://user:password@host:port/database */
+  url: string;
+  /** Connections of the pool: so many queries and transactions run at once, further ones wait. */
+  transactionsMax: number;
+  /** Connections for point reads. Default 2. */
+  pipelinedConnections?: number;
+  /** What pg_stat_activity shows, e.g. "deedhouse-api". */
+  applicationName: string;
+  log: Log;
+}
+
+/** An open transaction. It ends with the function it was given to. */
+export interface Transaction {
+  query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  /** The driver's client, for a library that brings its own SQL. */
+  readonly raw: PoolClient;
+}
+
+/**
+ * Every method throws `DatabaseUnavailable` when the database cannot be asked right now, and the driver's
+ * `DatabaseError` when PostgreSQL refuses the statement.
+ */
+export interface Database {
+  /** A read of a few rows by key, on a pipelined, read-only connection: quick, and never behind a slow query. */
+  point<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  /** A single statement of any kind, committed by itself. */
+  query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  /**
+   * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never tries
+   * again by itself, for `work` may have done more than SQL.
+   */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /** Waits for the queries under way, then disconnects. */
+  close(): Promise<void>;
+}
+
+/** Connects on first use, so it does not throw when the database is down. */
+export function createDatabase(options: DatabaseOptions): Database {
+  const { log } = options;
+  const config = connectionConfig(options.url, options.applicationName, options);
+  const pool = createPool({ ...config, max: options.transactionsMax }, log);
+  const pipelines = Array.from({ length: options.pipelinedConnections ?? 2 }, () =>
+    createPipelinedConnection(config, log),
+  );
+  let pointReads = 0;
+
+  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect().catch(rethrowTranslated);
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      // A connection that broke, or did not answer in time, must not be handed to the next caller.
+      client.release(error instanceof DatabaseUnavailable);
+      throw error;
+    }
+  }
+
+  return {
+    point(statement, values) {
+      const pipeline = pipelines[pointReads++ % pipelines.length]!;
+      return pipeline.query(statement, values);
+    },
+
+    query: (statement, values) => withClient((client) => run(client, statement, values)),
+
+    transaction: (work) => withClient((client) => inTransaction(client, work)),
+
+    async close() {
+      await Promise.all([pool.end(), ...pipelines.map((pipeline) => pipeline.close())]);
+    },
+  };
+}
+
+function createPool(config: PoolConfig, log: Log): Pool {
+  const pool = new Pool(config);
+  // The pool only listens for errors of idle connections, and tells them here; without a listener of their own the
+  // errors of the ones in use would end the process. Whoever uses the connection gets the error anyway.
+  pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
+async function run<Row>(client: PoolClient, statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]> {
+  const result = await client.query(preparedCall(statement, values)).catch(rethrowTranslated);
+  return result.rows as Row[];
+}
+
+async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  let open = true;
+  const tx: Transaction = {
+    query(statement, values) {
+      if (!open) throw new Error(`"${statement.name}" was called after its transaction had ended`);
+      return run(client, statement, values);
+    },
+    raw: client,
+  };
+  try {
+    await client.query("BEGIN ISOLATION LEVEL READ COMMITTED").catch(rethrowTranslated);
+    const result = await work(tx);
+    open = false;
+    const commit = await client.query("COMMIT").catch(rethrowTranslated);
+    // PostgreSQL answers COMMIT with ROLLBACK when a statement had failed before.
+    if (commit.command !== "COMMIT") throw new Error("the transaction was rolled back: a statement in it had failed");
+    return result;
+  } catch (error) {
+    open = false;
+    if (!(error instanceof DatabaseUnavailable)) await client.query("ROLLBACK").catch(rethrowTranslated);
+    throw error;
+  }
+}
+
+function rethrowTranslated(error: unknown): never {
+  throw translateError(error);
+}

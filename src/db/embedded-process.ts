@@ -1,0 +1,53 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ClusterPaths } from "./embedded-cluster.ts";
+
+/** A live PostgreSQL server, as its postmaster.pid describes it. */
+export interface RunningServer {
+  pid: number;
+  port: number;
+}
+
+/**
+ * The server that runs on this folder now, if any. Removes a postmaster.pid whose number has gone to another program:
+ * PostgreSQL would take that for a live server and refuse to start (in containers the same small numbers come back).
+ * One whose process is gone is left alone, for PostgreSQL also uses it to notice orphaned backends.
+ */
+export async function findRunningServer(paths: ClusterPaths): Promise<RunningServer | undefined> {
+  const pidFile = join(paths.cluster, "postmaster.pid");
+  const [pid, , , port] = (await readFile(pidFile, "utf8").catch(() => "")).split("\n").map(Number);
+  if (!pid || (await startTicks(pid)) === undefined) return undefined;
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  if (!commandLine.split("\0").includes(paths.cluster)) {
+    await rm(pidFile, { force: true });
+    return undefined;
+  }
+  // The port's line comes a moment after the first one.
+  return port ? { pid, port } : undefined;
+}
+
+/** Whether the process still runs; one that has ended but is not yet reaped does not. */
+export async function isRunning(pid: number): Promise<boolean> {
+  return (await startTicks(pid)) !== undefined;
+}
+
+/** Notes that this process looks after the server, unless another live one does. */
+export async function claim(paths: ClusterPaths): Promise<void> {
+  if (await isClaimedByAnother(paths)) return;
+  await writeFile(paths.supervisor, `${process.pid} ${await startTicks(process.pid)}\n`, { mode: 0o600 });
+}
+
+/** Whether another live process looks after the server: it is that one's to stop. */
+export async function isClaimedByAnother(paths: ClusterPaths): Promise<boolean> {
+  const [pid, started] = (await readFile(paths.supervisor, "utf8").catch(() => "")).trim().split(" ");
+  if (!pid || Number(pid) === process.pid) return false;
+  return (await startTicks(Number(pid))) === started;
+}
+
+/** When the process started, in clock ticks since boot: with its number, that names it for good (proc_pid_stat(5)). */
+async function startTicks(pid: number): Promise<string | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // The program's name stands in parentheses and may hold spaces; state is the 3rd field, the start the 22nd.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return fields[0] === "Z" ? undefined : fields[19];
+}

@@ -1,0 +1,268 @@
+/**
+ * Supervises the embedded PostgreSQL: makes its folder on the first start, starts it, takes over one that a killed
+ * supervisor left behind, stops it.
+ *
+ * The server runs in a session of its own, so that neither a Ctrl-C in the terminal nor our death stops it before we
+ * do: a supervisor that is killed leaves it running, and the next start on the same folder adopts it.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
+import { sleep, systemClock } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import { findPrograms, type Programs } from "./embedded-binaries.ts";
+import { type ClusterPaths, ensureCluster, openDataDir, superuser } from "./embedded-cluster.ts";
+import { EmbeddedPostgresError } from "./embedded-error.ts";
+import { claim, findRunningServer, isClaimedByAnother, isRunning, type RunningServer } from "./embedded-process.ts";
+import { DatabaseUnavailable, translateError } from "./errors.ts";
+
+export interface EmbeddedPostgresOptions {
+  /** Holds the database, its password and its log; made when missing. */
+  dataDir: string;
+  /** On 127.0.0.1; 0 for any free one. A server that already runs keeps the port it has. */
+  port: number;
+  log: Log;
+  /** Settings of postgresql.conf that differ from ours. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedPostgres {
+  /** With the password in it. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the postmaster. */
+  readonly pid: number;
+  /** Whether it was already running. */
+  readonly adopted: boolean;
+  /** Resolves when the server has ended, whoever ended it. Start it again with the same port and the URL stays. */
+  readonly exited: Promise<void>;
+  /** Ends all sessions and the server, and waits for it; leaves it alone when another live process looks after it. */
+  stop(): Promise<void>;
+}
+
+const databaseName = "deedhouse";
+
+/** Crash recovery reads up to max_wal_size of log before the server answers. */
+const startBudgetMs = 120_000;
+const stopBudgetMs = 30_000;
+const pollIntervalMs = 50;
+const adoptedPollIntervalMs = 500;
+const connectBudgetMs = 5_000;
+const logFileBytesMax = 10 * 1024 * 1024;
+
+/** For a small machine: the whole gateway stays below 500 MB. */
+const defaultSettings = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "80",
+  shared_buffers: "64MB",
+  maintenance_work_mem: "32MB",
+  max_wal_size: "256MB",
+  huge_pages: "off",
+  // Each of these would start processes or compile code that queries as short as ours never repay.
+  jit: "off",
+  io_method: "sync",
+  max_parallel_workers_per_gather: "0",
+  max_logical_replication_workers: "0",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  // The level "log" leaves out "error": a refused statement is the caller's to report, and a flood of them would fill
+  // the disk. Fatal errors and the server's own messages stay.
+  log_min_messages: "log",
+  log_checkpoints: "off",
+};
+
+/**
+ * Starts PostgreSQL on the folder, or adopts the server that already runs there, and sees that the database exists.
+ * @throws EmbeddedPostgresError
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log } = options;
+  const paths = await openDataDir(options.dataDir);
+  const programs = await findPrograms(paths.dataDir);
+  const password = await ensureCluster(paths, programs, log);
+  const target = { paths, programs, password, options };
+
+  const { server, child } = await adoptOrSpawn(target);
+  await claim(paths);
+  await ensureDatabase(urlOf(target, server.port, "postgres"));
+  const adopted = child === undefined;
+  log.info({ pid: server.pid, port: server.port, adopted }, "the embedded PostgreSQL is ready");
+
+  const exited = child ? child.exited : untilGone(server.pid);
+  return {
+    url: urlOf(target, server.port, databaseName),
+    port: server.port,
+    pid: server.pid,
+    adopted,
+    exited,
+    async stop() {
+      if (await isClaimedByAnother(paths)) return;
+      if (await isRunning(server.pid)) await shutDown(server.pid, exited, log);
+      await rm(paths.supervisor, { force: true });
+    },
+  };
+}
+
+interface Target {
+  paths: ClusterPaths;
+  programs: Programs;
+  password: string;
+  options: EmbeddedPostgresOptions;
+}
+
+interface Child {
+  pid: number;
+  exited: Promise<void>;
+}
+
+function urlOf(target: Target, port: number, database: string): string {
+  return `postgres://${superuser}:${target.password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Goes around again when another start, or the last remains of a killed server, are in the way for a moment. */
+async function adoptOrSpawn(target: Target): Promise<{ server: RunningServer; child?: Child }> {
+  const deadlineMs = systemClock.monotonicMs() + startBudgetMs;
+  for (;;) {
+    const running = await findRunningServer(target.paths);
+    if (running) {
+      if (await answers(urlOf(target, running.port, "postgres"))) return { server: running };
+    } else {
+      const port = target.options.port || (await freePort());
+      const logStart = await fileBytes(target.paths.log);
+      const child = await spawnServer(target, port);
+      if (await becomesReady(child, urlOf(target, port, "postgres"), deadlineMs)) {
+        return { server: { pid: child.pid, port }, child };
+      }
+      const failure = (await readFile(target.paths.log)).subarray(logStart).toString();
+      if (!passesByItself(failure, target.options.port === 0)) throw startError(target, port, failure);
+    }
+    if (systemClock.monotonicMs() > deadlineMs)
+      throw startError(target, running?.port ?? 0, "FATAL:  no answer in time");
+    await sleep(pollIntervalMs);
+  }
+}
+
+async function spawnServer(target: Target, port: number): Promise<Child> {
+  const { paths, programs, options } = target;
+  if ((await fileBytes(paths.log)) > logFileBytesMax) await rename(paths.log, `${paths.log}.1`);
+  const settings = Object.entries({ ...defaultSettings, port: String(port), ...options.settings });
+  const server = [join(programs.binDir, "postgres"), "-D", paths.cluster];
+  const [command, ...args] = [
+    ...programs.prefix,
+    ...server,
+    ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ];
+  const logFile = await open(paths.log, "a", 0o600);
+  const child = spawn(command!, args, {
+    ...programs.identity,
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", logFile.fd, logFile.fd],
+  });
+  child.unref();
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  await once(child, "spawn");
+  await logFile.close();
+  return { pid: child.pid!, exited };
+}
+
+async function becomesReady(child: Child, url: string, deadlineMs: number): Promise<boolean> {
+  let ended = false;
+  child.exited.then(() => {
+    ended = true;
+  });
+  while (!ended && systemClock.monotonicMs() < deadlineMs) {
+    if (await answers(url)) return !ended;
+    await sleep(pollIntervalMs);
+  }
+  return false;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await withClient(url, (client) => client.query("SELECT 1"));
+    return true;
+  } catch (error) {
+    if (translateError(error) instanceof DatabaseUnavailable) return false;
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL does not let us in (${(error as Error).message}): restore the password file of its folder from a backup.`,
+      { cause: error },
+    );
+  }
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const found = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [databaseName]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`).catch(ignoreExisting);
+  });
+}
+
+/** Another start on the same folder may have been quicker: duplicate_database, or the unique index behind it. */
+function ignoreExisting(error: { code?: string }): void {
+  if (error.code !== "42P04" && error.code !== "23505") throw error;
+}
+
+async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectBudgetMs });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint. SIGQUIT does without one. */
+async function shutDown(pid: number, exited: Promise<void>, log: Log): Promise<void> {
+  const late = new AbortController();
+  process.kill(pid, "SIGINT");
+  const inTime = await Promise.race([exited.then(() => true), sleep(stopBudgetMs, late.signal).then(() => false)]);
+  late.abort();
+  if (inTime) return;
+  log.warn({ pid }, "the embedded PostgreSQL did not stop in time: the next start will recover from its log");
+  process.kill(pid, "SIGQUIT");
+  await exited;
+}
+
+async function untilGone(pid: number): Promise<void> {
+  while (await isRunning(pid)) await delay(adoptedPollIntervalMs, undefined, { ref: false });
+}
+
+const portTaken = /Address already in use/;
+
+/** Another server just began on this folder; the backends of a killed one still end; a free port was not free for long. */
+function passesByItself(failure: string, anyPort: boolean): boolean {
+  return /lock file "postmaster.pid"|pre-existing shared memory/.test(failure) || (anyPort && portTaken.test(failure));
+}
+
+function startError(target: Target, port: number, failure: string): EmbeddedPostgresError {
+  if (portTaken.test(failure)) {
+    return new EmbeddedPostgresError(
+      `Port ${port} is taken by another program: stop that, or choose another port for the embedded PostgreSQL.`,
+    );
+  }
+  const reason = /(?:FATAL|PANIC): +(.*)/.exec(failure)?.[1] ?? failure.trim().split("\n").at(-1);
+  return new EmbeddedPostgresError(
+    `The embedded PostgreSQL does not start on ${target.paths.cluster} (${reason}): ${target.paths.log} tells more; if the folder is damaged, restore it from a backup, or move it away to begin with an empty database.`,
+  );
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+async function fileBytes(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0;
+}

@@ -1,0 +1,73 @@
+import { DatabaseError } from "pg";
+
+/**
+ * The database cannot be asked right now: not reachable, shutting down, out of connections or too slow. The same call
+ * may succeed later. When it comes from a COMMIT, the transaction may or may not have happened.
+ */
+export class DatabaseUnavailable extends Error {
+  override readonly name = "DatabaseUnavailable";
+}
+
+/** Socket and resolver errors of Node (`error.code`). */
+const networkCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENETDOWN",
+]);
+
+/** SQLSTATE classes 08 (connection) and 53 (insufficient resources), PostgreSQL Appendix A. */
+const unavailableClasses = new Set(["08", "53"]);
+
+const unavailableStates = new Set([
+  "57P01", // admin_shutdown
+  "57P02", // crash_shutdown
+  "57P03", // cannot_connect_now
+  "57P05", // idle_session_timeout
+  "25P03", // idle_in_transaction_session_timeout
+  "57014", // query_canceled: statement_timeout
+]);
+
+/** The driver gives these no code (pg 8.23 lib/client.js, pg-pool 3 index.js). */
+const driverMessages = [
+  "Connection terminated",
+  "Query read timeout",
+  "timeout expired",
+  "timeout exceeded when trying to connect",
+  "Client has encountered a connection error",
+  "Client was closed",
+  "Cannot use a pool after calling end",
+];
+
+/** A schema change altered the columns of a statement that this connection had prepared before (SQLSTATE 0A000). */
+export function isStalePlan(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === "0A000" && error.message.includes("cached plan");
+}
+
+/** The error as callers should see it: a failure that may pass becomes `DatabaseUnavailable`, any other stays as it is. */
+export function translateError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof DatabaseUnavailable) return error;
+  return isPassing(error)
+    ? new DatabaseUnavailable(`the database is unavailable: ${error.message}`, { cause: error })
+    : error;
+}
+
+function isPassing(error: Error): boolean {
+  if (error instanceof DatabaseError) {
+    const state = error.code ?? "";
+    return unavailableStates.has(state) || unavailableClasses.has(state.slice(0, 2)) || isStalePlan(error);
+  }
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  return networkCodes.has(code) || driverMessages.some((message) => error.message.startsWith(message));
+}
+
+/** Whether a unique constraint (the named one, or any) refused the row. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  if (!(error instanceof DatabaseError) || error.code !== "23505") return false;
+  return constraint === undefined || error.constraint === constraint;
+}

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { Logger, runMigrations } from "graphile-worker";
+import { Client } from "pg";
+
+export interface MigrateOptions {
+  /** Default: db/migrations of this repository. */
+  migrationsDir?: string;
+}
+
+/** The database and the files of this version do not fit together; the message says what to do. */
+export class MigrationError extends Error {
+  override readonly name = "MigrationError";
+}
+
+interface Migration {
+  number: number;
+  /** The file's name. */
+  name: string;
+  sql: string;
+  sha256: string;
+}
+
+interface Applied {
+  number: number;
+  name: string;
+  sha256: string;
+}
+
+const defaultMigrationsDir = fileURLToPath(new URL("../../db/migrations", import.meta.url));
+
+/** Any number, the same in every version: whoever migrates holds this advisory lock. */
+const migrationLock = 6_301_120_947;
+
+/** A migration that waits for a table makes every later query on that table wait behind it. */
+const lockTimeoutMs = 5_000;
+
+const connectionTimeoutMs = 5_000;
+
+const workerSchema = "graphile_worker";
+
+/**
+ * Brings the database to the schema of this version: the job queue's tables first, then each file of db/migrations
+ * that it has not had, in order, each in a transaction of its own. Several processes may call it at once.
+ * @returns the names of the files applied now
+ * @throws MigrationError when the database has had a file that this version lacks or has otherwise
+ */
+export async function migrate(url: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(options.migrationsDir ?? defaultMigrationsDir);
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectionTimeoutMs });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
+    await client.query(createTable);
+    const history = await client.query<Applied>("SELECT number, name, sha256 FROM migrations ORDER BY number");
+    const pending = pendingMigrations(migrations, history.rows);
+    await runMigrations({ connectionString: url, schema: workerSchema, logger: silentLogger });
+    for (const migration of pending) await apply(client, migration);
+    return { applied: pending.map((migration) => migration.name) };
+  } finally {
+    // Ends the lock as well.
+    await client.end();
+  }
+}
+
+const createTable = `CREATE TABLE IF NOT EXISTS migrations (
+  number int PRIMARY KEY,
+  name text NOT NULL,
+  sha256 text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now()
+)`;
+
+const silentLogger = new Logger(() => () => {});
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  const migrations: Migration[] = [];
+  for (const name of names) {
+    const number = Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(name)?.[1]);
+    if (!number) throw new MigrationError(`${name} is not named like 0001-what-it-does.sql: rename it.`);
+    if (migrations.at(-1)?.number === number) {
+      throw new MigrationError(`${migrations.at(-1)?.name} and ${name} have the same number: renumber the later one.`);
+    }
+    const sql = await readFile(`${folder}/${name}`, "utf8");
+    migrations.push({ number, name, sql, sha256: createHash("sha256").update(sql).digest("hex") });
+  }
+  return migrations;
+}
+
+function pendingMigrations(migrations: Migration[], history: Applied[]): Migration[] {
+  const files = new Map(migrations.map((migration) => [migration.number, migration]));
+  for (const applied of history) {
+    const file = files.get(applied.number);
+    if (!file) {
+      throw new MigrationError(
+        `The database has had ${applied.name}, which this version of Deedhouse does not know: start a version at least as new as the one that ran last.`,
+      );
+    }
+    if (file.sha256 !== applied.sha256) {
+      throw new MigrationError(
+        `${file.name} has changed since it was applied to this database: restore the file and put the change into a new one.`,
+      );
+    }
+    files.delete(applied.number);
+  }
+  const latest = history.at(-1);
+  const pending = [...files.values()];
+  const overtaken = pending.find((migration) => latest && migration.number < latest.number);
+  if (overtaken) {
+    throw new MigrationError(
+      `${overtaken.name} comes before ${latest?.name}, which this database has already had: give it the next free number.`,
+    );
+  }
+  return pending;
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  try {
+    await client.query("BEGIN");
+    await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+    await client.query(migration.sql);
+    await client.query("INSERT INTO migrations (number, name, sha256) VALUES ($1, $2, $3)", [
+      migration.number,
+      migration.name,
+      migration.sha256,
+    ]);
+    await client.query("COMMIT");
+  } catch (error) {
+    throw new MigrationError(`${migration.name} failed and changed nothing: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * `npm test`: one PostgreSQL for all test files, then `node --test`.
+ *
+ *   npm test                      everything
+ *   npm test -- src/db            the tests below a folder
+ *   npm test -- src/db/x.test.ts --test-name-pattern=refuses
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { statSync } from "node:fs";
+import { startTestServer } from "./harness/server.ts";
+
+const filesAtOnce = 4;
+const everything = ["src", "client", "sandbox", "test"];
+
+const given = process.argv.slice(2);
+const flags = given.filter((argument) => argument.startsWith("-"));
+const paths = given.filter((argument) => !argument.startsWith("-"));
+
+const server = await startTestServer();
+const tests = spawn(
+  process.execPath,
+  [
+    "--test",
+    `--test-concurrency=${filesAtOnce}`,
+    "--test-reporter=spec",
+    "--test-reporter-destination=stdout",
+    ...flags,
+    ...(paths.length > 0 ? paths : everything).map(toPattern),
+  ],
+  { stdio: "inherit", env: { ...process.env, DEEDHOUSE_TEST_DATABASE_URL: server.templateUrl } },
+);
+// A Ctrl-C ends the tests first, and the server after them.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => tests.kill(signal));
+const [code] = await once(tests, "exit");
+await server.stop();
+process.exitCode = code ?? 1;
+
+function toPattern(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? `${path}/**/*.test.ts` : path;
+}
