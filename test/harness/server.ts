@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "#db/embedded.ts";
@@ -20,7 +20,7 @@ const connectionsMax = "300";
 
 /** Starts a PostgreSQL in a temporary folder with a migrated template database to clone. */
 export async function startTestServer(): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-test-"));
+  const dataDir = await mkdtemp(join(await quickFolder(), "deedhouse-test-"));
   const removeFolder = () => rm(dataDir, { recursive: true, force: true });
   try {
     const server = await startEmbeddedPostgres({
@@ -45,4 +45,16 @@ export async function startTestServer(): Promise<TestServer> {
     await removeFolder();
     throw error;
   }
+}
+
+const memoryFolder = "/dev/shm";
+const memoryFreeBytesMin = 1024 ** 3;
+
+/**
+ * A folder in memory, where there is one with room. Cloning a database takes 20 ms there and up to 400 ms on ext4,
+ * which searches long for an inode that was not deleted in the last seconds (ext4's recently_deleted()).
+ */
+async function quickFolder(): Promise<string> {
+  const { bavail, bsize } = await statfs(memoryFolder).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize >= memoryFreeBytesMin ? memoryFolder : tmpdir();
 }
