@@ -2,7 +2,7 @@
  * What we send is checked against the RFCs' schemas, so that a mistake of ours is an exception here and not a result code
  * 2001 there. What registries send is never refused for the schema: they deviate.
  *
- * Measured on two cores: loading 150 ms once, then 0.1 ms per frame.
+ * Measured: 45 ms once to load library and schemas, then 0.02 to 0.05 ms per frame.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

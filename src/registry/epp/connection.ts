@@ -1,0 +1,184 @@
+/**
+ * One TLS connection that carries one question at a time.
+ *
+ * Its whole promise is that an answer belongs to its question: whatever makes that doubtful (a timeout, an early end,
+ * garbage, a frame that nobody waits for) destroys the connection at once, so that nothing late is ever read.
+ */
+import type { TLSSocket } from "node:tls";
+import { connect } from "node:tls";
+import type { Secret } from "#lib/secret.ts";
+import { EppNotSent, EppUnanswered } from "./errors.ts";
+import { encodeFrame, FrameDecoder } from "./frame.ts";
+import type { FrameValidator } from "./schema.ts";
+import type { XmlElement } from "./xml.ts";
+import { parseXml } from "./xml.ts";
+import { writeXml, writeXmlRedacted } from "./xml-writer.ts";
+
+/** How the registry is told from an impostor. Verification can't be switched off. */
+export interface EppTls {
+  /** PEM: the only authorities that may vouch for the registry. */
+  readonly ca: string | readonly string[];
+  /** PEM: our certificate and its key, where the registry asks for one. */
+  readonly cert?: string | undefined;
+  readonly key?: Secret | undefined;
+  /** The name that is asked for (SNI) and that the registry's certificate must bear. */
+  readonly servername: string;
+}
+
+/** Sees every frame, passwords and authInfo redacted. Must not throw. */
+export type FrameTrace = (direction: "sent" | "received", xml: string) => void;
+
+export interface ConnectionOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: EppTls;
+  readonly connectMs: number;
+  readonly greetingMs: number;
+  readonly validate: FrameValidator;
+  readonly trace?: FrameTrace | undefined;
+  /** Gives up while connecting. */
+  readonly signal: AbortSignal;
+}
+
+const keepAliveDelayMs = 60_000;
+
+/**
+ * Connects and waits for the first frame, the greeting.
+ * @throws the socket's error, or EppUnanswered when the greeting doesn't come
+ */
+export async function openConnection(
+  options: ConnectionOptions,
+): Promise<{ connection: Connection; first: XmlElement }> {
+  options.signal.throwIfAborted();
+  const { ca, cert, key, servername } = options.tls;
+  const socket = connect({
+    host: options.host,
+    port: options.port,
+    ca: typeof ca === "string" ? ca : [...ca],
+    cert,
+    key: key?.reveal(),
+    servername,
+    minVersion: "TLSv1.2",
+    rejectUnauthorized: true,
+  });
+  socket.setNoDelay(true).setKeepAlive(true, keepAliveDelayMs);
+  const abort = () => socket.destroy(new Error("the pool is closing"));
+  options.signal.addEventListener("abort", abort);
+  try {
+    // The connection reads from the moment of the handshake on: a greeting may be in the same packet.
+    const opened = Promise.withResolvers<{ connection: Connection; greeting: Promise<XmlElement> }>();
+    const timer = setTimeout(() => socket.destroy(new Error("connecting took too long")), options.connectMs);
+    socket.on("error", opened.reject);
+    socket.on("close", () => opened.reject(new Error("the registry closed during the handshake")));
+    socket.once("secureConnect", () => {
+      const connection = new Connection(socket, options);
+      opened.resolve({ connection, greeting: connection.receive(options.greetingMs) });
+    });
+    const { connection, greeting } = await opened.promise.finally(() => clearTimeout(timer));
+    return { connection, first: await greeting };
+  } finally {
+    options.signal.removeEventListener("abort", abort);
+  }
+}
+
+interface Awaited {
+  readonly answer: PromiseWithResolvers<XmlElement>;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class Connection {
+  readonly #socket: TLSSocket;
+  readonly #validate: FrameValidator;
+  readonly #trace: FrameTrace | undefined;
+  readonly #decoder = new FrameDecoder();
+  readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
+  readonly #closed = Promise.withResolvers<Error>();
+  #awaited: Awaited | undefined;
+  #failure: Error | undefined;
+
+  constructor(socket: TLSSocket, { validate, trace }: Pick<ConnectionOptions, "validate" | "trace">) {
+    this.#socket = socket;
+    this.#validate = validate;
+    this.#trace = trace;
+    socket.on("error", (error) => this.#fail(new EppUnanswered("closed", error)));
+    socket.on("end", () => this.#fail(new EppUnanswered("closed", new Error(this.#describeEnd()))));
+    socket.on("close", () => this.#fail(new EppUnanswered("closed")));
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  /** Fulfilled with the reason once the connection is gone. */
+  get closed(): Promise<Error> {
+    return this.#closed.promise;
+  }
+
+  get isOpen(): boolean {
+    return this.#failure === undefined && this.#socket.writable;
+  }
+
+  /**
+   * Sends one frame and waits for one.
+   * @param timeoutMs for the whole answer, however slowly it comes
+   * @throws EppFrameInvalid before anything is sent; the connection stays as good as it was
+   * @throws EppNotSent when the connection was already gone
+   * @throws EppUnanswered when the frame was possibly sent; the connection is gone
+   */
+  async exchange(frame: XmlElement, timeoutMs: number): Promise<XmlElement> {
+    const xml = writeXml(frame);
+    this.#validate(xml);
+    const bytes = encodeFrame(xml);
+    if (!this.isOpen) throw new EppNotSent(this.#failure);
+    const answer = this.receive(timeoutMs);
+    this.#socket.write(bytes);
+    this.#trace?.("sent", writeXmlRedacted(frame));
+    return answer;
+  }
+
+  /** Waits for a frame that nothing has to be sent for: the greeting. @throws EppUnanswered as `exchange` does */
+  receive(timeoutMs: number): Promise<XmlElement> {
+    if (this.#awaited) throw new Error("one command at a time: an answer is still awaited");
+    const answer = Promise.withResolvers<XmlElement>();
+    const timer = setTimeout(() => this.#fail(new EppUnanswered("timeout")), timeoutMs);
+    this.#awaited = { answer, timer };
+    return answer.promise;
+  }
+
+  /** Ends the connection without a word. Whoever waits for an answer gets EppUnanswered. */
+  destroy(cause?: unknown): void {
+    this.#fail(new EppUnanswered("closed", cause));
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const body of this.#decoder.push(chunk)) this.#deliver(parseXml(this.#utf8.decode(body)));
+    } catch (error) {
+      this.#fail(error instanceof EppUnanswered ? error : new EppUnanswered("malformed", error));
+    }
+  }
+
+  #deliver(root: XmlElement): void {
+    // A frame behind one that ended the connection in the same packet: too late for anybody.
+    if (this.#failure) return;
+    this.#trace?.("received", writeXmlRedacted(root));
+    const awaited = this.#awaited;
+    if (!awaited) throw new EppUnanswered("unsolicited");
+    this.#awaited = undefined;
+    clearTimeout(awaited.timer);
+    awaited.answer.resolve(root);
+  }
+
+  #describeEnd(): string {
+    return this.#decoder.isPartial ? "the registry closed in the middle of a frame" : "the registry closed";
+  }
+
+  #fail(failure: EppUnanswered): void {
+    if (this.#failure) return;
+    this.#failure = failure;
+    this.#socket.destroy();
+    if (this.#awaited) {
+      clearTimeout(this.#awaited.timer);
+      this.#awaited.answer.reject(failure);
+      this.#awaited = undefined;
+    }
+    this.#closed.resolve(failure);
+  }
+}

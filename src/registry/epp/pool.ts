@@ -1,0 +1,75 @@
+import type { Clock } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import type { Random } from "#lib/random.ts";
+import type { Secret } from "#lib/secret.ts";
+import type { CircuitSettings, CircuitStatus } from "./circuit.ts";
+import type { EppCommand } from "./command.ts";
+import type { DomainAvailability } from "./commands/domain-check.ts";
+import type { EppServices } from "./commands/login.ts";
+import type { EppTls, FrameTrace } from "./connection.ts";
+import type { EppResponse, RequestOptions } from "./session.ts";
+import { SessionPool } from "./session-pool.ts";
+import type { EppTimeouts } from "./timeouts.ts";
+
+/** What a session is wanted for. */
+export type Lane = "check" | "transform" | "poll";
+
+export interface EppPoolOptions {
+  /** For logs. */
+  readonly registryId: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: EppTls;
+  readonly registrarId: string;
+  readonly password: Secret;
+  readonly services: EppServices;
+  /** What the registry allows us. With one session, checks share it with everything else. */
+  readonly sessionsMax: number;
+  readonly commandsPerSecond: number;
+  readonly timeouts?: Partial<EppTimeouts>;
+  readonly circuit?: Partial<CircuitSettings>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Sees every frame, passwords and authInfo redacted. */
+  readonly onFrame?: FrameTrace;
+  /** Told of every change. Must not throw. */
+  readonly onCircuit?: (status: CircuitStatus) => void;
+}
+
+/** A session on loan. Give it back in every case: `using lease = await pool.acquire(…)`. */
+export interface Lease {
+  /**
+   * Sends one command, one at a time, and returns the answer, whatever its result code.
+   * @throws EppNotSent certainly nothing was sent
+   * @throws EppUnanswered possibly sent, outcome unknown; the session is gone
+   * @throws EppFrameInvalid the command breaks the schema: our mistake; nothing was sent
+   */
+  request<Data>(command: EppCommand<Data>, options: RequestOptions): Promise<EppResponse<Data>>;
+  release(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface EppPool {
+  /** @throws EppUnavailable certainly nothing was sent */
+  acquire(lane: Lane, options: { readonly waitMs: number }): Promise<Lease>;
+  /**
+   * Asks the registry about one name; callers who ask at the same time share the answer.
+   * @param name an A-label name in lower case
+   * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
+   */
+  checkDomain(name: string, options: { readonly budgetMs: number }): Promise<DomainAvailability>;
+  circuit(): CircuitStatus;
+  /** Lends no more, waits for what is in flight, logs out and closes. After `timeoutMs` it closes regardless. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** @throws RangeError on settings that no login could succeed with */
+export function createEppPool(options: EppPoolOptions): EppPool {
+  const passwordLength = options.password.reveal().length;
+  if (passwordLength < 6 || passwordLength > 16) throw new RangeError("an EPP password has 6 to 16 characters");
+  if (!/^\S{3,16}$/.test(options.registrarId)) throw new RangeError("an EPP registrar id has 3 to 16 characters");
+  if (options.sessionsMax < 1) throw new RangeError("a pool needs at least one session");
+  if (options.commandsPerSecond <= 0) throw new RangeError("a pool needs at least some commands per second");
+  return new SessionPool(options);
+}

@@ -1,0 +1,200 @@
+/**
+ * A logged-in EPP session: greeting → login → one command at a time. It is discarded, never used again, as soon as it
+ * might be out of step with the registry or no longer logged in.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import { isLoginRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "./codes.ts";
+import type { EppCommand } from "./command.ts";
+import { helloFrame } from "./commands/hello.ts";
+import type { LoginRequest } from "./commands/login.ts";
+import { login } from "./commands/login.ts";
+import { logout } from "./commands/logout.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import { openConnection } from "./connection.ts";
+import { EppUnanswered, EppUnavailable } from "./errors.ts";
+import { isGreeting, parseResponse } from "./response.ts";
+import type { EppTimeouts } from "./timeouts.ts";
+import type { XmlElement } from "./xml.ts";
+
+/** An answer with any result code. */
+export interface EppResponse<Data> {
+  readonly code: number;
+  /** For people, as are the reasons: decides nothing. */
+  readonly message: string;
+  readonly reasons: readonly string[];
+  readonly clTRID: string;
+  readonly svTRID: string | undefined;
+  /** What a success brought. */
+  readonly data: Data | undefined;
+}
+
+export interface RequestOptions {
+  /** 3 to 64 characters, never used before. */
+  readonly clTRID: string;
+  /** Instead of the registry's setting for the kind of command. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "greetingMs"> {
+  readonly login: LoginRequest;
+  readonly timeouts: EppTimeouts;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A clTRID for commands that no order has to account for. */
+export function createClTRID(random: Random): string {
+  return `dh-${random.bytes(12).toString("hex")}`;
+}
+
+/** Connects and logs in. @throws EppUnavailable with reason connect, login or session-limit; nothing is left open */
+export async function openSession(options: SessionOptions): Promise<EppSession> {
+  const { connectMs, greetingMs } = options.timeouts;
+  const { connection, first } = await openConnection({ ...options, connectMs, greetingMs }).catch((cause) => {
+    throw new EppUnavailable("connect", { cause });
+  });
+  try {
+    expectGreeting(first);
+    const session = new EppSession(connection, options);
+    await logIn(session, options);
+    session.keepAlive();
+    return session;
+  } catch (error) {
+    connection.destroy(error);
+    throw error instanceof EppUnavailable ? error : new EppUnavailable("login", { cause: error });
+  }
+}
+
+/** Some registries greet with a refusal, such as 2502, in place of the greeting. */
+function expectGreeting(first: XmlElement): void {
+  let code: number;
+  try {
+    if (isGreeting(first)) return;
+    code = parseResponse(first).code;
+  } catch (cause) {
+    throw new EppUnavailable("connect", { cause });
+  }
+  throw new EppUnavailable(code === sessionLimitCode ? "session-limit" : "connect", { resultCode: code });
+}
+
+async function logIn(session: EppSession, { login: request, timeouts, random }: SessionOptions): Promise<void> {
+  const clTRID = createClTRID(random);
+  const { code } = await session.request(login(request), { clTRID, timeoutMs: timeouts.loginMs });
+  if (isSuccess(code)) return;
+  throw new EppUnavailable(code === sessionLimitCode ? "session-limit" : "login", { resultCode: code });
+}
+
+/** Whether the registry refused who we are, rather than failed: trying again may lock the account. */
+export function isRefusedLogin(error: EppUnavailable): boolean {
+  return error.reason === "login" && error.resultCode !== undefined && isLoginRefusal(error.resultCode);
+}
+
+export class EppSession {
+  readonly #connection: Connection;
+  readonly #timeouts: EppTimeouts;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #openedAtMs: number;
+  #idleTimer: NodeJS.Timeout | undefined;
+  /** Commands whose outcome is not known yet: at most one, unless a caller breaks the rule. */
+  #underWay = 0;
+  /** Fulfilled when no hello is under way. */
+  #hello: Promise<void> = Promise.resolve();
+
+  constructor(connection: Connection, options: Pick<SessionOptions, "timeouts" | "clock" | "random">) {
+    this.#connection = connection;
+    this.#timeouts = options.timeouts;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#openedAtMs = options.clock.monotonicMs();
+    connection.closed.then(() => clearTimeout(this.#idleTimer));
+  }
+
+  /** Fulfilled with the reason once the session is gone. */
+  get closed(): Promise<Error> {
+    return this.#connection.closed;
+  }
+
+  /** False when the session must not be given to anybody any more. */
+  get isUsable(): boolean {
+    return this.#connection.isOpen && !this.#isOld && this.#underWay === 0;
+  }
+
+  get #isOld(): boolean {
+    return this.#clock.monotonicMs() - this.#openedAtMs > this.#timeouts.sessionAgeMsMax;
+  }
+
+  /**
+   * Sends one command and returns the registry's answer, whatever its result code.
+   * @throws EppNotSent certainly nothing was sent
+   * @throws EppUnanswered possibly sent, outcome unknown; the session is gone
+   * @throws EppFrameInvalid our own frame breaks the schema; nothing was sent
+   */
+  async request<Data>(command: EppCommand<Data>, { clTRID, timeoutMs }: RequestOptions): Promise<EppResponse<Data>> {
+    this.#underWay += 1;
+    try {
+      await this.#hello;
+      clearTimeout(this.#idleTimer);
+      const root = await this.#connection.exchange(command.frame(clTRID), timeoutMs ?? this.#timeoutOf(command.kind));
+      const response = this.#read(command, clTRID, root);
+      if (isSessionEnd(response.code)) this.#connection.destroy(`the registry answered ${response.code}`);
+      return response;
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  #timeoutOf(kind: EppCommand<unknown>["kind"]): number {
+    return kind === "transform" ? this.#timeouts.transformMs : this.#timeouts.queryMs;
+  }
+
+  #read<Data>(command: EppCommand<Data>, clTRID: string, root: XmlElement): EppResponse<Data> {
+    try {
+      const response = parseResponse(root);
+      if (response.clTRID !== clTRID) throw new EppUnanswered("wrong-clTRID");
+      const { code, message, reasons, svTRID, resData } = response;
+      const data = isSuccess(code) ? command.parse(resData, response) : undefined;
+      return { code, message, reasons, clTRID, svTRID, data };
+    } catch (error) {
+      this.#connection.destroy(error);
+      throw error instanceof EppUnanswered ? error : new EppUnanswered("malformed", error);
+    }
+  }
+
+  /** Starts to watch over an unused session: says hello when it was idle for long, leaves when it is old. */
+  keepAlive(): void {
+    clearTimeout(this.#idleTimer);
+    if (!this.#connection.isOpen) return;
+    this.#idleTimer = setTimeout(() => {
+      this.#hello = this.#isOld ? this.close() : this.#sayHello();
+    }, this.#timeouts.helloIdleMs);
+  }
+
+  async #sayHello(): Promise<void> {
+    try {
+      const answer = await this.#connection.exchange(helloFrame(), this.#timeouts.queryMs);
+      if (!isGreeting(answer)) throw new Error("hello was not answered with a greeting");
+      this.keepAlive();
+    } catch (error) {
+      this.#connection.destroy(error);
+    }
+  }
+
+  /** Logs out, if that is still possible, and closes. Never throws. */
+  async close(): Promise<void> {
+    try {
+      const clTRID = createClTRID(this.#random);
+      await this.#connection.exchange(logout().frame(clTRID), this.#timeouts.logoutMs);
+    } catch {
+      // Gone already, or too slow to say goodbye: closing is all that was wanted.
+    } finally {
+      this.#connection.destroy("logged out");
+    }
+  }
+
+  /** Closes without a word. Whoever waits for an answer gets EppUnanswered. */
+  destroy(cause?: unknown): void {
+    this.#connection.destroy(cause);
+  }
+}

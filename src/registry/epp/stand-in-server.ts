@@ -1,0 +1,170 @@
+/**
+ * A scripted EPP server for tests: real TLS on a free port, polite by default, and as rude as a test asks for.
+ */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { createServer } from "node:tls";
+import { setTimeout as delay } from "node:timers/promises";
+import { generate } from "selfsigned";
+import { eppNamespace } from "./namespaces.ts";
+import { encodeFrame, FrameDecoder } from "./frame.ts";
+import type { XmlElement } from "./xml.ts";
+import { findChild, findText, isElement, parseXml } from "./xml.ts";
+
+export interface StandInRequest {
+  /** "domain:create", "login", "poll:req", "hello"; "connect" when a client has just connected. */
+  readonly name: string;
+  readonly clTRID: string;
+  readonly xml: string;
+  /** The connection's number, from 0. */
+  readonly session: number;
+}
+
+export type StandInAnswer =
+  | { readonly xml: string }
+  | { readonly bytes: Buffer }
+  /** The bytes of the frame one by one. */
+  | { readonly dribble: string }
+  /** The first half of the frame, then the end of the connection. */
+  | { readonly half: string }
+  | { readonly lateMs: number; readonly xml: string }
+  | "silence"
+  | "close";
+
+export interface StandIn {
+  readonly port: number;
+  /** Everything the clients sent, in order. */
+  readonly requests: StandInRequest[];
+  /** Connections now open. */
+  readonly open: () => number;
+  /** Says what happens next; undefined leaves it to the polite default. */
+  script: (request: StandInRequest) => StandInAnswer | undefined;
+  close(): Promise<void>;
+}
+
+export interface StandInCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate for localhost that is its own authority. */
+export async function createCertificate(): Promise<StandInCertificate> {
+  const made = await generate([{ name: "commonName", value: "localhost" }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: "localhost" }] }],
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+export interface StandInOptions {
+  readonly certificate: StandInCertificate;
+  /** PEM: only clients that this authority vouches for are let in. */
+  readonly clientCa?: string;
+  readonly maxVersion?: "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+}
+
+export async function startStandIn({ certificate, clientCa, maxVersion }: StandInOptions): Promise<StandIn> {
+  const sockets = new Set<TLSSocket>();
+  let sessions = 0;
+  const server = createServer({
+    ...certificate,
+    ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+    ...(maxVersion === undefined ? {} : { maxVersion, minVersion: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" }),
+  });
+  const standIn: StandIn = {
+    get port() {
+      return (server.address() as AddressInfo).port;
+    },
+    requests: [],
+    open: () => sockets.size,
+    script: () => undefined,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  server.on("secureConnection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    // A client that is tested for hanging up resets the connection now and then.
+    socket.on("error", () => socket.destroy());
+    serve(standIn, socket, sessions);
+    sessions += 1;
+  });
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return standIn;
+}
+
+function serve(standIn: StandIn, socket: TLSSocket, session: number): void {
+  const decoder = new FrameDecoder();
+  const react = (request: StandInRequest) => {
+    standIn.requests.push(request);
+    send(socket, standIn.script(request) ?? politeAnswer(request));
+  };
+  react({ name: "connect", clTRID: "", xml: "", session });
+  socket.on("data", (chunk: Buffer) => {
+    for (const body of decoder.push(chunk)) react({ ...describe(body.toString()), session });
+  });
+}
+
+async function send(socket: TLSSocket, answer: StandInAnswer): Promise<void> {
+  if (answer === "silence") return;
+  if (answer === "close") return void socket.end();
+  if ("bytes" in answer) return void socket.write(answer.bytes);
+  if ("half" in answer) {
+    const frame = encodeFrame(answer.half);
+    return void socket.end(frame.subarray(0, frame.length / 2));
+  }
+  if ("dribble" in answer) {
+    for (const byte of encodeFrame(answer.dribble)) socket.write(Buffer.of(byte));
+    return;
+  }
+  if ("lateMs" in answer) await delay(answer.lateMs);
+  if (socket.writable) socket.write(encodeFrame(answer.xml));
+}
+
+function describe(xml: string): Pick<StandInRequest, "name" | "clTRID" | "xml"> {
+  const command = findChild(parseXml(xml), eppNamespace, "command");
+  if (!command) return { name: "hello", clTRID: "", xml };
+  const verb = command.children.find(isElement) as XmlElement;
+  const object = verb.children.find(isElement);
+  const prefix = /([a-z]+)-1\.0$/.exec(object?.namespace ?? "")?.[1];
+  const op = verb.attributes.get("op");
+  const name = prefix && prefix !== "epp" ? `${prefix}:${verb.name}` : op ? `${verb.name}:${op}` : verb.name;
+  return { name, clTRID: findText(command, eppNamespace, "clTRID") ?? "", xml };
+}
+
+function politeAnswer({ name, clTRID, xml }: StandInRequest): StandInAnswer {
+  if (name === "connect" || name === "hello") return { xml: greetingXml };
+  if (name === "logout") return { xml: responseXml(1500, clTRID) };
+  if (name === "poll:req") return { xml: responseXml(1300, clTRID) };
+  if (name === "domain:check") return { xml: responseXml(1000, clTRID, availabilityXml(nameIn(xml), true)) };
+  if (name === "domain:create") {
+    const data = `<domain:creData xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"><domain:name>${nameIn(xml)}</domain:name><domain:crDate>2026-01-02T03:04:05.0Z</domain:crDate><domain:exDate>2027-01-02T03:04:05.0Z</domain:exDate></domain:creData>`;
+    return { xml: responseXml(1000, clTRID, data) };
+  }
+  return { xml: responseXml(name === "login" || name === "poll:ack" ? 1000 : 2303, clTRID) };
+}
+
+function nameIn(xml: string): string {
+  return /<domain:name>([^<]*)</.exec(xml)?.[1] ?? "";
+}
+
+export const greetingXml = `<?xml version="1.0" encoding="UTF-8" standalone="no"?><epp xmlns="${eppNamespace}"><greeting><svID>Stand-in</svID><svDate>2026-01-02T03:04:05.0Z</svDate><svcMenu><version>1.0</version><lang>en</lang><objURI>urn:ietf:params:xml:ns:domain-1.0</objURI></svcMenu><dcp><access><all/></access><statement><purpose><prov/></purpose><recipient><ours/></recipient><retention><stated/></retention></statement></dcp></greeting></epp>`;
+
+/** A `<domain:chkData>` about one name. */
+export function availabilityXml(name: string, isAvailable: boolean, reason?: string): string {
+  const why = reason === undefined ? "" : `<d:reason>${reason}</d:reason>`;
+  return `<d:chkData xmlns:d="urn:ietf:params:xml:ns:domain-1.0"><d:cd><d:name avail="${isAvailable ? 1 : 0}">${name}</d:name>${why}</d:cd></d:chkData>`;
+}
+
+/** A whole `<response>`. @param head what goes between result and resData, such as `<msgQ>` */
+export function responseXml(code: number, clTRID: string, resData?: string, head = ""): string {
+  const data = resData === undefined ? "" : `<resData>${resData}</resData>`;
+  return `<epp xmlns="${eppNamespace}"><response><result code="${code}"><msg>said the stand-in</msg></result>${head}${data}<trID><clTRID>${clTRID}</clTRID><svTRID>sv-1</svTRID></trID></response></epp>`;
+}

@@ -1,0 +1,28 @@
+/** How long an EPP session waits for what. Every one is a setting of its registry. */
+export interface EppTimeouts {
+  /** TCP and TLS handshake. */
+  readonly connectMs: number;
+  /** From the handshake to the whole greeting. */
+  readonly greetingMs: number;
+  readonly loginMs: number;
+  readonly logoutMs: number;
+  /** check, info, poll, hello. */
+  readonly queryMs: number;
+  /** create, renew, delete. */
+  readonly transformMs: number;
+  /** An idle session says hello after this. */
+  readonly helloIdleMs: number;
+  /** An older session is logged out instead of used again: registries end them after 24 h (RFC 5734 leaves it to them). */
+  readonly sessionAgeMsMax: number;
+}
+
+export const eppTimeoutsDefault: EppTimeouts = {
+  connectMs: 10_000,
+  greetingMs: 10_000,
+  loginMs: 15_000,
+  logoutMs: 5_000,
+  queryMs: 10_000,
+  transformMs: 30_000,
+  helloIdleMs: 240_000,
+  sessionAgeMsMax: 23 * 60 * 60 * 1000,
+};
