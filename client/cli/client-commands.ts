@@ -1,0 +1,23 @@
+import type { Command } from "commander";
+import { type Clock, systemClock } from "../sdk/clock.ts";
+import { addDomainCommands } from "./domains.ts";
+import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
+import { addHostingCommands } from "./hosting.ts";
+import { addOrderCommands } from "./orders.ts";
+import { addPackCommands } from "./packs.ts";
+
+/**
+ * Adds what a reseller does, `domains`, `orders`, `hosting` and `packs`, to the program; run it with `parseAsync`.
+ * Makes mistakes in the command line exit with 2 throughout the program, so call it before adding other commands:
+ * a command takes this over from its parent when it is added.
+ */
+export function addClientCommands(program: Command, clock: Clock = systemClock): void {
+  program
+    .exitOverride(exitOnUsageError)
+    .showHelpAfterError("Add --help to see how it is used.")
+    .addHelpText("after", exitCodesHelp);
+  addDomainCommands(program, clock);
+  addOrderCommands(program, clock);
+  addHostingCommands(program, clock);
+  addPackCommands(program, clock);
+}

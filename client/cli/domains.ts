@@ -1,0 +1,74 @@
+import type { Command } from "commander";
+import type { Clock } from "../sdk/clock.ts";
+import { newIdempotencyKey } from "../sdk/sign.ts";
+import { parseIdempotencyKey } from "./arguments.ts";
+import { guarded, orderOnce } from "./failures.ts";
+import { addFollowOptions, type FollowOptions } from "./follow.ts";
+import { addListOptions, type ListOptions, printList } from "./listing.ts";
+import { checkFinished, followOrder } from "./orders.ts";
+import { printFields, printJson } from "./output.ts";
+import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
+
+const columns = ["domain_name", "expiration_date", "will_renew", "status"];
+
+interface RegisterOptions extends ConnectionOptions, FollowOptions {
+  idempotencyKey?: string;
+  json?: boolean;
+}
+
+export function addDomainCommands(program: Command, clock: Clock): void {
+  const domains = program.command("domains").description("domain names of your portfolio");
+
+  const list = domains
+    .command("list")
+    .description("list your domain names")
+    .addHelpText("after", "\nExamples:\n  deedhouse domains list --take 100\n  deedhouse domains list --all --json");
+  addConnectionOptions(addListOptions(list)).action(
+    guarded(async (options: ConnectionOptions & ListOptions) => {
+      const client = await openClient(options, clock);
+      await printList(options, columns, client.listDomains, client.allDomains);
+    }),
+  );
+
+  const get = domains
+    .command("get <domain-name>")
+    .description("show one of your domain names")
+    .option("--json", "print the API's JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse domains get example.com");
+  addConnectionOptions(get).action(
+    guarded(async (domainName: string, options: ConnectionOptions & { json?: boolean }) => {
+      const { data } = await (await openClient(options, clock)).getDomain(domainName);
+      if (options.json) printJson(data);
+      else printFields(data);
+    }),
+  );
+
+  const register = domains
+    .command("register <domain-name>")
+    .description("order the registration of a free domain name")
+    .option("--idempotency-key <key>", "the same key again is the same order, never a second one", parseIdempotencyKey)
+    .option("--json", "print JSON: the order, and with --wait the domain in it")
+    .addHelpText("after", "\nExample:\n  deedhouse domains register example.com --wait --timeout 10m");
+  addConnectionOptions(addFollowOptions(register)).action(
+    guarded(async (domainName: string, options: RegisterOptions) => registerDomain(domainName, options, clock)),
+  );
+}
+
+async function registerDomain(domainName: string, options: RegisterOptions, clock: Clock): Promise<void> {
+  const client = await openClient(options, clock);
+  const { idempotencyKey = newIdempotencyKey() } = options;
+  const accepted = await orderOnce(idempotencyKey, () => client.registerDomain(domainName, { idempotencyKey }));
+  const { order_code: orderCode } = accepted.data;
+  if (!options.wait) {
+    const order = { order_code: orderCode, location: accepted.location, check_after: accepted.checkAfterSeconds };
+    if (options.json) printJson(order);
+    else printFields(order);
+    return;
+  }
+  if (!options.json) printFields({ order_code: orderCode });
+  const order = await followOrder(client, orderCode, options.timeout, accepted);
+  const domain = order.status === "Finished" ? (await client.getDomain(domainName)).data : undefined;
+  if (options.json) printJson({ ...order, domain });
+  else if (domain) printFields(domain);
+  checkFinished(order);
+}

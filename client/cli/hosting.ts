@@ -1,0 +1,124 @@
+import { type Command, Option } from "commander";
+import type { Client } from "../sdk/client.ts";
+import type { Clock } from "../sdk/clock.ts";
+import { newIdempotencyKey } from "../sdk/sign.ts";
+import type { Answer, HostingAccount } from "../sdk/types.ts";
+import { parseIdempotencyKey } from "./arguments.ts";
+import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
+import { acceptedLine, addFollowOptions, type FollowOptions, follow } from "./follow.ts";
+import { addListOptions, type ListOptions, printList } from "./listing.ts";
+import { printFields, printJson } from "./output.ts";
+import { obtainPassword, type PasswordOptions } from "./password.ts";
+import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
+
+const columns = ["identifier", "servicepack_id", "status", "created_at"];
+
+interface CreateAccountOptions extends ConnectionOptions, FollowOptions, PasswordOptions {
+  pack: string;
+  idempotencyKey?: string;
+  json?: boolean;
+}
+
+export function addHostingCommands(program: Command, clock: Clock): void {
+  const hosting = program.command("hosting").description("your hosting accounts");
+
+  const list = hosting
+    .command("list")
+    .description("list your hosting accounts")
+    .addHelpText("after", "\nExamples:\n  deedhouse hosting list\n  deedhouse hosting list --all --json");
+  addConnectionOptions(addListOptions(list)).action(
+    guarded(async (options: ConnectionOptions & ListOptions) => {
+      const client = await openClient(options, clock);
+      await printList(options, columns, client.listHostingAccounts, client.allHostingAccounts);
+    }),
+  );
+
+  const get = hosting
+    .command("get <identifier>")
+    .description("show one of your hosting accounts")
+    .option("--json", "print the API's JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse hosting get example.com");
+  addConnectionOptions(get).action(
+    guarded(async (identifier: string, options: ConnectionOptions & { json?: boolean }) => {
+      const { data } = await (await openClient(options, clock)).getHostingAccount(identifier);
+      if (options.json) printJson(data);
+      else printFields(data);
+    }),
+  );
+
+  addCreateCommand(hosting, clock);
+}
+
+function addCreateCommand(hosting: Command, clock: Clock): void {
+  const create = hosting
+    .command("create <identifier>")
+    .description("order a hosting account, with an FTP login and a web site")
+    .requiredOption("--pack <id>", "service pack, see: deedhouse packs list")
+    .option("--password-file <file>", "read the FTP password from a file")
+    .addOption(new Option("--password-stdin", "read it from standard input").conflicts("passwordFile"))
+    .addOption(
+      new Option("--generate-password", "make one up and show it once, on stderr").conflicts([
+        "passwordFile",
+        "passwordStdin",
+      ]),
+    )
+    .option("--idempotency-key <key>", "the same key again is the same order, never a second one", parseIdempotencyKey)
+    .option("--json", "print JSON: the order, or with --wait the account")
+    .addHelpText(
+      "after",
+      "\nWithout a password option it is asked for.\n\nExamples:\n" +
+        "  deedhouse hosting create example.com --pack 1 --wait\n" +
+        "  deedhouse hosting create example.com --pack 1 --password-stdin < password.txt",
+    );
+  addConnectionOptions(addFollowOptions(create)).action(
+    guarded(async (identifier: string, options: CreateAccountOptions) => createAccount(identifier, options, clock)),
+  );
+}
+
+async function createAccount(identifier: string, options: CreateAccountOptions, clock: Clock): Promise<void> {
+  const client = await openClient(options, clock);
+  const password = await obtainPassword(options, identifier);
+  const { idempotencyKey = newIdempotencyKey() } = options;
+  const newAccount = { identifier, servicePackId: options.pack, password };
+  const accepted = await orderOnce(idempotencyKey, () => client.createHostingAccount(newAccount, { idempotencyKey }));
+  if (!options.wait) {
+    const order = { ...accepted.data, location: accepted.location, check_after: accepted.checkAfterSeconds };
+    if (options.json) printJson(order);
+    else printFields(order);
+    return;
+  }
+  const account = await followAccount(client, accepted, options.timeout);
+  if (options.json) printJson(account);
+  else printFields(account);
+  checkReady(account);
+}
+
+function followAccount(
+  client: Client,
+  accepted: Answer<{ identifier: string }>,
+  timeoutMs: number,
+): Promise<HostingAccount> {
+  const { data, checkAfterSeconds } = accepted;
+  return follow<HostingAccount>({
+    opening: acceptedLine(data.identifier, checkAfterSeconds),
+    run: (onStatus) => client.waitForHostingAccount(data.identifier, { timeoutMs, checkAfterSeconds, onStatus }),
+    describe: ({ status }) => `${data.identifier} ${status}`,
+    isSuccess: ({ status }) => status === "Ready",
+  });
+}
+
+function checkReady(account: HostingAccount): void {
+  if (account.status === "Ready") return;
+  const name = `account ${account.identifier}`;
+  if (account.status === "Provisioning") {
+    throw new CommandFailure(
+      `${name} is still ${account.status}`,
+      exitCodes.stillGoing,
+      `Nothing is lost; look later with: deedhouse hosting get ${account.identifier}`,
+    );
+  }
+  throw new CommandFailure(
+    `${name} ended as ${account.status}${account.error_text ? `: ${account.error_text}` : ""}`,
+    exitCodes.endedInFailure,
+  );
+}

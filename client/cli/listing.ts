@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import type { Page, PageOptions } from "../sdk/types.ts";
+import { parseWholeNumber } from "./arguments.ts";
+import { printJson, printTable } from "./output.ts";
+
+export interface ListOptions {
+  skip?: number;
+  take?: number;
+  all?: boolean;
+  json?: boolean;
+}
+
+/** Gives a list command its paging and output options. */
+export function addListOptions(command: Command): Command {
+  return command
+    .option("--skip <count>", "leave out the first ones", parseWholeNumber)
+    .option("--take <count>", "how many to show, at most 100 (the API gives 25)", parseWholeNumber)
+    .option("--all", "every one, page after page")
+    .option("--json", "print the API's JSON");
+}
+
+/** Prints one page, or with `--all` every item; says on stderr when there are more. */
+export async function printList<T extends object>(
+  options: ListOptions,
+  columns: readonly string[],
+  getPage: (page: PageOptions) => Promise<Page<T>>,
+  getAll: () => AsyncIterable<T>,
+): Promise<void> {
+  let items: T[] = [];
+  if (options.all) {
+    for await (const item of getAll()) items.push(item);
+  } else {
+    const page = await getPage({ skip: options.skip, take: options.take });
+    items = page.data;
+    const shownTo = (page.skipped ?? 0) + items.length;
+    if (page.total !== undefined && shownTo < page.total && items.length > 0) {
+      process.stderr.write(`${items.length} of ${page.total}; go on with --skip ${shownTo}, or --all\n`);
+    }
+  }
+  if (options.json) printJson(items);
+  else if (items.length > 0) printTable(items, columns);
+  else process.stderr.write("Nothing to show.\n");
+}

@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import type { Client } from "../sdk/client.ts";
+import type { Clock } from "../sdk/clock.ts";
+import type { Answer, Order, OrderStatus } from "../sdk/types.ts";
+import { CommandFailure, exitCodes, guarded } from "./failures.ts";
+import { acceptedLine, addFollowOptions, type FollowOptions, follow } from "./follow.ts";
+import { printFields, printJson } from "./output.ts";
+import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
+
+const meanings: Record<OrderStatus, string> = {
+  NotProvisioned: "not started yet",
+  Processing: "at work",
+  Pending: "at the registry",
+  Errors: "not successful",
+  Finished: "done",
+  FailedValidation: "failed validation and is blocked",
+  Cancelled: "cancelled",
+};
+
+const unfinished: readonly OrderStatus[] = ["NotProvisioned", "Processing", "Pending"];
+
+interface GetOrderOptions extends ConnectionOptions, FollowOptions {
+  json?: boolean;
+}
+
+export function addOrderCommands(program: Command, clock: Clock): void {
+  const orders = program.command("orders").description("registration orders");
+  const get = orders
+    .command("get <order-code>")
+    .description("show where an order stands")
+    .option("--json", "print the API's JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse orders get REG-8F3K2M1Q-7XW --wait");
+  addConnectionOptions(addFollowOptions(get)).action(
+    guarded(async (orderCode: string, options: GetOrderOptions) => {
+      const client = await openClient(options, clock);
+      const order = options.wait
+        ? await followOrder(client, orderCode, options.timeout)
+        : (await client.getOrder(orderCode)).data;
+      if (options.json) printJson(order);
+      else printFields(order);
+      if (options.wait) checkFinished(order);
+    }),
+  );
+}
+
+/**
+ * Waits for an order, showing progress. Resolves with its final state, or the last one seen when the time ran out.
+ * `accepted` is the answer that has just created it, if so.
+ */
+export function followOrder(
+  client: Client,
+  orderCode: string,
+  timeoutMs: number,
+  accepted?: Answer<unknown>,
+): Promise<Order> {
+  const checkAfterSeconds = accepted?.checkAfterSeconds;
+  return follow<Order>({
+    opening: accepted && acceptedLine(orderCode, checkAfterSeconds),
+    run: (onStatus) => client.waitForOrder(orderCode, { timeoutMs, checkAfterSeconds, onStatus }),
+    describe: ({ status }) => `${orderCode} ${status}: ${meanings[status] ?? "unknown status"}`,
+    isSuccess: ({ status }) => status === "Finished",
+  });
+}
+
+/** Throws `CommandFailure` unless the order is `Finished`: ended in failure, or still going. */
+export function checkFinished(order: Order): void {
+  if (order.status === "Finished") return;
+  const name = `order ${order.order_code}`;
+  if (unfinished.includes(order.status)) {
+    throw new CommandFailure(
+      `${name} is still ${order.status}`,
+      exitCodes.stillGoing,
+      `Nothing is lost; follow it with: deedhouse orders get ${order.order_code} --wait`,
+    );
+  }
+  throw new CommandFailure(
+    `${name} ended as ${order.status}: ${order.error_text ?? meanings[order.status]}`,
+    exitCodes.endedInFailure,
+  );
+}

@@ -1,0 +1,88 @@
+import { randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { CommandFailure, exitCodes } from "./failures.ts";
+
+/** Far above the 64 characters that the service takes; only there to stop a wrong file. */
+const passwordBytesMax = 1024;
+/** 24 of 57 characters are 139 bits. */
+const generatedLength = 24;
+// Without 0 O 1 l I: people copy passwords from screens.
+const generatedAlphabet = "23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
+
+export interface PasswordOptions {
+  passwordFile?: string;
+  passwordStdin?: boolean;
+  generatePassword?: boolean;
+}
+
+/**
+ * The FTP password from where the options say, else from a prompt without echo. A generated one is shown on stderr now,
+ * before it is sent: after a lost answer the account may exist and nobody else knows it.
+ */
+export async function obtainPassword(options: PasswordOptions, identifier: string): Promise<string> {
+  if (options.passwordFile !== undefined) return stripLineEnd(await readPasswordFile(options.passwordFile));
+  if (options.passwordStdin) return stripLineEnd(await readStdin());
+  if (options.generatePassword) {
+    const password = generatePassword();
+    process.stderr.write(`FTP password of ${identifier}, shown only now: ${password}\n`);
+    return password;
+  }
+  if (process.stdin.isTTY) return promptTwice(identifier);
+  throw new CommandFailure(
+    "no password, and no terminal to ask for one",
+    exitCodes.usage,
+    "Give --password-file, --password-stdin or --generate-password.",
+  );
+}
+
+function generatePassword(): string {
+  return Array.from({ length: generatedLength }, () => generatedAlphabet[randomInt(generatedAlphabet.length)]).join("");
+}
+
+async function readPasswordFile(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new CommandFailure(`can't read the password: ${(error as Error).message}`, exitCodes.usage);
+  }
+}
+
+async function readStdin(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Editors and `echo` end a line with a newline that is no part of the password. */
+function stripLineEnd(bytes: Buffer): string {
+  if (bytes.length > passwordBytesMax) {
+    throw new CommandFailure(`the password is longer than ${passwordBytesMax} bytes`, exitCodes.usage);
+  }
+  return bytes.toString("utf8").replace(/\r?\n$/, "");
+}
+
+async function promptTwice(identifier: string): Promise<string> {
+  const password = await promptHidden(`FTP password for ${identifier}: `);
+  const repeated = await promptHidden("Once more: ");
+  if (password !== repeated) throw new CommandFailure("the two passwords differ", exitCodes.usage);
+  return password;
+}
+
+async function promptHidden(question: string): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true, historySize: 0 });
+  process.stderr.write(question);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const cancel = () => reject(new CommandFailure("cancelled", exitCodes.usage));
+      lines.once("line", resolve);
+      lines.once("SIGINT", cancel);
+      lines.once("close", cancel);
+    });
+  } finally {
+    lines.close();
+    process.stderr.write("\n");
+  }
+}
