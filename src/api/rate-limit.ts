@@ -1,0 +1,170 @@
+import { isIPv6 } from "node:net";
+import type { Clock } from "#lib/clock.ts";
+
+/** Where a caller stands in its window of requests. */
+export interface RateLimit {
+  allowed: boolean;
+  limit: number;
+  /** Counted so far; stops at the limit. */
+  usage: number;
+  remaining: number;
+  /** Until the limit is whole again: at least 1 while something is counted, else 0. */
+  resetSeconds: number;
+}
+
+/** The four headers that every answer carries. */
+export function rateLimitHeaders({ limit, usage, remaining, resetSeconds }: RateLimit): Record<string, string> {
+  return {
+    "x-ratelimit-limit": String(limit),
+    "x-ratelimit-usage": String(usage),
+    "x-ratelimit-remaining": String(remaining),
+    "x-ratelimit-reset": String(resetSeconds),
+  };
+}
+
+export interface RateLimiter {
+  /** Counts a request of `key`, unless it is over the limit. */
+  take(key: string, limit: number): RateLimit;
+  /** Where `key` stands; `allowed` says whether the next request would be. */
+  peek(key: string, limit: number): RateLimit;
+}
+
+/** Beyond this, the oldest windows are dropped. */
+const rateWindowsMax = 200_000;
+
+/** Fixed windows of one length; each begins with the first request of an idle key. */
+export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs: number }): RateLimiter {
+  const windows = createExpiringMap<{ endsMs: number; usage: number }>({
+    clock,
+    keepMs: windowMs,
+    max: rateWindowsMax,
+  });
+
+  function rateLimit(
+    allowed: boolean,
+    limit: number,
+    window: { endsMs: number; usage: number } | undefined,
+  ): RateLimit {
+    const usage = Math.min(window?.usage ?? 0, limit);
+    const resetSeconds = window ? Math.max(1, Math.ceil((window.endsMs - clock.monotonicMs()) / 1000)) : 0;
+    return { allowed, limit, usage, remaining: limit - usage, resetSeconds };
+  }
+
+  return {
+    take(key, limit) {
+      let window = windows.get(key);
+      if (!window) {
+        window = { endsMs: clock.monotonicMs() + windowMs, usage: 0 };
+        windows.set(key, window);
+      }
+      const allowed = window.usage < limit;
+      if (allowed) window.usage += 1;
+      return rateLimit(allowed, limit, window);
+    },
+
+    peek(key, limit) {
+      const window = windows.get(key);
+      return rateLimit((window?.usage ?? 0) < limit, limit, window);
+    },
+  };
+}
+
+export interface SourceBudgetOptions {
+  clock: Clock;
+  windowMs: number;
+  /** 401s of one source address in a window. */
+  failuresMax: number;
+  /** Further 401s of one key that was good from that source lately. */
+  knownGoodFailuresMax: number;
+}
+
+/** Counts 401s by source address, so that guessing costs no HMAC; nobody is locked out by a neighbour behind one NAT. */
+export interface SourceBudget {
+  /** Where the source stands, or the key's own budget when the source's is spent; not `allowed`: refuse it. */
+  check(address: string, keyId?: string): RateLimit;
+  /** The request was answered with 401. */
+  noteFailure(address: string, keyId?: string): RateLimit;
+  /** The key was verified from this address. */
+  noteGood(address: string, keyId: string): void;
+}
+
+/** How long a key counts as good from an address after its last good request. */
+const knownGoodMs = 24 * 60 * 60 * 1000;
+const knownGoodMax = 100_000;
+
+/** A budget of failures for each source: an IPv4 address, or the /64 of an IPv6 address (one subscriber has all of it). */
+export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
+  const { clock, windowMs, failuresMax, knownGoodFailuresMax } = options;
+  const failures = createRateLimiter({ clock, windowMs });
+  const knownGood = createExpiringMap<true>({ clock, keepMs: knownGoodMs, max: knownGoodMax });
+
+  /** Whose budget pays, and how large it is. */
+  function payer(address: string, keyId: string | undefined): [key: string, limit: number] {
+    const source = sourceOf(address);
+    if (keyId !== undefined && !failures.peek(source, failuresMax).allowed) {
+      const pair = `${source} ${keyId}`;
+      if (knownGood.get(pair)) return [pair, knownGoodFailuresMax];
+    }
+    return [source, failuresMax];
+  }
+
+  return {
+    check: (address, keyId) => failures.peek(...payer(address, keyId)),
+    noteFailure: (address, keyId) => failures.take(...payer(address, keyId)),
+    noteGood: (address, keyId) => knownGood.set(`${sourceOf(address)} ${keyId}`, true),
+  };
+}
+
+/** @returns the IPv4 address, also of an IPv4-mapped one (RFC 4291 section 2.5.5.2); the first 64 bits of an IPv6 address */
+function sourceOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const groups = expandIpv6(address);
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join(".");
+  }
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(":")}::/64`;
+}
+
+/** The eight groups of a valid IPv6 address. */
+function expandIpv6(address: string): number[] {
+  const hexadecimal = address.replace(/%.*$/, "").replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_dotted, ...bytes) => {
+    const [first = 0, second = 0, third = 0, fourth = 0] = bytes.slice(0, 4).map(Number);
+    return `${((first << 8) | second).toString(16)}:${((third << 8) | fourth).toString(16)}`;
+  });
+  const [head = [], tail = []] = hexadecimal.split("::").map((part) => (part === "" ? [] : part.split(":")));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => "0");
+  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+}
+
+/**
+ * Entries that end `keepMs` after they were set, or sooner when there are more than `max`. They live in two generations,
+ * of which the older is dropped whole: dropping the oldest entries of one Map costs a walk over all that were deleted.
+ */
+function createExpiringMap<Value>({ clock, keepMs, max }: { clock: Clock; keepMs: number; max: number }) {
+  type Generation = Map<string, { value: Value; endsMs: number }>;
+  let older: Generation = new Map();
+  let younger: Generation = new Map();
+  let changeMs = clock.monotonicMs() + keepMs;
+
+  return {
+    get(key: string): Value | undefined {
+      const entry = younger.get(key) ?? older.get(key);
+      return entry && entry.endsMs > clock.monotonicMs() ? entry.value : undefined;
+    },
+    set(key: string, value: Value): void {
+      const nowMs = clock.monotonicMs();
+      if (nowMs >= changeMs || younger.size >= max / 2) {
+        older = younger;
+        younger = new Map();
+        changeMs = nowMs + keepMs;
+      }
+      younger.set(key, { value, endsMs: nowMs + keepMs });
+    },
+  };
+}
