@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { glob, readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { Client } from "pg";
+import { allStatements } from "#db/statement.ts";
+import { testDatabase } from "./harness/database.ts";
+import { describeStatement } from "./harness/describe-statement.ts";
+import { runSql } from "./harness/sql.ts";
+
+/** The files that declare statements; loading one registers them. */
+async function declaringFiles(): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const path of glob("src/**/*.ts", { exclude: ["**/*.test.ts"] })) {
+    if (/\bstatement\(/.test(await readFile(path, "utf8"))) paths.push(path);
+  }
+  return paths.sort();
+}
+
+/** Type names by their numbers, in the spelling of the column maps: PostgreSQL calls text[] "_text". */
+async function typeNames(url: string): Promise<Map<number, string>> {
+  const types = await runSql<{ oid: number; typname: string }>(url, "SELECT oid, typname FROM pg_type");
+  return new Map(types.map(({ oid, typname }) => [oid, typname.replace(/^_(.*)/, "$1[]")]));
+}
+
+test("every statement fits the migrated schema and returns the columns and types it declares", async (t) => {
+  for (const path of await declaringFiles()) {
+    await t.test(`${path} loads`, () => import(pathToFileURL(path).href));
+  }
+  const { url } = await testDatabase(t);
+  const names = await typeNames(url);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  for (const statement of allStatements()) {
+    await t.test(statement.name, async () => {
+      const fields = await describeStatement(client, statement);
+      const returned = fields.map((field) => `${field.name}: ${names.get(field.dataTypeID)}`);
+      const declared = Object.entries(statement.columns).map(([name, column]) => `${name}: ${column.replace("?", "")}`);
+      assert.deepEqual(returned.sort(), declared.sort());
+    });
+  }
+  await client.end();
+});
