@@ -3,12 +3,12 @@
  */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { createServer } from "node:tls";
-import { setTimeout as delay } from "node:timers/promises";
 import { generate } from "selfsigned";
-import { eppNamespace } from "./namespaces.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
+import { eppNamespace } from "./namespaces.ts";
 import type { XmlElement } from "./xml.ts";
 import { findChild, findText, isElement, parseXml } from "./xml.ts";
 
