@@ -23,12 +23,22 @@ async function typeNames(url: string): Promise<Map<number, string>> {
   return new Map(types.map(({ oid, typname }) => [oid, typname.replace(/^_(.*)/, "$1[]")]));
 }
 
+/** The columns of tables that may hold null, as "table number.column number". */
+async function nullableColumns(url: string): Promise<Set<string>> {
+  const columns = await runSql<{ key: string }>(
+    url,
+    "SELECT attrelid || '.' || attnum AS key FROM pg_attribute WHERE attnum > 0 AND NOT attnotnull",
+  );
+  return new Set(columns.map(({ key }) => key));
+}
+
 test("every statement fits the migrated schema and returns the columns and types it declares", async (t) => {
   for (const path of await declaringFiles()) {
     await t.test(`${path} loads`, () => import(pathToFileURL(path).href));
   }
   const { url } = await testDatabase(t);
   const names = await typeNames(url);
+  const nullable = await nullableColumns(url);
   const client = new Client({ connectionString: url });
   await client.connect();
   for (const statement of allStatements()) {
@@ -37,6 +47,10 @@ test("every statement fits the migrated schema and returns the columns and types
       const returned = fields.map((field) => `${field.name}: ${names.get(field.dataTypeID)}`);
       const declared = Object.entries(statement.columns).map(([name, column]) => `${name}: ${column.replace("?", "")}`);
       assert.deepEqual(returned.sort(), declared.sort());
+      for (const { name, tableID, columnID } of fields) {
+        const mayBeNull = nullable.has(`${tableID}.${columnID}`);
+        assert.ok(!mayBeNull || statement.columns[name]?.endsWith("?"), `${name} may be null: declare it with a "?"`);
+      }
     });
   }
   await client.end();

@@ -1,0 +1,400 @@
+-- What the migrations add up to, printed by test/schema.test.ts. For reading only: change it with a migration, then
+-- UPDATE_GOLDEN=1 npm test -- test/schema.test.ts
+
+TABLE api_keys
+  id text NOT NULL
+  reseller_id bigint NOT NULL
+  label text NOT NULL
+  secret_sealed bytea NOT NULL
+  scopes text[] NOT NULL
+  allowed_addresses text[] NOT NULL DEFAULT '{}'::text[]
+  created_at timestamp with time zone NOT NULL
+  expires_at timestamp with time zone
+  revoked_at timestamp with time zone
+  CONSTRAINT api_keys_id_check CHECK ((id ~ '^[0-9a-f]{32}$'::text))
+  CONSTRAINT api_keys_pkey PRIMARY KEY (id)
+  CONSTRAINT api_keys_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX api_keys_reseller ON public.api_keys USING btree (reseller_id)
+  CREATE TRIGGER api_key_changed AFTER DELETE OR UPDATE ON public.api_keys FOR EACH ROW EXECUTE FUNCTION notify_api_key_changed()
+
+TABLE blocked_names
+  name text COLLATE "C" NOT NULL
+  reason text NOT NULL
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT blocked_names_pkey PRIMARY KEY (name)
+
+TABLE committed_requests
+  key_id text NOT NULL
+  nonce text NOT NULL
+  signed_at bigint NOT NULL
+  request_digest bytea NOT NULL
+  status integer NOT NULL
+  headers jsonb NOT NULL
+  body text
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT committed_requests_pkey PRIMARY KEY (key_id, nonce)
+  CREATE INDEX committed_requests_signed_at ON public.committed_requests USING btree (signed_at)
+
+TABLE domains
+  domain_name text COLLATE "C" NOT NULL
+  reseller_id bigint NOT NULL
+  order_id bigint
+  registry_id text NOT NULL
+  registration_date timestamp with time zone NOT NULL
+  expiration_date timestamp with time zone NOT NULL
+  registry_ex_date timestamp with time zone NOT NULL
+  will_renew boolean NOT NULL
+  status text NOT NULL
+  name_servers text[] NOT NULL DEFAULT '{}'::text[]
+  CONSTRAINT domains_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT domains_order_id_key UNIQUE (order_id)
+  CONSTRAINT domains_pkey PRIMARY KEY (domain_name)
+  CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name)
+  CREATE TRIGGER list_deleted AFTER DELETE ON public.domains REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
+  CREATE TRIGGER list_inserted AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
+  CREATE TRIGGER list_updated AFTER UPDATE ON public.domains REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
+
+TABLE hosting_accounts
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  identifier text COLLATE "C" NOT NULL
+  reseller_id bigint NOT NULL
+  servicepack_id bigint NOT NULL
+  uid bigint NOT NULL DEFAULT nextval('hosting_uid'::regclass)
+  password_hash_sealed bytea NOT NULL
+  disk_quota_bytes bigint NOT NULL
+  files_max integer NOT NULL
+  ftp_sessions_max integer NOT NULL
+  disk_used_bytes bigint NOT NULL DEFAULT 0
+  status text NOT NULL
+  node_id text
+  backoff_count integer NOT NULL DEFAULT 0
+  next_step_at timestamp with time zone
+  operator_note text
+  error_text text
+  created_at timestamp with time zone NOT NULL
+  ready_at timestamp with time zone
+  updated_at timestamp with time zone NOT NULL
+  CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
+  CONSTRAINT hosting_accounts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT hosting_accounts_servicepack_id_fkey FOREIGN KEY (servicepack_id) REFERENCES service_packs(id)
+  CONSTRAINT hosting_accounts_status_check CHECK ((status = ANY (ARRAY['Provisioning'::text, 'Ready'::text, 'Suspended'::text, 'Failed'::text])))
+  CONSTRAINT hosting_accounts_uid_key UNIQUE (uid)
+  CREATE INDEX hosting_accounts_ready ON public.hosting_accounts USING btree (ready_at DESC) WHERE (ready_at IS NOT NULL)
+  CREATE INDEX hosting_accounts_reseller ON public.hosting_accounts USING btree (reseller_id, identifier, id)
+  CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> 'Failed'::text)
+  CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> 'Failed'::text)
+  CREATE TRIGGER list_deleted AFTER DELETE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status <> ''Failed''')
+  CREATE TRIGGER list_inserted AFTER INSERT ON public.hosting_accounts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status <> ''Failed''')
+  CREATE TRIGGER list_updated AFTER UPDATE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status <> ''Failed''')
+
+SEQUENCE hosting_accounts_id_seq
+
+TABLE hosting_history
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  account_id bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  event text NOT NULL
+  status text NOT NULL
+  note text
+  CONSTRAINT hosting_history_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
+  CONSTRAINT hosting_history_pkey PRIMARY KEY (id)
+  CREATE INDEX hosting_history_account ON public.hosting_history USING btree (account_id, id)
+
+SEQUENCE hosting_history_id_seq
+
+SEQUENCE hosting_uid
+
+TABLE idempotent_requests
+  reseller_id bigint NOT NULL
+  method text NOT NULL
+  path text NOT NULL
+  idempotency_key text NOT NULL
+  body_mac bytea NOT NULL
+  status integer NOT NULL
+  headers jsonb NOT NULL
+  body text
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT idempotent_requests_pkey PRIMARY KEY (reseller_id, method, path, idempotency_key)
+  CREATE INDEX idempotent_requests_created_at ON public.idempotent_requests USING btree (created_at)
+
+TABLE list_chunks
+  list text NOT NULL
+  reseller_id bigint NOT NULL
+  first_name text COLLATE "C" NOT NULL
+  row_count integer NOT NULL
+  CONSTRAINT list_chunks_pkey PRIMARY KEY (list, reseller_id, first_name)
+  CONSTRAINT list_chunks_row_count_check CHECK ((row_count >= 0))
+
+VIEW listed_names AS
+ SELECT 'domains'::text AS list,
+    domains.reseller_id,
+    domains.domain_name AS name
+   FROM domains
+UNION ALL
+ SELECT 'hosting'::text AS list,
+    hosting_accounts.reseller_id,
+    hosting_accounts.identifier AS name
+   FROM hosting_accounts
+  WHERE (hosting_accounts.status <> 'Failed'::text);
+
+TABLE order_attempts
+  cl_trid text NOT NULL
+  order_id bigint NOT NULL
+  number integer NOT NULL
+  command text NOT NULL
+  committed_at timestamp with time zone NOT NULL
+  answered_at timestamp with time zone
+  result_code integer
+  sv_trid text
+  CONSTRAINT order_attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT order_attempts_order_id_number_key UNIQUE (order_id, number)
+  CONSTRAINT order_attempts_pkey PRIMARY KEY (cl_trid)
+
+TABLE order_history
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  order_id bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  event text NOT NULL
+  status text NOT NULL
+  phase text
+  note text
+  CONSTRAINT order_history_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT order_history_pkey PRIMARY KEY (id)
+  CREATE INDEX order_history_order ON public.order_history USING btree (order_id, id)
+
+SEQUENCE order_history_id_seq
+
+TABLE poll_messages
+  registry_id text NOT NULL
+  message_id text NOT NULL
+  received_at timestamp with time zone NOT NULL
+  order_id bigint
+  needs_operator boolean NOT NULL
+  payload text NOT NULL
+  CONSTRAINT poll_messages_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT poll_messages_pkey PRIMARY KEY (registry_id, message_id)
+
+TABLE registration_orders
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  order_code text NOT NULL
+  reseller_id bigint NOT NULL
+  domain_name text COLLATE "C" NOT NULL
+  suffix text NOT NULL
+  registry_id text NOT NULL
+  period_years integer NOT NULL
+  auth_info_sealed bytea NOT NULL
+  status text NOT NULL
+  phase text
+  verify_cause text
+  confirm_after timestamp with time zone
+  contact_renewed boolean NOT NULL DEFAULT false
+  backoff_count integer NOT NULL DEFAULT 0
+  waiting_since timestamp with time zone
+  next_step_at timestamp with time zone
+  reason text
+  operator_note text
+  created_at timestamp with time zone NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  ended_at timestamp with time zone
+  CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
+  CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
+  CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT registration_orders_order_code_key UNIQUE (order_code)
+  CONSTRAINT registration_orders_phase_check CHECK ((phase = ANY (ARRAY['check'::text, 'create'::text, 'waiting'::text, 'verify'::text])))
+  CONSTRAINT registration_orders_pkey PRIMARY KEY (id)
+  CONSTRAINT registration_orders_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT registration_orders_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
+  CONSTRAINT registration_orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['lost'::text, 'exists'::text])))
+  CREATE INDEX registration_orders_finished ON public.registration_orders USING btree (suffix, ended_at DESC) WHERE (status = 'Finished'::text)
+  CREATE INDEX registration_orders_name ON public.registration_orders USING btree (domain_name, id)
+  CREATE UNIQUE INDEX registration_orders_live_name ON public.registration_orders USING btree (domain_name) WHERE (status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text]))
+
+SEQUENCE registration_orders_id_seq
+
+TABLE registries
+  id text NOT NULL
+  circuit_open_until timestamp with time zone
+  creates_paused_reason text
+  updated_at timestamp with time zone NOT NULL
+  CONSTRAINT registries_pkey PRIMARY KEY (id)
+
+UNLOGGED TABLE registry_checks
+  id uuid NOT NULL
+  registry_id text NOT NULL
+  domain_name text NOT NULL
+  asked_at timestamp with time zone NOT NULL
+  CONSTRAINT registry_checks_pkey PRIMARY KEY (id)
+
+TABLE registry_contacts
+  registry_id text NOT NULL
+  contact_id text NOT NULL
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
+
+TABLE reseller_profiles
+  reseller_id bigint NOT NULL
+  full_name text NOT NULL
+  organisation text
+  email text NOT NULL
+  phone text NOT NULL
+  street text NOT NULL
+  city text NOT NULL
+  state_or_province text
+  postal_code text NOT NULL
+  country_code text NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  CONSTRAINT reseller_profiles_country_code_check CHECK ((country_code ~ '^[A-Z]{2}$'::text))
+  CONSTRAINT reseller_profiles_pkey PRIMARY KEY (reseller_id)
+  CONSTRAINT reseller_profiles_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+
+TABLE resellers
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  name text NOT NULL
+  kind text NOT NULL
+  rate_limit integer NOT NULL
+  hosting_accounts_max integer NOT NULL
+  hosting_bytes_max bigint NOT NULL
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT resellers_kind_check CHECK ((kind = ANY (ARRAY['reseller'::text, 'plain'::text])))
+  CONSTRAINT resellers_name_key UNIQUE (name)
+  CONSTRAINT resellers_pkey PRIMARY KEY (id)
+  CONSTRAINT resellers_rate_limit_check CHECK ((rate_limit > 0))
+  CREATE TRIGGER reseller_keys_changed AFTER UPDATE ON public.resellers FOR EACH ROW EXECUTE FUNCTION notify_reseller_keys_changed()
+
+SEQUENCE resellers_id_seq
+
+SEQUENCE service_pack_id
+
+TABLE service_packs
+  id bigint NOT NULL DEFAULT nextval('service_pack_id'::regclass)
+  name text NOT NULL
+  disk_quota_bytes bigint NOT NULL
+  files_max integer NOT NULL
+  ftp_sessions_max integer NOT NULL
+  offered_to bigint[]
+  retired_at timestamp with time zone
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT service_packs_disk_quota_bytes_check CHECK ((disk_quota_bytes > 0))
+  CONSTRAINT service_packs_files_max_check CHECK ((files_max > 0))
+  CONSTRAINT service_packs_ftp_sessions_max_check CHECK ((ftp_sessions_max > 0))
+  CONSTRAINT service_packs_pkey PRIMARY KEY (id)
+
+CREATE OR REPLACE FUNCTION public.list_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  added text := format('SELECT reseller_id, %I AS name, 1 AS change FROM new_rows WHERE %s', TG_ARGV[1], TG_ARGV[2]);
+  removed text := format('SELECT reseller_id, %I AS name, -1 AS change FROM old_rows WHERE %s', TG_ARGV[1], TG_ARGV[2]);
+  changes text := format(
+    'SELECT reseller_id, name, sum(change)::integer AS change FROM (%s) AS changed GROUP BY 1, 2 HAVING sum(change) <> 0',
+    CASE TG_OP WHEN 'INSERT' THEN added WHEN 'DELETE' THEN removed ELSE added || ' UNION ALL ' || removed END);
+  changes_count bigint;
+  changed record;
+  chunk text;
+BEGIN
+  EXECUTE format('SELECT count(*) FROM (%s) AS changes', changes) INTO changes_count;
+  IF changes_count > 1000 THEN
+    FOR changed IN EXECUTE format('SELECT DISTINCT reseller_id FROM (%s) AS changes ORDER BY 1', changes) LOOP
+      PERFORM list_chunks_rebuild(TG_ARGV[0], changed.reseller_id);
+    END LOOP;
+    RETURN NULL;
+  END IF;
+  -- In the order of names, so that two transactions cannot wait for each other.
+  FOR changed IN EXECUTE changes || ' ORDER BY 1, 2' LOOP
+    chunk := list_chunk_lock(TG_ARGV[0], changed.reseller_id, changed.name);
+    UPDATE list_chunks SET row_count = row_count + changed.change
+      WHERE list = TG_ARGV[0] AND reseller_id = changed.reseller_id AND first_name = chunk COLLATE "C";
+  END LOOP;
+  FOR changed IN EXECUTE changes || ' ORDER BY 1, 2' LOOP
+    CONTINUE WHEN changed.change < 0;
+    PERFORM list_chunk_split(TG_ARGV[0], changed.reseller_id, changed.name);
+  END LOOP;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.list_chunk_lock(list_ text, reseller bigint, name_ text)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  wanted text;
+  held text;
+BEGIN
+  LOOP
+    SELECT first_name INTO wanted FROM list_chunks
+      WHERE list = list_ AND reseller_id = reseller AND first_name <= name_ COLLATE "C"
+      ORDER BY first_name DESC LIMIT 1 FOR UPDATE;
+    IF wanted IS NULL THEN
+      INSERT INTO list_chunks VALUES (list_, reseller, '', 0) ON CONFLICT DO NOTHING;
+      CONTINUE;
+    END IF;
+    SELECT first_name INTO held FROM list_chunks
+      WHERE list = list_ AND reseller_id = reseller AND first_name <= name_ COLLATE "C"
+      ORDER BY first_name DESC LIMIT 1;
+    IF held = wanted THEN
+      RETURN wanted;
+    END IF;
+  END LOOP;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.list_chunk_split(list_ text, reseller bigint, name_ text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  chunk text := list_chunk_lock(list_, reseller, name_);
+  held integer;
+  middle text;
+BEGIN
+  LOOP
+    SELECT row_count INTO held FROM list_chunks
+      WHERE list = list_ AND reseller_id = reseller AND first_name = chunk COLLATE "C";
+    EXIT WHEN held <= 1000;
+    SELECT name INTO middle FROM listed_names
+      WHERE list = list_ AND reseller_id = reseller AND name >= chunk COLLATE "C" ORDER BY name OFFSET 500 LIMIT 1;
+    UPDATE list_chunks SET row_count = 500
+      WHERE list = list_ AND reseller_id = reseller AND first_name = chunk COLLATE "C";
+    INSERT INTO list_chunks VALUES (list_, reseller, middle, held - 500);
+    chunk := middle;
+  END LOOP;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.list_chunks_rebuild(list_ text, reseller bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  LOCK TABLE list_chunks IN SHARE ROW EXCLUSIVE MODE;
+  DELETE FROM list_chunks WHERE list = list_ AND reseller_id = reseller;
+  INSERT INTO list_chunks
+    SELECT list_, reseller, CASE WHEN chunk = 0 THEN '' ELSE min(name) END, count(*)
+    FROM (SELECT name, (row_number() OVER (ORDER BY name) - 1) / 700 AS chunk
+          FROM listed_names WHERE list = list_ AND reseller_id = reseller) AS numbered
+    GROUP BY chunk;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.notify_api_key_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('api_key_changed', OLD.id::text);
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.notify_reseller_keys_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('api_key_changed', id) FROM api_keys WHERE reseller_id = NEW.id;
+  RETURN NULL;
+END $function$
+

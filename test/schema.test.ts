@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { test } from "node:test";
+import { testDatabase } from "./harness/database.ts";
+import { printSchema } from "./harness/schema.ts";
+
+const goldenFile = new URL("../db/schema.sql", import.meta.url);
+const heading = `-- What the migrations add up to, printed by test/schema.test.ts. For reading only: change it with a migration, then
+-- UPDATE_GOLDEN=1 npm test -- test/schema.test.ts
+`;
+
+test("db/schema.sql is what the migrations add up to", async (t) => {
+  const { url } = await testDatabase(t);
+  const printed = heading + (await printSchema(url));
+  if (process.env.UPDATE_GOLDEN) await writeFile(goldenFile, printed);
+  const golden = await readFile(goldenFile, "utf8");
+  assert.equal(golden, printed, "run UPDATE_GOLDEN=1 npm test -- test/schema.test.ts and look at what changed");
+});
