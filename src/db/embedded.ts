@@ -87,8 +87,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const password = await ensureCluster(paths, programs, log);
   const target = { paths, programs, password, options };
 
-  const { server, child } = await adoptOrSpawn(target);
   await claim(paths);
+  const { server, child } = await adoptOrSpawn(target);
   await ensureDatabase(urlOf(target, server.port, "postgres"));
   const adopted = child === undefined;
   log.info({ pid: server.pid, port: server.port, adopted }, "the embedded PostgreSQL is ready");

@@ -30,24 +30,34 @@ async function templateUrl(): Promise<string> {
  * @param scope the test context, or `{ after }` of node:test for one database per file
  */
 export async function testDatabase(scope: Scope): Promise<TestDatabase> {
-  const template = new URL(await templateUrl());
-  databasesMade += 1;
-  const name = `test_${process.pid}_${databasesMade}`;
-  const admin = urlOf(template, "postgres");
   // Copying the files takes half the time of writing them through the log (WAL_LOG): 26 and 53 ms.
-  await runSql(admin, `CREATE DATABASE ${name} TEMPLATE ${template.pathname.slice(1)} STRATEGY FILE_COPY`);
-  const url = urlOf(template, name);
+  const url = await makeDatabase(scope, (template) => `TEMPLATE ${template} STRATEGY FILE_COPY`);
   const database = createDatabase({
     url,
     transactionsMax: 5,
     applicationName: "deedhouse-test",
     log: createLog("test", "silent"),
   });
-  scope.after(async () => {
-    await database.close();
-    await runSql(admin, `DROP DATABASE ${name} WITH (FORCE)`);
-  });
+  scope.after(() => database.close());
   return { url, database };
+}
+
+/** A database without a schema, for tests of migrations; it goes away after the test. */
+export async function emptyDatabase(scope: Scope): Promise<{ url: string }> {
+  return { url: await makeDatabase(scope, () => "TEMPLATE template0") };
+}
+
+async function makeDatabase(scope: Scope, optionsFor: (template: string) => string): Promise<string> {
+  const template = new URL(await templateUrl());
+  databasesMade += 1;
+  const name = `test_${process.pid}_${databasesMade}`;
+  const admin = urlOf(template, "postgres");
+  await runSql(admin, `CREATE DATABASE ${name} ${optionsFor(template.pathname.slice(1))}`);
+  // Hooks run in the order they were made, and the test is yet to make the ones that close its connections: a hook
+  // that a hook makes runs after those. A server of our own takes its databases with it.
+  const drop = () => (ownServer ? undefined : runSql(admin, `DROP DATABASE ${name} WITH (FORCE)`));
+  scope.after(() => scope.after(drop));
+  return urlOf(template, name);
 }
 
 function urlOf(template: URL, name: string): string {

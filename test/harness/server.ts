@@ -1,8 +1,11 @@
-import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { access, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "#db/embedded.ts";
+import { openDataDir } from "#db/embedded-cluster.ts";
+import { findRunningServer, isClaimedByAnother, isRunning } from "#db/embedded-process.ts";
 import { migrate } from "#db/migrate.ts";
+import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { runSql } from "./sql.ts";
 
@@ -18,9 +21,13 @@ const volatile = { fsync: "off", synchronous_commit: "off", full_page_writes: "o
 /** Several test files at once, each with a pool or two. */
 const connectionsMax = "300";
 
+const folderPrefix = "deedhouse-test-";
+
 /** Starts a PostgreSQL in a temporary folder with a migrated template database to clone. */
 export async function startTestServer(): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(await quickFolder(), "deedhouse-test-"));
+  const folder = await quickFolder();
+  await removeOrphans(folder);
+  const dataDir = await mkdtemp(join(folder, folderPrefix));
   const removeFolder = () => rm(dataDir, { recursive: true, force: true });
   try {
     const server = await startEmbeddedPostgres({
@@ -58,3 +65,23 @@ async function quickFolder(): Promise<string> {
   const { bavail, bsize } = await statfs(memoryFolder).catch(() => ({ bavail: 0, bsize: 0 }));
   return bavail * bsize >= memoryFreeBytesMin ? memoryFolder : tmpdir();
 }
+
+/** Servers whose test run was killed would stay for ever: nobody starts on their folder again. */
+async function removeOrphans(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(folderPrefix)) continue;
+    const paths = await openDataDir(join(folder, name));
+    // A folder that nobody has claimed yet may be just coming up.
+    const wasClaimed = await access(paths.supervisor).then(
+      () => true,
+      () => false,
+    );
+    if (!wasClaimed || (await isClaimedByAnother(paths))) continue;
+    const orphan = await findRunningServer(paths);
+    if (orphan) process.kill(orphan.pid, "SIGQUIT");
+    while (orphan && (await isRunning(orphan.pid))) await sleep(orphanPollMs);
+    await rm(paths.dataDir, { recursive: true, force: true });
+  }
+}
+
+const orphanPollMs = 20;
