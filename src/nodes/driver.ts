@@ -1,0 +1,111 @@
+/**
+ * The contract that every kind of hosting node fulfils.
+ *
+ * Every operation can be repeated: run twice, killed in the middle or resumed by another worker, it ends the same. An
+ * account is named by its identifier *and* its uid. Uids are never used twice, so a late repetition of an operation on
+ * an account that is gone can never touch the account that has its identifier now.
+ */
+import type { Secret } from "#lib/secret.ts";
+
+export interface AccountKey {
+  /** Canonical host name (lower-case A-labels, at most 243 characters); also the FTP user name. */
+  identifier: string;
+  /** Whole number above 0. Names the account's files; never used for a second account. */
+  uid: number;
+}
+
+export interface AccountLimits {
+  diskBytesMax: number;
+  /** Files and folders together, `www` itself not counted. */
+  filesMax: number;
+  /** FTP sessions that may be logged in at the same time. */
+  sessionsMax: number;
+  ftpEnabled: boolean;
+}
+
+export interface DesiredAccount extends AccountKey, AccountLimits {
+  /** bcrypt, `$2b$`; with undefined no password opens the account. */
+  passwordHash: Secret | undefined;
+  suspended: boolean;
+}
+
+export interface Usage {
+  bytes: number;
+  files: number;
+}
+
+/** An account as the node has it. Hashes never come back from a node. */
+export interface NodeAccount extends AccountKey, AccountLimits {
+  suspended: boolean;
+  usage: Usage;
+}
+
+export interface UsageChanges {
+  /** Ask for what came after this next time. Opaque: only the node that gave it understands it. */
+  version: number;
+  accounts: (AccountKey & Usage)[];
+}
+
+export interface UsageQuestion {
+  /** The version of the last answer; 0 gives every account. */
+  after: number;
+  /** How long the node holds the question while nothing changes. */
+  waitMs: number;
+  signal?: AbortSignal;
+}
+
+/** All operations throw NodeUnavailable or NodeRefused, nothing else. */
+export interface HostingNode {
+  /** Makes the account exactly as described, whatever is there now: creates it, or corrects it. */
+  ensureAccount(account: DesiredAccount): Promise<void>;
+  /** Open sessions are cut. */
+  setPassword(account: AccountKey, passwordHash: Secret): Promise<void>;
+  setLimits(account: AccountKey, limits: AccountLimits): Promise<void>;
+  /** FTP is refused, open sessions are cut and the site answers 503 once this returns. */
+  suspend(account: AccountKey): Promise<void>;
+  resume(account: AccountKey): Promise<void>;
+  /** Login and site are gone and the files moved to a trash named by uid once this returns. Unknown account: done. */
+  remove(account: AccountKey): Promise<void>;
+  find(identifier: string): Promise<NodeAccount | undefined>;
+  list(): Promise<NodeAccount[]>;
+  usage(identifier: string): Promise<Usage>;
+  /** The accounts whose usage changed since `after`, at once if there are any, else when there are or after `waitMs`. */
+  usageChanges(question: UsageQuestion): Promise<UsageChanges>;
+  /**
+   * Proves that the account works, as its owner would see it: a real FTP login with a one-time login of that account's
+   * home, an upload, the page read back over HTTP, clean-up. With FTP disabled: the HTTP read only.
+   */
+  probe(account: AccountKey): Promise<void>;
+}
+
+/** The node did not do it and may do it later: repeat with backoff. */
+export class NodeUnavailable extends Error {
+  override readonly name = "NodeUnavailable";
+}
+
+export const refusalReasons = [
+  /** No such account with this uid. */
+  "account_unknown",
+  /** The identifier belongs to an account with another uid. */
+  "identifier_taken",
+  /** The uid belongs to another identifier. */
+  "uid_taken",
+  /** The account with this uid was removed. */
+  "uid_retired",
+  /** The account is suspended, so it cannot be probed. */
+  "suspended",
+  /** The question itself is wrong. */
+  "invalid",
+] as const;
+
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** The node will never do it: repeating is useless. */
+export class NodeRefused extends Error {
+  override readonly name = "NodeRefused";
+  readonly reason: RefusalReason;
+  constructor(reason: RefusalReason) {
+    super(`the hosting node refused: ${reason}`);
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * The accounts of the node: records on disk, and in memory what FTP and web ask on every request.
+ *
+ * Changes take one lane for all accounts, and inside it the account's own lane, which the file operations of FTP take
+ * too. So when a change returns, no file operation that began under the old state is still running: a session that is
+ * cut finds its signal aborted when its turn comes.
+ */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Secret } from "#lib/secret.ts";
+import {
+  type AccountKey,
+  type AccountLimits,
+  type DesiredAccount,
+  type NodeAccount,
+  NodeRefused,
+  type UsageChanges,
+} from "../driver.ts";
+import { createLane, type Lane } from "./lane.ts";
+import { Quota } from "./quota.ts";
+import { readRecords, removeRecord, writeRecord } from "./records.ts";
+import type { Trash } from "./trash.ts";
+import { countUsage } from "./usage.ts";
+import type { UsageFeed } from "./usage-feed.ts";
+
+export interface Account {
+  /** Replaced, never changed, when something changes. */
+  record: DesiredAccount;
+  /** The account's virtual root, an absolute real path. */
+  readonly home: string;
+  /** What the web serves: the folder `www` of the home. */
+  readonly docroot: string;
+  readonly quota: Quota;
+  /** Every change to the account's files runs in here. */
+  readonly lane: Lane;
+}
+
+export interface AccountsOptions {
+  recordsFolder: string;
+  homesFolder: string;
+  trash: Trash;
+  feed: UsageFeed;
+  siteDomain: string;
+  /** Called when the sessions of an account must end now. */
+  cutSessions: (account: Account) => void;
+}
+
+export class Accounts {
+  readonly #options: AccountsOptions;
+  readonly #byIdentifier = new Map<string, Account>();
+  readonly #byUid = new Map<number, Account>();
+  readonly #changes = createLane();
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the records and counts what each account uses. Call once, before anything else. */
+  async load(): Promise<void> {
+    for (const record of await readRecords(this.#options.recordsFolder)) await this.#open(record);
+  }
+
+  find(identifier: string): Account | undefined {
+    return this.#byIdentifier.get(identifier);
+  }
+
+  list(): Account[] {
+    return [...this.#byUid.values()];
+  }
+
+  /** Whether this account exists still: a long operation asks again at its end. */
+  isCurrent(account: Account): boolean {
+    return this.#byUid.get(account.record.uid) === account;
+  }
+
+  usageAfter(version: number): UsageChanges {
+    const { feed } = this.#options;
+    const changed = feed.changedAfter(version).flatMap((uid) => this.#byUid.get(uid) ?? []);
+    return {
+      version: feed.version,
+      accounts: changed.map((account) => ({ ...keyOf(account), ...account.quota.usage })),
+    };
+  }
+
+  /** @throws NodeRefused identifier_taken, uid_taken, uid_retired, invalid */
+  ensure(wanted: DesiredAccount): Promise<void> {
+    return this.#changes(async () => {
+      const existing = this.#byUid.get(wanted.uid);
+      if (existing === undefined) return this.#create(wanted);
+      if (existing.record.identifier !== wanted.identifier) throw new NodeRefused("uid_taken");
+      await this.#replace(existing, wanted);
+    });
+  }
+
+  /** @throws NodeRefused account_unknown */
+  change(
+    key: AccountKey,
+    change: Partial<AccountLimits & { passwordHash: Secret; suspended: boolean }>,
+  ): Promise<void> {
+    return this.#changes(async () => {
+      const account = this.get(key);
+      await this.#replace(account, { ...account.record, ...change });
+    });
+  }
+
+  /** An unknown account's files, if a crash left any, go to the trash all the same. */
+  remove(key: AccountKey): Promise<void> {
+    return this.#changes(async () => {
+      const account = this.#byUid.get(key.uid);
+      if (account === undefined) return this.#options.trash.take(key.uid, this.#home(key.uid));
+      if (account.record.identifier !== key.identifier) throw new NodeRefused("uid_taken");
+      await removeRecord(this.#options.recordsFolder, key.uid);
+      this.#byUid.delete(key.uid);
+      this.#byIdentifier.delete(key.identifier);
+      this.#options.feed.forget(key.uid);
+      this.#options.cutSessions(account);
+      await account.lane(() => this.#options.trash.take(key.uid, account.home));
+    });
+  }
+
+  /** @throws NodeRefused account_unknown, also when the identifier has another uid */
+  get(key: AccountKey): Account {
+    const account = this.#byUid.get(key.uid);
+    if (account?.record.identifier !== key.identifier) throw new NodeRefused("account_unknown");
+    return account;
+  }
+
+  async #create(wanted: DesiredAccount): Promise<void> {
+    const { siteDomain, trash, recordsFolder } = this.#options;
+    const { identifier, uid } = wanted;
+    // Such a name would be the platform's name of another account.
+    if (identifier === siteDomain || identifier.endsWith(`.${siteDomain}`)) throw new NodeRefused("invalid");
+    if (this.#byIdentifier.has(identifier)) throw new NodeRefused("identifier_taken");
+    if (await trash.has(uid)) throw new NodeRefused("uid_retired");
+    // The record comes last: until then there is no login and no site, and a repetition finds the folders and goes on.
+    await mkdir(join(this.#home(uid), "www"), { recursive: true });
+    await writeRecord(recordsFolder, wanted);
+    await this.#open(wanted);
+  }
+
+  async #replace(account: Account, wanted: DesiredAccount): Promise<void> {
+    const before = account.record;
+    const isSamePassword = before.passwordHash?.reveal() === wanted.passwordHash?.reveal();
+    await writeRecord(this.#options.recordsFolder, wanted);
+    // A login compares the hash object it checked with the current one: an unchanged hash stays the same object.
+    account.record = isSamePassword ? { ...wanted, passwordHash: before.passwordHash } : wanted;
+    if (isSamePassword && !wanted.suspended && wanted.ftpEnabled) return;
+    this.#options.cutSessions(account);
+    await account.lane(async () => {});
+  }
+
+  async #open(record: DesiredAccount): Promise<void> {
+    const { feed } = this.#options;
+    const home = this.#home(record.uid);
+    const docroot = join(home, "www");
+    const account: Account = {
+      record,
+      home,
+      docroot,
+      quota: new Quota(
+        await countUsage(docroot),
+        () => account.record,
+        () => feed.changed(record.uid),
+      ),
+      lane: createLane(),
+    };
+    this.#byUid.set(record.uid, account);
+    this.#byIdentifier.set(record.identifier, account);
+    feed.changed(record.uid);
+  }
+
+  #home(uid: number): string {
+    return join(this.#options.homesFolder, String(uid));
+  }
+}
+
+export function keyOf(account: Account): AccountKey {
+  return { identifier: account.record.identifier, uid: account.record.uid };
+}
+
+/** The account as the contract shows it, without its hash. */
+export function describeAccount(account: Account): NodeAccount {
+  const { passwordHash: _, ...shown } = account.record;
+  return { ...shown, usage: account.quota.usage };
+}

@@ -1,0 +1,164 @@
+/** The control port: the driver contract as JSON over HTTP on loopback, for whoever has the token. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { type Static, Type } from "typebox";
+import type { Log } from "#lib/log.ts";
+import { Secret } from "#lib/secret.ts";
+import { NodeRefused, type RefusalReason } from "../driver.ts";
+import { type Accounts, describeAccount } from "./accounts.ts";
+import type { EmbeddedNodeLimits } from "./limits.ts";
+import type { OneTimeLogins } from "./one-time-logins.ts";
+import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "./records.ts";
+import type { UsageFeed } from "./usage-feed.ts";
+
+const bodyBytesMax = 16_384;
+const identifierParamLengthMax = 300;
+const host = "127.0.0.1";
+
+export interface ControlOptions {
+  /** 0: any. */
+  port: number;
+  token: Secret;
+  accounts: Accounts;
+  feed: UsageFeed;
+  oneTimeLogins: OneTimeLogins;
+  /** PEM: what the FTP server shows. */
+  certificate: string;
+  limits: EmbeddedNodeLimits;
+  log: Log;
+}
+
+export interface ControlServer {
+  port: number;
+  close(): Promise<void>;
+}
+
+const Params = Type.Object({ identifier: Identifier });
+const UidBody = Type.Object({ uid: Uid });
+const UidQuery = Type.Object({ uid: Uid });
+const PasswordBody = Type.Object({ uid: Uid, passwordHash: PasswordHash });
+const LimitsBody = Type.Object({ uid: Uid, ...limitFields }, { additionalProperties: false });
+const UsageQuery = Type.Object({ after: Type.Integer({ minimum: 0 }), waitMs: Type.Integer({ minimum: 0 }) });
+
+/** Starts the control port. @throws when the port is taken */
+export async function startControlServer(options: ControlOptions): Promise<ControlServer> {
+  const server = fastify({
+    bodyLimit: bodyBytesMax,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: identifierParamLengthMax },
+    ajv: { customOptions: { removeAdditional: false } },
+  });
+  const tokenHash = sha256(options.token.reveal());
+  server.addHook("onRequest", async (request, reply) => {
+    const given = sha256(request.headers.authorization?.replace(/^Bearer /, "") ?? "");
+    if (!timingSafeEqual(given, tokenHash)) return reply.code(401).send({ error: "unauthorized" });
+  });
+  server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    if (error instanceof NodeRefused)
+      return refuse(reply, error.reason === "account_unknown" ? 404 : 409, error.reason);
+    if ((error.statusCode ?? 500) < 500) {
+      options.log.warn({ err: error }, "control request refused");
+      return refuse(reply, 400, "invalid");
+    }
+    options.log.error({ err: error }, "control request failed");
+    return reply.code(500).send({ error: "failed" });
+  });
+  addChangeRoutes(server, options);
+  addReadRoutes(server, options);
+  await server.listen({ host, port: options.port });
+  return { port: (server.server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+function addChangeRoutes(server: FastifyInstance, { accounts, oneTimeLogins, certificate }: ControlOptions): void {
+  type Key<Body = Static<typeof UidBody>> = { Params: Static<typeof Params>; Body: Body };
+  server.put<{ Params: Static<typeof Params>; Body: AccountJson }>(
+    "/accounts/:identifier",
+    { schema: { params: Params, body: AccountJson } },
+    async (request, reply) => {
+      if (request.body.identifier !== request.params.identifier) throw new NodeRefused("invalid");
+      await accounts.ensure(accountFromJson(request.body));
+      return reply.code(204).send();
+    },
+  );
+  server.post<Key<Static<typeof PasswordBody>>>(
+    "/accounts/:identifier/password",
+    { schema: { params: Params, body: PasswordBody } },
+    async ({ params, body }, reply) => {
+      const key = { ...params, uid: body.uid };
+      await accounts.change(key, { passwordHash: new Secret(body.passwordHash) });
+      return reply.code(204).send();
+    },
+  );
+  server.post<Key<Static<typeof LimitsBody>>>(
+    "/accounts/:identifier/limits",
+    { schema: { params: Params, body: LimitsBody } },
+    async ({ params, body: { uid, ...limits } }, reply) => {
+      await accounts.change({ ...params, uid }, limits);
+      return reply.code(204).send();
+    },
+  );
+  for (const [verb, suspended] of Object.entries({ suspend: true, resume: false })) {
+    server.post<Key>(
+      `/accounts/:identifier/${verb}`,
+      { schema: { params: Params, body: UidBody } },
+      async ({ params, body }, reply) => {
+        await accounts.change({ ...params, ...body }, { suspended });
+        return reply.code(204).send();
+      },
+    );
+  }
+  server.delete<{ Params: Static<typeof Params>; Querystring: Static<typeof UidQuery> }>(
+    "/accounts/:identifier",
+    { schema: { params: Params, querystring: UidQuery } },
+    async ({ params, query }, reply) => {
+      await accounts.remove({ ...params, ...query });
+      return reply.code(204).send();
+    },
+  );
+  server.post<Key>(
+    "/accounts/:identifier/one-time-login",
+    { schema: { params: Params, body: UidBody } },
+    async ({ params, body }) => {
+      const account = accounts.get({ ...params, ...body });
+      if (account.record.suspended) throw new NodeRefused("suspended");
+      if (!account.record.ftpEnabled) return { login: null };
+      const { user, password } = oneTimeLogins.create(account);
+      return { login: { user, password: password.reveal(), certificate } };
+    },
+  );
+}
+
+function addReadRoutes(server: FastifyInstance, { accounts, feed, limits }: ControlOptions): void {
+  server.get("/accounts", async () => ({ accounts: accounts.list().map(describeAccount) }));
+  server.get<{ Params: Static<typeof Params> }>(
+    "/accounts/:identifier",
+    { schema: { params: Params } },
+    async ({ params }) => {
+      const account = accounts.find(params.identifier);
+      if (account === undefined) throw new NodeRefused("account_unknown");
+      return describeAccount(account);
+    },
+  );
+  server.get<{ Querystring: Static<typeof UsageQuery> }>(
+    "/usage",
+    { schema: { querystring: UsageQuery } },
+    async (request, reply) => {
+      const { after, waitMs } = request.query;
+      if (feed.changedAfter(after).length === 0) {
+        const gone = new AbortController();
+        reply.raw.once("close", () => gone.abort());
+        await feed.nextChange(Math.min(waitMs, limits.usageWaitMsMax), gone.signal);
+      }
+      return accounts.usageAfter(after);
+    },
+  );
+}
+
+function refuse(reply: FastifyReply, status: number, reason: RefusalReason): FastifyReply {
+  return reply.code(status).send({ error: reason });
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,23 @@
+import { accessCommands } from "./access-commands.ts";
+import { fileCommands } from "./file-commands.ts";
+import type { FtpSession } from "./session.ts";
+import { transferCommands } from "./transfer-commands.ts";
+
+export interface FtpCommand {
+  needsLogin: boolean;
+  /** Sends the reply; throws FtpFailure for a refusal. */
+  run(session: FtpSession, argument: string): void | Promise<void>;
+}
+
+/**
+ * All that the server does. What is not here is answered 502, on purpose among them: PORT and EPRT (the server connects
+ * to nobody), APPE and REST (an upload is whole or not at all), SITE, MFF and MFMT (no modes, owners or times).
+ */
+const commands = new Map<string, FtpCommand>(
+  Object.entries({ ...accessCommands, ...fileCommands, ...transferCommands }),
+);
+
+/** @param verb in upper case */
+export function findCommand(verb: string): FtpCommand | undefined {
+  return commands.get(verb);
+}

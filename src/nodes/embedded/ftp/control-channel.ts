@@ -1,0 +1,136 @@
+/**
+ * The control connection: lines in, replies out, and its change to TLS.
+ *
+ * Commands run one after the other; what a client sends ahead waits, up to a limit. When TLS starts, everything that
+ * waited is discarded: it came in clear and could have been put there by somebody else (RFC 4217 §15.1).
+ */
+import { isUtf8 } from "node:buffer";
+import type { Socket } from "node:net";
+import { type SecureContext, TLSSocket } from "node:tls";
+import type { EmbeddedNodeLimits } from "../limits.ts";
+import { FtpFailure } from "./reply.ts";
+
+const telnetEscape = 0xff;
+const lineFeed = 0x0a;
+/** How long a client has to read the last reply before its connection is destroyed. */
+const farewellMs = 1_000;
+
+export interface ControlChannelOptions {
+  socket: Socket;
+  limits: EmbeddedNodeLimits;
+  /** An ABOR has arrived while a command runs. It is given to `onLine` too, when its turn comes. */
+  onAbort: () => void;
+  /** Runs one command and never throws; the next line waits for it. */
+  onLine: (line: string) => Promise<void>;
+  onClose: () => void;
+}
+
+export class ControlChannel {
+  readonly #options: ControlChannelOptions;
+  #socket: Socket;
+  #partial = Buffer.alloc(0);
+  #waiting: Buffer[] = [];
+  #isRunning = false;
+  #isEnding = false;
+
+  constructor(options: ControlChannelOptions) {
+    this.#options = options;
+    this.#socket = options.socket;
+    this.#attach();
+  }
+
+  get isTls(): boolean {
+    return this.#socket instanceof TLSSocket;
+  }
+
+  reply(code: number, text: string): void {
+    this.#write(`${code} ${text}\r\n`);
+  }
+
+  replyLines(code: number, first: string, lines: string[], last: string): void {
+    this.#write([`${code}-${first}`, ...lines.map((line) => ` ${line}`), `${code} ${last}`, ""].join("\r\n"));
+  }
+
+  /** Says a last reply and takes no further command. */
+  end(code: number, text: string): void {
+    if (this.#isEnding) return;
+    this.reply(code, text);
+    this.#isEnding = true;
+    this.#waiting = [];
+    this.#socket.end();
+    setTimeout(() => this.destroy(), farewellMs).unref();
+  }
+
+  destroy(): void {
+    this.#isEnding = true;
+    this.#waiting = [];
+    this.#socket.destroy();
+  }
+
+  /** Says the reply in clear, then speaks TLS. Synchronous, so that no clear byte is taken for a command after it. */
+  startTls(secureContext: SecureContext, code: number, text: string): void {
+    this.reply(code, text);
+    const clear = this.#socket;
+    clear.off("data", this.#take);
+    clear.off("close", this.#options.onClose);
+    this.#partial = Buffer.alloc(0);
+    this.#waiting = [];
+    this.#socket = new TLSSocket(clear, { isServer: true, secureContext });
+    this.#attach();
+  }
+
+  #attach(): void {
+    const socket = this.#socket;
+    socket.on("data", this.#take);
+    socket.on("close", this.#options.onClose);
+    socket.on("error", () => socket.destroy());
+  }
+
+  #write(text: string): void {
+    if (!this.#isEnding && this.#socket.writable) this.#socket.write(text);
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    if (this.#isEnding) return;
+    const problem = this.#split(chunk);
+    if (problem !== undefined) this.end(problem.code, problem.message);
+    else if (!this.#isRunning) void this.#run();
+    else if (this.#waiting.some(isAbort)) this.#options.onAbort();
+  };
+
+  /** Adds the complete lines to those that wait. */
+  #split(chunk: Buffer): FtpFailure | undefined {
+    const { lineBytesMax, linesWaitingMax } = this.#options.limits;
+    const bytes = this.#partial.length === 0 ? chunk : Buffer.concat([this.#partial, chunk]);
+    let start = 0;
+    for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, start)) {
+      if (end - start > lineBytesMax) return new FtpFailure(500, "Line too long.");
+      if (this.#waiting.length >= linesWaitingMax) return new FtpFailure(421, "Too many commands ahead.");
+      this.#waiting.push(bytes.subarray(start, end));
+      start = end + 1;
+    }
+    // A copy: the rest must not keep the whole chunk in memory.
+    this.#partial = Buffer.from(bytes.subarray(start));
+    return this.#partial.length > lineBytesMax ? new FtpFailure(500, "Line too long.") : undefined;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    for (let line = this.#waiting.shift(); line !== undefined; line = this.#waiting.shift()) {
+      const clean = withoutTelnet(line);
+      if (!isUtf8(clean) || clean.includes(0)) this.reply(501, "Not UTF-8 text.");
+      else await this.#options.onLine(clean.toString("utf8").replace(/\r$/, ""));
+    }
+    this.#isRunning = false;
+  }
+}
+
+function isAbort(line: Buffer): boolean {
+  return withoutTelnet(line).toString("latin1", 0, 4).toUpperCase() === "ABOR";
+}
+
+/** Drops the telnet signals that clients send before ABOR (RFC 959 §4.1.3): a byte 255 and the byte behind it. */
+function withoutTelnet(line: Buffer): Buffer {
+  if (!line.includes(telnetEscape)) return line;
+  return Buffer.from(line.filter((byte, at) => byte !== telnetEscape && line[at - 1] !== telnetEscape));
+}

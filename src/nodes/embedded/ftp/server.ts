@@ -1,0 +1,34 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { plainAddress } from "./address.ts";
+import { type FtpServices, FtpSession } from "./session.ts";
+
+export interface FtpServer {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Starts the FTP server: passive only, explicit TLS. @throws when the port is taken */
+export async function startFtpServer(host: string, port: number, services: FtpServices): Promise<FtpServer> {
+  const server = createServer((socket) => {
+    socket.setNoDelay(true);
+    if (services.sessions.hasRoomFor(plainAddress(socket.remoteAddress))) {
+      new FtpSession(socket, services);
+      return;
+    }
+    socket.on("error", () => socket.destroy());
+    socket.end("421 Too many sessions, try again later.\r\n", () => socket.destroy());
+  });
+  server.listen(port, host);
+  await once(server, "listening");
+  server.on("error", (error) => services.log.error({ err: error }, "FTP connection not accepted"));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      services.sessions.cutAll();
+      await closed;
+    },
+  };
+}

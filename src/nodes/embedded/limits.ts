@@ -1,0 +1,59 @@
+/** Every limit of the embedded node. The defaults suit one small machine; tests make some of them smaller. */
+export interface EmbeddedNodeLimits {
+  /** FTP sessions in all, before and after login. */
+  sessionsMax: number;
+  /** FTP sessions of one client address, before and after login. */
+  addressSessionsMax: number;
+  loginMs: number;
+  idleMs: number;
+  guessesMax: number;
+  /** The n-th wrong guess of a session is answered after n times this. */
+  guessDelayMs: number;
+  /** Wrong guesses of one address within `addressWindowMs` before it is banned for `addressBanMs`. */
+  addressGuessesMax: number;
+  addressWindowMs: number;
+  addressBanMs: number;
+  /** Addresses whose guesses are remembered; the oldest are forgotten first. */
+  addressesMax: number;
+  /** Passwords hashed at the same time: each takes a core for about 50 ms. */
+  hashesMax: number;
+  lineBytesMax: number;
+  /** Commands that a client may send ahead of the replies. */
+  linesWaitingMax: number;
+  /** A path inside the account. Bounds how deep folders nest. */
+  pathBytesMax: number;
+  /** From the reply to PASV or EPSV until the client has connected. */
+  dataConnectMs: number;
+  /** A data connection on which nothing moves is cut after this. */
+  dataStallMs: number;
+  oneTimeLoginMs: number;
+  webConnectionsMax: number;
+  webStallMs: number;
+  /** The longest that a question for usage changes is held. */
+  usageWaitMsMax: number;
+  trashDaysMax: number;
+}
+
+export const defaultLimits: EmbeddedNodeLimits = {
+  sessionsMax: 200,
+  addressSessionsMax: 50,
+  loginMs: 15_000,
+  idleMs: 300_000,
+  guessesMax: 3,
+  guessDelayMs: 1_000,
+  addressGuessesMax: 20,
+  addressWindowMs: 600_000,
+  addressBanMs: 300_000,
+  addressesMax: 10_000,
+  hashesMax: 2,
+  lineBytesMax: 4_096,
+  linesWaitingMax: 64,
+  pathBytesMax: 1_024,
+  dataConnectMs: 15_000,
+  dataStallMs: 60_000,
+  oneTimeLoginMs: 60_000,
+  webConnectionsMax: 1_000,
+  webStallMs: 60_000,
+  usageWaitMsMax: 60_000,
+  trashDaysMax: 30,
+};

@@ -1,0 +1,160 @@
+/**
+ * The embedded hosting node: FTP and web of all accounts in one process, for development and small machines. It serves
+ * loopback unless told otherwise. `dataDir` belongs to one node at a time:
+ *
+ *     accounts/<uid>.json   what the node was told about an account
+ *     homes/<uid>/www/      the account's files
+ *     uploads/              uploads in progress; emptied at start
+ *     trash/<uid>/          files of removed accounts
+ *     ftp-tls.pem           the certificate of FTP over TLS
+ */
+import { mkdir, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createSecureContext } from "node:tls";
+import type { Clock } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import type { Random } from "#lib/random.ts";
+import type { Secret } from "#lib/secret.ts";
+import { Accounts } from "./accounts.ts";
+import { type Certificate, loadCertificate } from "./certificate.ts";
+import { startControlServer } from "./control.ts";
+import type { PassivePorts } from "./ftp/data-connection.ts";
+import { AddressGuesses } from "./ftp/guesses.ts";
+import { startFtpServer } from "./ftp/server.ts";
+import { Sessions } from "./ftp/sessions.ts";
+import { defaultLimits, type EmbeddedNodeLimits } from "./limits.ts";
+import { OneTimeLogins } from "./one-time-logins.ts";
+import { Passwords } from "./passwords.ts";
+import { Trash } from "./trash.ts";
+import { UsageFeed } from "./usage-feed.ts";
+import { startWebServer } from "./web/server.ts";
+
+const dayMs = 86_400_000;
+
+export interface EmbeddedNodeOptions {
+  dataDir: string;
+  /** The address that FTP and web listen on; the control port is always on 127.0.0.1. */
+  host: string;
+  /** Ports: 0 for any free one. */
+  ftpPort: number;
+  webPort: number;
+  controlPort: number;
+  passivePorts: PassivePorts;
+  controlToken: Secret;
+  /** Sites answer at `<identifier>.<siteDomain>`. */
+  siteDomain: string;
+  /** Whether sites answer at `<identifier>` too. */
+  bareIdentifiers: boolean;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  limits?: Partial<EmbeddedNodeLimits>;
+}
+
+export interface EmbeddedNode {
+  ftpPort: number;
+  webPort: number;
+  controlPort: number;
+  /** Cuts all sessions and frees the ports. */
+  close(): Promise<void>;
+}
+
+interface Folders {
+  accounts: string;
+  homes: string;
+  uploads: string;
+  trash: string;
+}
+
+/** @throws when a port is taken, or a record in `dataDir` cannot be read */
+export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<EmbeddedNode> {
+  const { dataDir, host, clock, random, log, siteDomain } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const folders = await makeFolders(dataDir);
+  const trash = new Trash(folders.trash, clock);
+  const feed = new UsageFeed(clock);
+  const sessions = new Sessions(limits);
+  const oneTimeLogins = new OneTimeLogins({ clock, random, validMs: limits.oneTimeLoginMs });
+  const accounts = new Accounts({
+    recordsFolder: folders.accounts,
+    homesFolder: folders.homes,
+    trash,
+    feed,
+    siteDomain,
+    cutSessions: (account) => sessions.cut(account),
+  });
+  await accounts.load();
+  const certificate = await loadCertificate(dataDir, host, clock);
+  const passwords = await Passwords.create(limits.hashesMax, random);
+  const started: { close(): Promise<void> }[] = [];
+  const close = async () => {
+    clearInterval(purgeTimer);
+    await Promise.all(started.map((server) => server.close()));
+  };
+  const purge = () => trash.purge(limits.trashDaysMax).catch((error) => log.error({ err: error }, "trash not purged"));
+  const purgeTimer = setInterval(purge, dayMs).unref();
+  void purge();
+  try {
+    const ftp = await startFtpServer(host, options.ftpPort, {
+      accounts,
+      sessions,
+      passwords,
+      oneTimeLogins,
+      guesses: new AddressGuesses(clock, limits),
+      secureContext: secureContextOf(certificate),
+      passivePorts: options.passivePorts,
+      uploadsFolder: folders.uploads,
+      limits,
+      clock,
+      random,
+      log,
+    });
+    started.push(ftp);
+    const findAccount = (identifier: string) => accounts.find(identifier);
+    const { bareIdentifiers } = options;
+    const web = await startWebServer({
+      host,
+      port: options.webPort,
+      siteDomain,
+      bareIdentifiers,
+      findAccount,
+      limits,
+      log,
+    });
+    started.push(web);
+    const control = await startControlServer({
+      port: options.controlPort,
+      token: options.controlToken,
+      accounts,
+      feed,
+      oneTimeLogins,
+      certificate: certificate.certificate,
+      limits,
+      log,
+    });
+    started.push(control);
+    return { ftpPort: ftp.port, webPort: web.port, controlPort: control.port, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Real paths, because the web compares a file's path with its real one. */
+async function makeFolders(dataDir: string): Promise<Folders> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const base = await realpath(dataDir);
+  const folders = {
+    accounts: join(base, "accounts"),
+    homes: join(base, "homes"),
+    uploads: join(base, "uploads"),
+    trash: join(base, "trash"),
+  };
+  await rm(folders.uploads, { recursive: true, force: true });
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folders;
+}
+
+function secureContextOf({ keyAndCertificate }: Certificate) {
+  return createSecureContext({ key: keyAndCertificate, cert: keyAndCertificate, minVersion: "TLSv1.2" });
+}

@@ -1,0 +1,93 @@
+/** The probe: what the owner of the account would do, over the real ports. */
+import { request } from "node:http";
+import { Readable } from "node:stream";
+import { Client } from "basic-ftp";
+import type { Random } from "#lib/random.ts";
+import { NodeUnavailable } from "../driver.ts";
+import type { Endpoint } from "./driver.ts";
+import { noSiteText } from "./web/server.ts";
+
+const stepMs = 10_000;
+const pageBytesMax = 65_536;
+const namePrefix = "deedhouse-probe-";
+
+export interface ProbeOptions {
+  ftp: Endpoint;
+  web: Endpoint;
+  siteDomain: string;
+  identifier: string;
+  random: Random;
+  /** `certificate`: PEM, what the FTP server must show. Null when the account has no FTP: only the site is asked. */
+  login: { user: string; password: string; certificate: string } | null;
+}
+
+/** @throws NodeUnavailable when any step fails */
+export async function probeAccount(options: ProbeOptions): Promise<void> {
+  try {
+    if (options.login === null) await probeSite(options);
+    else await probeUpload(options, options.login);
+  } catch (error) {
+    if (error instanceof NodeUnavailable) throw error;
+    throw new NodeUnavailable(`the probe failed: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function probeSite(options: ProbeOptions): Promise<void> {
+  const { status, body } = await readPage(options, "/");
+  if (status >= 500 || body.trim() === noSiteText) throw new NodeUnavailable(`the site answers ${status}`);
+}
+
+async function probeUpload(options: ProbeOptions, login: NonNullable<ProbeOptions["login"]>): Promise<void> {
+  const { ftp, random } = options;
+  const name = `${namePrefix}${random.bytes(16).toString("hex")}.txt`;
+  const content = random.bytes(32).toString("hex");
+  const client = new Client(stepMs);
+  try {
+    await client.access({
+      ...ftp,
+      user: login.user,
+      password: login.password,
+      secure: true,
+      // The certificate is pinned, so what name is in it does not matter.
+      secureOptions: { ca: login.certificate, checkServerIdentity: () => undefined },
+    });
+    await client.cd("/www");
+    await removeLeftovers(client);
+    await client.uploadFrom(Readable.from([content]), name);
+    const { status, body } = await readPage(options, `/${name}`);
+    await client.remove(name);
+    if (status !== 200 || body !== content) {
+      throw new NodeUnavailable(`the uploaded page reads back as something else, status ${status}`);
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** A probe that was killed leaves its file behind: the next one cleans it up. */
+async function removeLeftovers(client: Client): Promise<void> {
+  for (const { name } of await client.list()) if (name.startsWith(namePrefix)) await client.remove(name);
+}
+
+/** Not `fetch`: it cannot send another Host header, and does not resolve names under `localhost`. */
+function readPage(options: ProbeOptions, path: string): Promise<{ status: number; body: string }> {
+  const { web, identifier, siteDomain } = options;
+  const headers = { host: `${identifier}.${siteDomain}` };
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(stepMs);
+    const question = request({ ...web, path, headers, signal, agent: false }, async (response) => {
+      try {
+        let body = "";
+        for await (const chunk of response.setEncoding("utf8")) {
+          body += chunk;
+          if (body.length > pageBytesMax) break;
+        }
+        resolve({ status: response.statusCode ?? 0, body });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    question.on("error", reject);
+    question.end();
+  });
+}

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream/promises";
+import type { Log } from "#lib/log.ts";
+import type { Account } from "../accounts.ts";
+import type { EmbeddedNodeLimits } from "../limits.ts";
+import { isNotModified, parseRange } from "./conditions.ts";
+import { contentTypeOf } from "./content-types.ts";
+import { identifierOf, parseHost } from "./host.ts";
+import { parseRequestPath } from "./request-path.ts";
+import { openSiteFile, type SiteFile } from "./site-file.ts";
+
+/** The page of a host name without a site: it tells a probe that the account is not there yet. */
+export const noSiteText = "There is no site of this name here.";
+
+const headersMs = 10_000;
+const requestMs = 30_000;
+
+export interface WebOptions {
+  host: string;
+  port: number;
+  siteDomain: string;
+  /** Whether a site answers at its bare identifier too. */
+  bareIdentifiers: boolean;
+  findAccount: (identifier: string) => Account | undefined;
+  limits: EmbeddedNodeLimits;
+  log: Log;
+}
+
+export interface WebServer {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Starts the static server of all sites, told apart by the Host header. @throws when the port is taken */
+export async function startWebServer(options: WebOptions): Promise<WebServer> {
+  const server = createServer({ headersTimeout: headersMs, requestTimeout: requestMs }, (request, response) => {
+    answer(options, request, response).catch((error) => fail(options.log, response, error));
+  });
+  server.maxConnections = options.limits.webConnectionsMax;
+  server.setTimeout(options.limits.webStallMs);
+  server.listen(options.port, options.host);
+  await once(server, "listening");
+  server.on("error", (error) => options.log.error({ err: error }, "web connection not accepted"));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(options: WebOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.setHeader("x-content-type-options", "nosniff");
+  // RFC 9112 §3.2: more than one Host is as bad as none.
+  const hosts = request.headersDistinct.host ?? [];
+  const host = hosts.length === 1 ? parseHost(hosts[0]) : undefined;
+  if (host === undefined) return say(response, 400, "This request names no host.");
+  const identifier = identifierOf(host, options.siteDomain, options.bareIdentifiers);
+  const account = identifier === undefined ? undefined : options.findAccount(identifier);
+  if (account === undefined) return say(response, 404, noSiteText);
+  if (account.record.suspended) return say(response, 503, "This site is suspended.");
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.setHeader("allow", "GET, HEAD");
+    return say(response, 405, "This site can only be read.");
+  }
+  const path = parseRequestPath(request.url ?? "");
+  const found = path && (await openSiteFile(account.docroot, path));
+  if (path === undefined || found === undefined) return say(response, 404, "There is no such page.");
+  if (found === "folder") {
+    response.setHeader("location", `${path.raw}/${path.query}`);
+    return say(response, 301, "This page is a folder.");
+  }
+  await send(request, response, found);
+}
+
+async function send(request: IncomingMessage, response: ServerResponse, found: SiteFile): Promise<void> {
+  await using file = found.file;
+  const { size, etag, modifiedAt } = found;
+  response.setHeader("etag", etag);
+  response.setHeader("last-modified", modifiedAt.toUTCString());
+  response.setHeader("accept-ranges", "bytes");
+  if (isNotModified(request.headers, found)) {
+    response.writeHead(304).end();
+    return;
+  }
+  const range = request.method === "GET" ? parseRange(request.headers, size, found) : undefined;
+  if (range === "unsatisfiable") {
+    response.setHeader("content-range", `bytes */${size}`);
+    return say(response, 416, "This page is shorter.");
+  }
+  const { from, to } = range ?? { from: 0, to: size - 1 };
+  if (range !== undefined) response.setHeader("content-range", `bytes ${from}-${to}/${size}`);
+  response.writeHead(range === undefined ? 200 : 206, {
+    "content-type": contentTypeOf(found.path),
+    "content-length": to - from + 1,
+  });
+  if (request.method === "HEAD" || size === 0) {
+    response.end();
+    return;
+  }
+  await pipeline(file.createReadStream({ start: from, end: to }), response);
+}
+
+function say(response: ServerResponse, status: number, text: string): void {
+  const body = `${text}\n`;
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** A client that goes away is no error of ours. */
+function fail(log: Log, response: ServerResponse, error: unknown): void {
+  if (!response.destroyed) log.error({ err: error }, "web request failed");
+  if (response.headersSent) response.destroy();
+  else say(response, 500, "Something went wrong here, try again later.");
+}
