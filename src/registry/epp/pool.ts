@@ -64,12 +64,18 @@ export interface EppPool {
   drain(timeoutMs: number): Promise<void>;
 }
 
+/** RFC 5730 §4.1, pwType. */
+const passwordCharsMin = 6;
+const passwordCharsMax = 16;
+
 /** @throws RangeError on settings that no login could succeed with */
 export function createEppPool(options: EppPoolOptions): EppPool {
-  const passwordLength = options.password.reveal().length;
-  if (passwordLength < 6 || passwordLength > 16) throw new RangeError("an EPP password has 6 to 16 characters");
+  const passwordChars = options.password.reveal().length;
+  if (passwordChars < passwordCharsMin || passwordChars > passwordCharsMax) {
+    throw new RangeError(`an EPP password has ${passwordCharsMin} to ${passwordCharsMax} characters`);
+  }
   if (!/^\S{3,16}$/.test(options.registrarId)) throw new RangeError("an EPP registrar id has 3 to 16 characters");
   if (options.sessionsMax < 1) throw new RangeError("a pool needs at least one session");
-  if (options.commandsPerSecond <= 0) throw new RangeError("a pool needs at least some commands per second");
+  if (options.commandsPerSecond <= 0) throw new RangeError("a pool needs some commands per second");
   return new SessionPool(options);
 }

@@ -20,9 +20,14 @@ export interface XmlElement {
   readonly children: readonly XmlNode[];
 }
 
-/** The text is not XML that we take, or lacks something that it must have. */
+const messageCharsMax = 200;
+
+/** The text is not XML that we take, or lacks something that it must have. What it quotes is cut short. */
 export class XmlError extends Error {
   override name = "XmlError";
+  constructor(message: string) {
+    super(message.slice(0, messageCharsMax));
+  }
 }
 
 /**
