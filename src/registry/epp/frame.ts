@@ -5,7 +5,7 @@
  * byte per packet costs no more than one that sends everything at once.
  */
 
-export const frameHeaderBytes = 4;
+const frameHeaderBytes = 4;
 
 /** The longest data unit we send or accept, header included. The announced length is checked before anything is allocated. */
 export const frameBytesMax = 4 * 1024 * 1024;

@@ -28,10 +28,12 @@ function script(standIn: StandIn, name: string, answer: (request: StandInRequest
 
 /** What a check and then a second one through the same pool do, when the first is answered so. */
 async function misbehave(context: TestContext, answer: (request: StandInRequest) => StandInAnswer) {
-  const { standIn, pool } = await startFixture(context, { sessionsMax: 1, timeouts: { queryMs: 150 } });
+  const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
   script(standIn, "domain:check", answer);
   const lease = await pool.acquire("check", { waitMs });
-  const failure = await lease.request(checkCommand, { clTRID: "first-1" }).catch((error: unknown) => error);
+  const failure = await lease
+    .request(checkCommand, { clTRID: "first-1", timeoutMs: 150 })
+    .catch((error: unknown) => error);
   const again = await lease.request(checkCommand, { clTRID: "first-2" }).catch((error: unknown) => error);
   lease.release();
   standIn.script = () => undefined;
@@ -137,7 +139,7 @@ describe("a session", () => {
     (await pool.acquire("check", { waitMs })).release();
     while (standIn.open() > 0) await delay(10);
     using lease = await pool.acquire("check", { waitMs });
-    assert.equal((await lease.request(checkCommand, { clTRID: "check-1" })).code, 1000);
+    assert.equal((await lease.request(checkCommand, { clTRID: "check-1", timeoutMs: waitMs })).code, 1000);
   });
 
   test("logs out and is replaced when it is older than 23 hours", async (context) => {
@@ -174,7 +176,10 @@ describe("opening a session", () => {
     connect: StandInAnswer | undefined,
     loginAnswer?: StandInAnswer | number,
   ) {
-    const timeouts = { greetingMs: 100, loginMs: 100 };
+    const timeouts = {
+      ...(connect === "silence" ? { greetingMs: 50 } : {}),
+      ...(loginAnswer === "silence" ? { loginMs: 50 } : {}),
+    };
     const { standIn, pool } = await startFixture(context, { timeouts });
     standIn.script = ({ name, clTRID }) => {
       if (name === "connect") return connect;
