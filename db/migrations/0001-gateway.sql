@@ -246,3 +246,8 @@ CREATE TABLE hosting_history (
   note text
 );
 CREATE INDEX hosting_history_account ON hosting_history (account_id, id);
+
+-- Says that an api has answered requests of this database: a missing journal of nonces then means that it was lost.
+CREATE TABLE replay_journals (
+  started_at timestamptz NOT NULL
+);

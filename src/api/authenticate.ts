@@ -1,0 +1,162 @@
+/**
+ * The checks before a use case, in their fixed order: header format, timestamp, the source address's budget of
+ * failures, key and signature, address, nonce, rate limit, nonce reserved. A 401 counts on the source address and shows
+ * its budget in the rate-limit headers; what comes after counts on the reseller.
+ */
+import { BlockList, isIPv6 } from "node:net";
+import { type ApiKey, createKeyStore } from "#api/keys.ts";
+import { createRateLimiter, createSourceBudget, type RateLimit } from "#api/rate-limit.ts";
+import type { ReplayGuard } from "#api/replay.ts";
+import { type Authorization, parseAuthorization, verifySignature, verifyUnknownKey } from "#api/signature.ts";
+import { findCommittedAnswer } from "#api/stored-answers.ts";
+import type { Answer } from "#api/use-case.ts";
+import type { Context } from "#context.ts";
+import { ApiError, type ErrorCode } from "#errors.ts";
+import { unixSeconds } from "#lib/clock.ts";
+
+const rateWindowMs = 60_000;
+/** What a key that was good from a crowded address lately may still fail. */
+const knownGoodFailuresMax = 10;
+
+/** A request as it came over the wire. */
+export interface WireRequest {
+  method: string;
+  /** Path and query exactly as in the request target. */
+  target: string;
+  authorization: string | undefined;
+  body: Buffer;
+  sourceAddress: string;
+}
+
+export interface Authenticated {
+  key: ApiKey;
+  authorization: Authorization;
+  rateLimit: RateLimit;
+  /** Identifies the request's content, for resends. */
+  digest: Buffer;
+  /** The stored answer, when this is the identical resend of a committed write. */
+  replayed: Answer | undefined;
+}
+
+/** A refused request, with the limit that its headers report. */
+export class Refusal extends Error {
+  readonly error: ApiError;
+  readonly rateLimit: RateLimit;
+  constructor(error: ApiError, rateLimit: RateLimit) {
+    super(error.message);
+    this.error = error;
+    this.rateLimit = rateLimit;
+  }
+}
+
+export interface Authenticator {
+  /** @throws Refusal; DatabaseUnavailable */
+  authenticate(request: WireRequest): Promise<Authenticated>;
+  /** The limit that an answer shows when nobody is authenticated. */
+  sourceLimit(sourceAddress: string): RateLimit;
+}
+
+export interface AuthenticatorOptions {
+  replayGuard: ReplayGuard;
+  windowSeconds: number;
+  sourceFailuresMax: number;
+}
+
+export function createAuthenticator(context: Context, options: AuthenticatorOptions): Authenticator {
+  const { clock, sealer } = context;
+  const { replayGuard, windowSeconds } = options;
+  const keys = createKeyStore(context);
+  const limiter = createRateLimiter({ clock, windowMs: rateWindowMs });
+  const sources = createSourceBudget({
+    clock,
+    windowMs: rateWindowMs,
+    failuresMax: options.sourceFailuresMax,
+    knownGoodFailuresMax,
+  });
+
+  function refuse(request: WireRequest, code: ErrorCode, keyId?: string, text?: string): Refusal {
+    const rateLimit = sources.noteFailure(request.sourceAddress, keyId);
+    return new Refusal(new ApiError(code, text === undefined ? {} : { text }), rateLimit);
+  }
+
+  function timestampProblem(timestamp: number): string | undefined {
+    const now = unixSeconds(clock);
+    const serverTime = `The server's time is ${clock.now().toISOString()} (${now})`;
+    if (Math.abs(timestamp - now) > windowSeconds) {
+      const skew = timestamp - now;
+      return `${serverTime}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
+    }
+    if (timestamp <= replayGuard.horizonSeconds()) {
+      return `${serverTime}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
+    }
+    return undefined;
+  }
+
+  async function findSigner(request: WireRequest, authorization: Authorization): Promise<ApiKey | undefined> {
+    const { keyId } = authorization;
+    const key = await keys.find(keyId);
+    const signed = { method: request.method, target: request.target, body: request.body, authorization };
+    if (key && verifySignature({ ...signed, secret: key.secret.reveal() })) return key;
+    if (!key) return verifyUnknownKey(signed) || undefined;
+    // An unknown key has cost a query; so does a wrong signature, or the time taken would tell which keys exist.
+    await keys.findFresh(keyId);
+    return undefined;
+  }
+
+  function takeFromReseller(key: ApiKey): RateLimit {
+    const rateLimit = limiter.take(String(key.caller.resellerId), key.rateLimit);
+    if (rateLimit.allowed) return rateLimit;
+    throw new Refusal(rateLimited(rateLimit), rateLimit);
+  }
+
+  return {
+    sourceLimit: (sourceAddress) => sources.check(sourceAddress),
+
+    async authenticate(request) {
+      const authorization = parseAuthorization(request.authorization);
+      if (!authorization) throw refuse(request, "auth_authorization_header_invalid_format");
+      const { keyId, nonce, timestamp } = authorization;
+      const problem = timestampProblem(timestamp);
+      if (problem !== undefined) throw refuse(request, "authorization_timestamp_invalid", keyId, problem);
+      const budget = sources.check(request.sourceAddress, keyId);
+      if (!budget.allowed) throw new Refusal(rateLimited(budget), budget);
+
+      const key = await findSigner(request, authorization);
+      if (!key) throw refuse(request, "authorization_hmac_invalid", keyId);
+      if (!isAllowedAddress(request.sourceAddress, key.allowedAddresses)) {
+        throw refuse(request, "authorization_ip_not_allowed", keyId);
+      }
+      sources.noteGood(request.sourceAddress, keyId);
+
+      const digest = sealer.hmac(
+        "request",
+        Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]),
+      );
+      if (replayGuard.isUsed(keyId, nonce)) {
+        const replayed = await findCommittedAnswer(context, keyId, nonce, digest);
+        if (!replayed) throw refuse(request, "authorization_nonce_reused", keyId);
+        return { key, authorization, digest, replayed, rateLimit: takeFromReseller(key) };
+      }
+      // Nothing is awaited from here on, so no twin can pass the same checks in between.
+      const rateLimit = takeFromReseller(key);
+      if (!replayGuard.reserve(keyId, nonce, timestamp)) throw refuse(request, "authorization_nonce_reused", keyId);
+      return { key, authorization, digest, replayed: undefined, rateLimit };
+    },
+  };
+}
+
+function rateLimited(rateLimit: RateLimit): ApiError {
+  return new ApiError("rate_limit_exceeded", { headers: { "retry-after": String(rateLimit.resetSeconds) } });
+}
+
+function isAllowedAddress(address: string, allowed: readonly string[]): boolean {
+  if (allowed.length === 0) return true;
+  const ranges = new BlockList();
+  for (const entry of allowed) {
+    const [base, prefix] = entry.split("/") as [string, string | undefined];
+    const family = isIPv6(base) ? "ipv6" : "ipv4";
+    if (prefix === undefined) ranges.addAddress(base, family);
+    else ranges.addSubnet(base, Number(prefix), family);
+  }
+  return ranges.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,38 @@
+import type { Static, TObject } from "typebox";
+import Value from "typebox/value";
+import { ApiError, type ValidationError } from "#errors.ts";
+
+/**
+ * Reads a JSON body that must be an object of the given shape; fields that the shape does not name are ignored.
+ * @throws ApiError `bad_request` with an entry per field; values are never repeated in it, they could be secrets
+ */
+export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer): Static<Shape> {
+  const value = parseJson(rawBody);
+  if (Value.Check(shape, value)) return value;
+  const errors = Value.Errors(shape, value).flatMap((error): ValidationError[] => {
+    if (error.keyword === "required") {
+      const missing = (error.params as { requiredProperties: string[] }).requiredProperties;
+      return missing.map((field) => ({ error_code: "missing", error_text: "This field is required.", field }));
+    }
+    const field = error.instancePath.replace(/^\//, "") || "body";
+    const text = field === "body" ? "The body must be a JSON object." : `This field ${error.message}.`;
+    return [{ error_code: "invalid", error_text: text, field }];
+  });
+  throw badBody(errors);
+}
+
+function parseJson(rawBody: Buffer): unknown {
+  try {
+    // A byte order mark is dropped, bytes that are not UTF-8 are refused: a replaced character would be another name.
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(rawBody));
+  } catch {
+    const text =
+      rawBody.length === 0 ? "The body is empty; send a JSON object." : "The body is not valid JSON in UTF-8.";
+    throw badBody([{ error_code: "invalid", error_text: text, field: "body" }]);
+  }
+}
+
+function badBody(validationErrors: ValidationError[]): ApiError {
+  const text = validationErrors.map((error) => `${error.field}: ${error.error_text}`).join(" ");
+  return new ApiError("bad_request", { text, validationErrors });
+}

@@ -1,0 +1,84 @@
+import type { UseCase } from "#api/use-case.ts";
+import { listDomains } from "#domains/list.ts";
+import { orderStatus } from "#domains/order-status.ts";
+import { readDomain } from "#domains/read.ts";
+import { registerDomain } from "#domains/register.ts";
+import { createHostingAccount } from "#hosting/create.ts";
+import { listHostingAccounts } from "#hosting/list.ts";
+import { readHostingAccount } from "#hosting/read.ts";
+import { listServicePacks } from "#hosting/service-packs.ts";
+
+export interface Route {
+  method: "GET" | "POST";
+  /** Below the prefixes; `:name` is one path segment. */
+  path: string;
+  useCase: UseCase;
+}
+
+/** The whole API. Its printout is a golden file: test/golden/routes.txt. */
+export const routes: readonly Route[] = [
+  { method: "GET", path: "/domains", useCase: listDomains },
+  { method: "GET", path: "/domains/:domain_name", useCase: readDomain },
+  { method: "POST", path: "/domains/registrations", useCase: registerDomain },
+  { method: "GET", path: "/domains/registrations/:order_code", useCase: orderStatus },
+  { method: "GET", path: "/hostingaccounts", useCase: listHostingAccounts },
+  { method: "GET", path: "/hostingaccounts/:identifier", useCase: readHostingAccount },
+  { method: "POST", path: "/hostingaccounts", useCase: createHostingAccount },
+  { method: "GET", path: "/servicepacks", useCase: listServicePacks },
+];
+
+/** Every path is served bare and under /v1: the same resources. */
+export const prefixes = ["", "/v1"] as const;
+
+export interface RouteMatch {
+  prefix: "" | "/v1";
+  /** Absent when the path is known but does not take the method. */
+  route: Route | undefined;
+  params: Record<string, string>;
+  /** The methods that the path takes. */
+  allowed: string[];
+}
+
+/**
+ * Finds the route of a raw path. Segments are cut at `/` before they are percent-decoded, so `%2F` never separates;
+ * a malformed escape stays as it is and is refused later as a name.
+ * @returns undefined when there is nothing at this path
+ */
+export function matchRoute(method: string, path: string): RouteMatch | undefined {
+  const prefix = path === "/v1" || path.startsWith("/v1/") ? "/v1" : "";
+  const segments = path.slice(prefix.length).split("/").slice(1);
+  const candidates = routes.flatMap((route) => {
+    const params = matchSegments(route.path.split("/").slice(1), segments);
+    return params ? [{ route, params }] : [];
+  });
+  // A literal segment wins over a parameter: GET /domains/registrations is not a domain's page.
+  const literal = candidates.filter(({ params }) => Object.keys(params).length === 0);
+  const matching = literal.length > 0 ? literal : candidates;
+  if (matching.length === 0) return undefined;
+  const found = matching.find(({ route }) => route.method === method);
+  return {
+    prefix,
+    route: found?.route,
+    params: found?.params ?? {},
+    allowed: [...new Set(matching.map(({ route }) => route.method))],
+  };
+}
+
+function matchSegments(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
+  if (pattern.length !== segments.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, part] of pattern.entries()) {
+    const segment = segments[index]!;
+    if (part.startsWith(":")) params[part.slice(1)] = decodeSegment(segment);
+    else if (part !== segment) return undefined;
+  }
+  return params;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,63 @@
+import type { Config } from "#config.ts";
+import type { Context } from "#context.ts";
+import { createDatabase } from "#db/database.ts";
+import { createListener } from "#db/listener.ts";
+import { systemClock } from "#lib/clock.ts";
+import { loadCommonPasswords } from "#lib/ftp-password.ts";
+import { createLog } from "#lib/log.ts";
+import { createPasswordQueue } from "#lib/password-queue.ts";
+import { systemRandom } from "#lib/random.ts";
+import { createSealer, type MasterKey, parseMasterKey } from "#lib/sealed-secret.ts";
+import { loadNodes } from "#nodes/profiles.ts";
+import { loadRegistries } from "#registry/registries.ts";
+
+const transactionsMax = 10;
+const passwordsWaitingMax = 32;
+const bcryptCost = 10;
+
+export interface OpenContext extends Context {
+  close(): Promise<void>;
+}
+
+/**
+ * Builds what a process works with; connects when first used.
+ * @param role the process's name, for logs and pg_stat_activity
+ * @throws Error that names the file or variable that is wrong
+ */
+export function buildContext(config: Config, role: string): OpenContext {
+  const log = createLog(role, config.logLevel);
+  const clock = systemClock;
+  const random = systemRandom;
+  const database = createDatabase({
+    url: config.databaseUrl,
+    transactionsMax,
+    applicationName: `deedhouse-${role}`,
+    log,
+  });
+  const listener = createListener({ url: config.databaseUrl, clock, log });
+  return {
+    database,
+    listener,
+    clock,
+    random,
+    log,
+    sealer: createSealer({ keys: config.masterKeys.map(parseNamedKey), random }),
+    registries: loadRegistries(config.registriesFile),
+    nodes: loadNodes(config.nodesFile),
+    passwordQueue: createPasswordQueue({ waitingMax: passwordsWaitingMax, cost: bcryptCost, random }),
+    commonPasswords: loadCommonPasswords(config.commonPasswordsFile),
+    reservedHosts: config.reservedHosts,
+    checkBudgetMs: config.checkBudgetMs,
+    siteDomain: config.siteDomain,
+    async close() {
+      await Promise.all([listener.close(), database.close()]);
+    },
+  };
+}
+
+/** `id:key`; the id marks what is sealed under the key, so that keys can be rotated. */
+export function parseNamedKey(text: string): MasterKey {
+  const colon = text.indexOf(":");
+  if (colon < 1) throw new Error("a master key is written as id:key, like 2026:<64 hex digits>");
+  return { id: text.slice(0, colon), key: parseMasterKey(text.slice(colon + 1)) };
+}

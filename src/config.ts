@@ -1,0 +1,77 @@
+/**
+ * The only reader of the environment. Every variable is listed here, parsed once, and all mistakes are told at once.
+ * `deedhouse start` sets them for the processes that it starts; elsewhere an operator does.
+ */
+import { readFileSync } from "node:fs";
+
+export interface Config {
+  /** `sandbox` allows what only a test system may do; nothing is looser by default in `production`. */
+  deployment: "sandbox" | "production";
+  databaseUrl: string;
+  logLevel: string;
+  /** Master keys as `id:key`, the current one first; the others only open what they sealed. */
+  masterKeys: string[];
+  /** One password a line; without it, a list of our own. */
+  commonPasswordsFile: string | undefined;
+  apiHost: string;
+  apiPort: number;
+  /** Where the api keeps its journal of used nonces. */
+  replayDir: string;
+  /** Failed authentications that one source address may have per minute. */
+  sourceFailuresMax: number;
+  signatureWindowSeconds: number;
+  checkBudgetMs: number;
+  registriesFile: string;
+  nodesFile: string;
+  siteDomain: string;
+  reservedHosts: string[];
+}
+
+/** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
+function read(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const file = environment[`${name}_FILE`];
+  return file === undefined ? environment[name] : readFileSync(file, "utf8").trim();
+}
+
+/**
+ * Parses the environment.
+ * @throws Error that lists every mistake, a line each
+ */
+export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const mistakes: string[] = [];
+  const text = (name: string, fallback?: string): string => {
+    const value = read(environment, name) ?? fallback;
+    if (value === undefined || value === "") mistakes.push(`${name} is not set`);
+    return value ?? "";
+  };
+  const integer = (name: string, fallback: number, minimum: number): number => {
+    const value = read(environment, name) ?? String(fallback);
+    if (!/^[0-9]{1,9}$/.test(value) || Number(value) < minimum) {
+      mistakes.push(`${name} must be a whole number of at least ${minimum}, not "${value}"`);
+    }
+    return Number(value);
+  };
+  const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
+  if (deployment !== "sandbox" && deployment !== "production") {
+    mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
+  }
+  const config: Config = {
+    deployment: deployment === "sandbox" ? "sandbox" : "production",
+    databaseUrl: text("DATABASE_URL"),
+    logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
+    masterKeys: text("DEEDHOUSE_MASTER_KEY").split(/[\s,]+/),
+    commonPasswordsFile: environment.DEEDHOUSE_COMMON_PASSWORDS_FILE,
+    apiHost: text("DEEDHOUSE_API_HOST", "127.0.0.1"),
+    apiPort: integer("DEEDHOUSE_API_PORT", 7400, 0),
+    replayDir: text("DEEDHOUSE_REPLAY_DIR"),
+    sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
+    signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
+    checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
+    registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
+    nodesFile: text("DEEDHOUSE_NODES_FILE"),
+    siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
+    reservedHosts: (read(environment, "DEEDHOUSE_RESERVED_HOSTS") ?? "").split(/[\s,]+/).filter((host) => host !== ""),
+  };
+  if (mistakes.length > 0) throw new Error(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
+  return config;
+}

@@ -1,0 +1,47 @@
+import type { Context } from "#context.ts";
+import { sleep } from "#lib/clock.ts";
+
+/** Waiters of one process; one more is answered at once. */
+const waitersMax = 5_000;
+let waiters = 0;
+
+export interface WaitOptions<Value> {
+  read(): Promise<Value>;
+  isAwaited(value: Value): boolean;
+  waitMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads until the value is the awaited one or the time is over, each time that a notification names it (and after the
+ * LISTEN connection was lost, because one may have been missed). Returns what was read last.
+ * @param payload the notification's text that means this value
+ */
+export async function waitForNotification<Value>(
+  context: Pick<Context, "listener">,
+  channel: string,
+  payload: string,
+  { read, isAwaited, waitMs, signal }: WaitOptions<Value>,
+): Promise<Value> {
+  if (waiters >= waitersMax) return read();
+  waiters++;
+  const until = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+  let heard = Promise.withResolvers<void>();
+  const wake = () => heard.resolve();
+  const stopListening = context.listener.on(channel, (heardPayload) => {
+    if (heardPayload === payload) wake();
+  });
+  const stopReconnects = context.listener.onReconnect(wake);
+  try {
+    for (;;) {
+      const value = await read();
+      if (until.aborted || isAwaited(value)) return value;
+      await Promise.race([heard.promise, sleep(waitMs, until)]);
+      heard = Promise.withResolvers<void>();
+    }
+  } finally {
+    waiters--;
+    stopListening();
+    stopReconnects();
+  }
+}

@@ -1,0 +1,38 @@
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { findOrder, happen, OrderChanged, readCreateAttempts } from "#domains/orders.ts";
+import { isFinal, nextOrderState, orderState } from "#domains/states.ts";
+
+const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration_orders WHERE order_code = $1", {
+  id: "int8",
+});
+
+export type CancelResult = "cancelled" | "unknown" | "ended" | "possibly-sent";
+
+/**
+ * Row 22: cancels an order of which nothing can have reached the registry as a create. Both this and the attempt row
+ * change or lock the order's row, so of a cancel and a send at the same time one sees the other.
+ */
+export async function cancelOrder(context: Context, orderCode: string): Promise<CancelResult> {
+  for (;;) {
+    const [row] = await context.database.query(orderIdByCode, [orderCode]);
+    const order = row && (await findOrder(context, row.id));
+    if (!order) return "unknown";
+    if (isFinal(order.status)) return "ended";
+    if (!nextOrderState(orderState(order), "cancel")) return "possibly-sent";
+    try {
+      return await context.database.transaction<CancelResult>(async (tx) => {
+        await happen(context, tx, order, { event: "cancel", reason: "cancelled by the operator" });
+        // After the row's lock is held: an attempt committed before it is seen here, and none can follow.
+        const attempts = await readCreateAttempts(context, order.id);
+        if (attempts.unanswered > 0) throw new PossiblySent();
+        return "cancelled";
+      });
+    } catch (error) {
+      if (error instanceof PossiblySent) return "possibly-sent";
+      if (!(error instanceof OrderChanged)) throw error;
+    }
+  }
+}
+
+class PossiblySent extends Error {}

@@ -1,0 +1,143 @@
+/**
+ * The registrant's contact at a registry. Its id is made from what it says, so the same profile is the same contact:
+ * repeating its creation is safe, and "exists already" is good news once it is seen to be ours.
+ */
+import { createHash } from "node:crypto";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { beginAttempt, type Order, type OrderHappening } from "#domains/orders.ts";
+import { pauseCreates } from "#domains/pause.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { eventOfCreate } from "#domains/result-codes.ts";
+import { Secret } from "#lib/secret.ts";
+import { contactCreate } from "#registry/epp/commands/contact-create.ts";
+import { contactInfo } from "#registry/epp/commands/contact-info.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { Lease } from "#registry/epp/pool.ts";
+
+const authInfoBytes = 18;
+
+const profileById = statement(
+  "profile-by-reseller",
+  `SELECT full_name, organisation, email, phone, street, city, state_or_province, postal_code, country_code
+   FROM reseller_profiles WHERE reseller_id = $1`,
+  {
+    full_name: "text",
+    organisation: "text?",
+    email: "text",
+    phone: "text",
+    street: "text",
+    city: "text",
+    state_or_province: "text?",
+    postal_code: "text",
+    country_code: "text",
+  },
+);
+type Profile = NonNullable<(typeof profileById)["row"]>;
+
+const knownContact = statement(
+  "registry-contact",
+  "SELECT contact_id FROM registry_contacts WHERE registry_id = $1 AND contact_id = $2",
+  { contact_id: "text" },
+);
+
+const insertContact = statement(
+  "registry-contact-insert",
+  "INSERT INTO registry_contacts (registry_id, contact_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+  {},
+);
+
+const answerContactAttempt = statement(
+  "attempt-answer-contact",
+  "UPDATE order_attempts SET result_code = $2, sv_trid = $3, answered_at = $4 WHERE cl_trid = $1",
+  {},
+);
+
+type EnsuredContact = { id: string; happening?: undefined } | { happening: OrderHappening };
+
+/** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
+export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
+  const { context, profile: registry, pool } = sessions;
+  const [profile] = await context.database.query(profileById, [order.reseller_id]);
+  if (!profile) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
+  const id = contactId(order.reseller_id, profile);
+  if (!order.contact_renewed && (await isKnown(context, registry.id, id))) return { id };
+  let lease: Lease;
+  try {
+    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
+  } catch (error) {
+    if (!(error instanceof EppUnavailable)) throw error;
+    return { happening: { event: "unreachable", countsAsFailure: true } };
+  }
+  using session = lease;
+  try {
+    return await createContact(sessions, order, session, id, profile);
+  } catch (error) {
+    // Whether it was executed does not matter: repeating it is safe.
+    if (error instanceof EppUnanswered || error instanceof EppNotSent) {
+      return { happening: { event: "not-executed", countsAsFailure: true, reason: error.message } };
+    }
+    throw error;
+  }
+}
+
+function contactId(resellerId: number, profile: Profile): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([resellerId, profile]))
+    .digest("hex");
+  // RFC 5733 §4: 3 to 16 characters. 56 bits of digest make two profiles with one id unlikely, and such a one is seen.
+  return `DH${digest.slice(0, 14).toUpperCase()}`;
+}
+
+async function isKnown(context: Context, registryId: string, id: string): Promise<boolean> {
+  return (await context.database.query(knownContact, [registryId, id])).length > 0;
+}
+
+async function createContact(
+  sessions: RegistrySessions,
+  order: Order,
+  session: Lease,
+  id: string,
+  profile: Profile,
+): Promise<EnsuredContact> {
+  const { context, profile: registry } = sessions;
+  const command = contactCreate({
+    id,
+    postalInfo: {
+      type: /^[\x20-\x7e]*$/.test(Object.values(profile).join("")) ? "int" : "loc",
+      name: profile.full_name,
+      ...(profile.organisation !== null && { org: profile.organisation }),
+      street: [profile.street],
+      city: profile.city,
+      ...(profile.state_or_province !== null && { sp: profile.state_or_province }),
+      pc: profile.postal_code,
+      cc: profile.country_code,
+    },
+    voice: profile.phone,
+    email: profile.email,
+    authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
+  });
+  const clTRID = await beginAttempt(context, order, command.name);
+  const response = await session.request(command, { clTRID, timeoutMs: registry.transformTimeoutMs });
+  const now = context.clock.now();
+  await context.database.query(answerContactAttempt, [clTRID, response.code, response.svTRID ?? null, now]);
+  const event = eventOfCreate(response.code, registry.resultCodes);
+  if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
+  const reason = `contact: ${[`${response.code} ${response.message}`, ...response.reasons].join("; ")}`;
+  if (event === "exists") {
+    const info = await session.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
+    if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
+    return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
+  }
+  if (event === "operator-needed") {
+    await pauseCreates(context, registry.id, "configuration", reason);
+    return { happening: { event, reason, operatorNote: reason } };
+  }
+  if (event === "rejected") return { happening: { event, reason } };
+  return { happening: { event: "not-executed", reason, countsAsFailure: true } };
+}
+
+async function remember(context: Context, registryId: string, id: string): Promise<EnsuredContact> {
+  await context.database.query(insertContact, [registryId, id, context.clock.now()]);
+  return { id };
+}

@@ -1,0 +1,124 @@
+/** Rows 7 to 14: the contact, the attempt row, the create, and what its answer means. */
+import { ensureContact } from "#domains/contact.ts";
+import {
+  type AttemptResult,
+  authInfoRow,
+  beginAttempt,
+  type Order,
+  type OrderHappening,
+  readCreateAttempts,
+} from "#domains/orders.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { eventOfCreate } from "#domains/result-codes.ts";
+import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { Lease } from "#registry/epp/pool.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
+
+/** How long an order waits for the registrar's account to be topped up (2104). */
+const creditWaitMsMax = 24 * 60 * 60_000;
+
+export async function createDomain(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  const { context, profile, pool } = sessions;
+  const attempts = await readCreateAttempts(context, order.id);
+  // The process that sent it is gone: its create may have happened.
+  if (attempts.unanswered > 0) return lostAnswer(sessions, undefined);
+  const contact = await ensureContact(sessions, order);
+  if (contact.happening) return contact.happening;
+
+  let lease: Lease;
+  try {
+    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
+  } catch (error) {
+    if (!(error instanceof EppUnavailable)) throw error;
+    return { event: "unreachable", countsAsFailure: true };
+  }
+  using session = lease;
+  const command = domainCreate({
+    name: order.domain_name,
+    periodYears: order.period_years,
+    registrant: contact.id,
+    contacts: [
+      { type: "admin", id: contact.id },
+      { type: "tech", id: contact.id },
+    ],
+    authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
+  });
+  const clTrid = await beginAttempt(context, order, command.name);
+  try {
+    const response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
+    return await readAnswer(sessions, order, clTrid, response);
+  } catch (error) {
+    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
+    const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
+    if (error instanceof EppNotSent) return { event: "not-executed", attempt, countsAsFailure: true };
+    // Our own frame is not valid: it was not sent, and sending it again would not be better.
+    return { event: "rejected", attempt, operatorNote: `the create could not be sent: ${(error as Error).message}` };
+  }
+}
+
+/** Row 14: nothing is believed before the registry has certainly stopped working on it. */
+function lostAnswer({ context, profile }: RegistrySessions, attempt: AttemptResult | undefined): OrderHappening {
+  const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
+  return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer to the create was lost" };
+}
+
+async function readAnswer(
+  sessions: RegistrySessions,
+  order: Order,
+  clTrid: string,
+  response: EppResponse<DomainCreated>,
+): Promise<OrderHappening> {
+  const { context, profile } = sessions;
+  const event = eventOfCreate(response.code, profile.resultCodes);
+  const isClosed = event !== "unanswered";
+  const attempt: AttemptResult = { clTrid, resultCode: response.code, svTrid: response.svTRID ?? null, isClosed };
+  const reason = [`${response.code} ${response.message}`, ...response.reasons].join("; ");
+  switch (event) {
+    case "created": {
+      const { crDate, exDate } = response.data ?? {};
+      // Without an expiry date there is nothing true to tell the reseller yet: an info will bring it.
+      if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
+      await resumeCreatesPausedFor(context, profile.id, "credit");
+      return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "ok" } };
+    }
+    case "create-pending":
+      return { event, attempt, nextStepAt: new Date(context.clock.now().getTime() + profile.reconcileIntervalMs) };
+    case "unanswered":
+      return lostAnswer(sessions, attempt);
+    case "rejected":
+      return rejected(sessions, order, attempt, response.code, reason);
+    case "operator-needed":
+      await pauseCreates(context, profile.id, "configuration", reason);
+      return { event, attempt, reason, operatorNote: `creates at ${profile.id} are paused: ${reason}` };
+    case "out-of-credit": {
+      await pauseCreates(context, profile.id, "credit", reason);
+      const since = order.waiting_since ?? context.clock.now();
+      const isOver = context.clock.now().getTime() - since.getTime() > creditWaitMsMax;
+      if (isOver) return { event: "credit-never-came", attempt, reason };
+      return { event, attempt, reason, countsAsFailure: true, operatorNote: `no credit at ${profile.id}: ${reason}` };
+    }
+    case "not-executed":
+      return { event, attempt, reason, countsAsFailure: true };
+    default:
+      return { event, attempt, reason };
+  }
+}
+
+/** Row 10. 2303 says that the contact is gone (RFC 5731 §3.2.1): it is made again, once. */
+async function rejected(
+  { context, profile }: RegistrySessions,
+  order: Order,
+  attempt: AttemptResult,
+  code: number,
+  reason: string,
+): Promise<OrderHappening> {
+  if (code === 2303 && !order.contact_renewed) {
+    return { event: "not-executed", attempt, reason, contactRenewed: true };
+  }
+  const isOurMistake = code === 2001;
+  if (isOurMistake)
+    context.log.error({ alarm: "epp-syntax", registry: profile.id, reason }, "the registry could not read our create");
+  return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
+}

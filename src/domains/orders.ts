@@ -1,0 +1,209 @@
+/** Registration orders in the database: their rows, their attempts, and the one way in which their state changes. */
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
+import { enqueueOrder } from "#jobs/enqueue.ts";
+
+/** What an order's authInfo is sealed for: it opens in no other row. */
+export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
+
+const orderById = statement(
+  "order-by-id",
+  `SELECT id, order_code, reseller_id, domain_name, registry_id, period_years, auth_info_sealed, status, phase,
+     verify_cause, confirm_after, contact_renewed, backoff_count, waiting_since, next_step_at, created_at
+   FROM registration_orders WHERE id = $1`,
+  {
+    id: "int8",
+    order_code: "text",
+    reseller_id: "int8",
+    domain_name: "text",
+    registry_id: "text",
+    period_years: "int4",
+    auth_info_sealed: "bytea",
+    status: "text",
+    phase: "text?",
+    verify_cause: "text?",
+    confirm_after: "timestamptz?",
+    contact_renewed: "bool",
+    backoff_count: "int4",
+    waiting_since: "timestamptz?",
+    next_step_at: "timestamptz?",
+    created_at: "timestamptz",
+  },
+);
+
+export type Order = NonNullable<(typeof orderById)["row"]>;
+
+const updateOrder = statement(
+  "order-update",
+  `UPDATE registration_orders SET status = $4, phase = $5, verify_cause = $6, updated_at = $7,
+     ended_at = CASE WHEN $4 IN ('Errors', 'Finished', 'FailedValidation', 'Cancelled') THEN $7::timestamptz END,
+     next_step_at = $8, backoff_count = $9, confirm_after = $10, contact_renewed = $11, waiting_since = $12,
+     reason = coalesce($13, reason), operator_note = coalesce($14, operator_note)
+   WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3 RETURNING id`,
+  { id: "int8" },
+);
+
+const insertHistory = statement(
+  "order-history-insert",
+  `WITH written AS (
+     INSERT INTO order_history (order_id, at, event, status, phase, note) VALUES ($1, $2, $3, $4, $5, $6))
+   SELECT pg_notify('order_changed', $7)::text AS notified`,
+  { notified: "text" },
+);
+
+const insertDomain = statement(
+  "domain-insert",
+  `INSERT INTO domains (domain_name, reseller_id, order_id, registry_id, registration_date, expiration_date,
+     registry_ex_date, will_renew, status)
+   VALUES ($1, $2, $3, $4, $5, $6, $6, true, $7)`,
+  {},
+);
+
+const lockOrder = statement("order-lock", "SELECT status, phase FROM registration_orders WHERE id = $1 FOR UPDATE", {
+  status: "text",
+  phase: "text?",
+});
+
+const insertAttempt = statement(
+  "attempt-insert",
+  `INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at)
+   SELECT $2 || '-' || next.number, $1, next.number, $3, $4
+   FROM (SELECT coalesce(max(number), 0) + 1 AS number FROM order_attempts WHERE order_id = $1) AS next
+   RETURNING cl_trid`,
+  { cl_trid: "text" },
+);
+
+const answerAttempt = statement(
+  "attempt-answer",
+  `UPDATE order_attempts SET result_code = $2, sv_trid = $3, answered_at = $4 WHERE cl_trid = $1`,
+  {},
+);
+
+const closeAttempts = statement(
+  "attempts-close",
+  "UPDATE order_attempts SET answered_at = $2 WHERE order_id = $1 AND answered_at IS NULL",
+  {},
+);
+
+const createAttempts = statement(
+  "attempts-of-create",
+  `SELECT count(*) AS total, count(*) FILTER (WHERE answered_at IS NULL) AS unanswered, min(committed_at) AS first_at
+   FROM order_attempts WHERE order_id = $1 AND command = 'domain:create'`,
+  { total: "int8", unanswered: "int8", first_at: "timestamptz?" },
+);
+
+export async function findOrder(context: Context, orderId: number): Promise<Order | undefined> {
+  const [order] = await context.database.query(orderById, [orderId]);
+  return order;
+}
+
+/** Its creates that may have reached the registry, and when the first of them was about to. */
+export async function readCreateAttempts(context: Context, orderId: number) {
+  const [attempts] = await context.database.query(createAttempts, [orderId]);
+  if (!attempts) throw new Error("the attempts query returned no row");
+  return attempts;
+}
+
+/** The order is not in the state any more in which it was read: read it again. */
+export class OrderChanged extends Error {}
+
+/**
+ * Commits an attempt row, which must stand before the first byte of its command is written.
+ * @returns the clTRID to send: `<order_code>-<n>`, never used before
+ * @throws OrderChanged when the order was cancelled meanwhile
+ */
+export async function beginAttempt(context: Context, order: Order, command: string): Promise<string> {
+  return context.database.transaction(async (tx) => {
+    const [locked] = await tx.query(lockOrder, [order.id]);
+    if (locked?.status !== order.status || locked.phase !== order.phase) throw new OrderChanged();
+    const [attempt] = await tx.query(insertAttempt, [order.id, order.order_code, command, context.clock.now()]);
+    if (!attempt) throw new Error("the attempt was not inserted");
+    return attempt.cl_trid;
+  });
+}
+
+/** How a registry's answer, or its absence, ends an attempt. */
+export interface AttemptResult {
+  clTrid: string;
+  resultCode: number | null;
+  svTrid: string | null;
+  /** False while the command may have been executed all the same. */
+  isClosed: boolean;
+}
+
+/** What a name's registration brought, for the domain's row. */
+export interface Registered {
+  registeredAt: Date;
+  expiresAt: Date;
+  status: string;
+}
+
+/** Something that happened to an order, with everything that is written together with it. */
+export interface OrderHappening {
+  event: OrderEvent;
+  /** When the next step is due; without it the next step follows at once. */
+  nextStepAt?: Date | undefined;
+  attempt?: AttemptResult | undefined;
+  registered?: Registered | undefined;
+  reason?: string | undefined;
+  operatorNote?: string | undefined;
+  confirmAfter?: Date | undefined;
+  contactRenewed?: boolean;
+  /** Counts a failure, for the backoff. */
+  countsAsFailure?: boolean;
+}
+
+/**
+ * Lets something happen to an order: new state, history, domain row and next job in one transaction.
+ * @throws OrderChanged when the order is not in the state any more in which it was read
+ */
+export async function happen(
+  context: Context,
+  tx: Transaction,
+  order: Order,
+  happening: OrderHappening,
+): Promise<void> {
+  const transition = nextOrderState(orderState(order), happening.event);
+  if (!transition) throw new Error(`an order in ${orderState(order)} has no transition for ${happening.event}`);
+  const now = context.clock.now();
+  const next = orderColumns(transition.to);
+  const waits = next.phase === "waiting" ? (order.waiting_since ?? now) : order.waiting_since;
+  const [updated] = await tx.query(updateOrder, [
+    ...[order.id, order.status, order.phase, next.status, next.phase, next.verifyCause, now],
+    ...[happening.nextStepAt ?? null, happening.countsAsFailure ? order.backoff_count + 1 : 0],
+    ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, waits],
+    ...[happening.reason ?? null, happening.operatorNote ?? null],
+  ]);
+  if (!updated) throw new OrderChanged();
+  if (happening.attempt) {
+    const { clTrid, resultCode, svTrid, isClosed } = happening.attempt;
+    await tx.query(answerAttempt, [clTrid, resultCode, svTrid, isClosed ? now : null]);
+  }
+  // The registry does not hold the name: what was possibly sent was not executed, and never will be.
+  if (happening.event === "absent") await tx.query(closeAttempts, [order.id, now]);
+  if (next.status === "Finished") {
+    if (!happening.registered) throw new Error("an order can only finish with its registration's dates");
+    const { registeredAt, expiresAt, status } = happening.registered;
+    const { domain_name, reseller_id, id, registry_id } = order;
+    await tx.query(insertDomain, [domain_name, reseller_id, id, registry_id, registeredAt, expiresAt, status]);
+  }
+  const note = happening.operatorNote ?? happening.reason ?? null;
+  await tx.query(insertHistory, [order.id, now, happening.event, next.status, next.phase, note, order.order_code]);
+  if (happening.nextStepAt) {
+    await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, happening.nextStepAt);
+  }
+}
+
+const postponeOrder = statement(
+  "order-postpone",
+  "UPDATE registration_orders SET next_step_at = $3 WHERE id = $1 AND status = $2",
+  {},
+);
+
+/** Lets an order look again later; nothing happened to it. */
+export async function postpone(tx: Transaction, order: Order, nextStepAt: Date): Promise<void> {
+  await tx.query(postponeOrder, [order.id, order.status, nextStepAt]);
+  await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, nextStepAt);
+}

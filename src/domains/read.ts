@@ -1,0 +1,42 @@
+import type { UseCase } from "#api/use-case.ts";
+import { statement } from "#db/statement.ts";
+import { presentDomain } from "#domains/present.ts";
+import { ApiError } from "#errors.ts";
+import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+
+const domainByName = statement(
+  "domain-by-name",
+  `SELECT domain_name, expiration_date, will_renew, registration_date, status, name_servers
+   FROM domains WHERE reseller_id = $1 AND domain_name = $2`,
+  {
+    domain_name: "text",
+    expiration_date: "timestamptz",
+    will_renew: "bool",
+    registration_date: "timestamptz",
+    status: "text",
+    name_servers: "text[]",
+  },
+);
+
+/** GET /domains/<domain_name>: one database query. */
+export const readDomain: UseCase = {
+  errors: ["invalid_request", "domain_not_valid", "domain_not_found"],
+  scope: "domains:read",
+
+  async handle(context, request) {
+    const name = parseName(request.params.domain_name ?? "");
+    const [domain] = await context.database.point(domainByName, [request.caller.resellerId, name]);
+    if (!domain) throw new ApiError("domain_not_found");
+    return { status: 200, body: presentDomain(domain) };
+  },
+};
+
+function parseName(text: string): string {
+  if (text === "") throw new ApiError("invalid_request");
+  try {
+    return parseDomainName(text);
+  } catch (error) {
+    if (!(error instanceof InvalidDomainName)) throw error;
+    throw new ApiError("domain_not_valid", { text: `This is not a valid domain name: ${error.message}` });
+  }
+}

@@ -1,0 +1,15 @@
+import type { Context } from "#context.ts";
+import type { EppPool } from "#registry/epp/pool.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+
+/** What the owner of a registry's sessions works with. */
+export interface RegistrySessions {
+  context: Context;
+  profile: RegistryProfile;
+  pool: EppPool;
+  /** A clTRID for a command that changes nothing; those of attempts come from their rows. */
+  queryClTrid(): string;
+}
+
+/** How long a step waits for a session to be free before it comes back later. */
+export const sessionWaitMs = 5_000;

@@ -1,0 +1,158 @@
+/**
+ * The registration order's state machine, as a table. A row says: in this state, this event leads to that state.
+ * What is not in the table leaves the order unchanged. `row` is the row's number in docs/states.md.
+ *
+ * A public status has, while it is Processing, an internal phase. `verify` has a cause: `lost` (an answer never came,
+ * so the create may have happened) or `exists` (the registry said that the object exists, but not whose it is).
+ */
+
+export const orderStatuses = [
+  "NotProvisioned",
+  "Processing",
+  "Pending",
+  "Errors",
+  "Finished",
+  "FailedValidation",
+  "Cancelled",
+] as const;
+export type OrderStatus = (typeof orderStatuses)[number];
+export const orderPhases = ["check", "create", "waiting", "verify"] as const;
+export type OrderPhase = (typeof orderPhases)[number];
+
+export type OrderState =
+  | "NotProvisioned"
+  | "Processing (check)"
+  | "Processing (create)"
+  | "Processing (waiting)"
+  | "Processing (verify: lost)"
+  | "Processing (verify: exists)"
+  | "Pending"
+  | "Errors"
+  | "Finished"
+  | "FailedValidation"
+  | "Cancelled";
+
+export const orderEvents = [
+  "claimed",
+  "unreachable",
+  "resumed",
+  "available",
+  "taken",
+  "refused",
+  "check-lost",
+  "created",
+  "create-pending",
+  "exists",
+  "rejected",
+  "operator-needed",
+  "out-of-credit",
+  "credit-never-came",
+  "not-executed",
+  "unanswered",
+  "seen-once",
+  "ours",
+  "ours-pending",
+  "held-by-other",
+  "held-by-own-other",
+  "unexplained",
+  "absent",
+  "verify-lost",
+  "approved",
+  "denied",
+  "cancel",
+] as const;
+export type OrderEvent = (typeof orderEvents)[number];
+
+interface Transition {
+  row: string;
+  from: OrderState;
+  event: OrderEvent;
+  to: OrderState;
+}
+
+const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][] = [
+  ["2", "NotProvisioned", "claimed", "Processing (check)"],
+  ["3", "NotProvisioned", "unreachable", "NotProvisioned"],
+  ["4", "Processing (check)", "available", "Processing (create)"],
+  ["5", "Processing (check)", "taken", "Errors"],
+  ["5", "Processing (check)", "refused", "FailedValidation"],
+  ["6", "Processing (check)", "check-lost", "Processing (waiting)"],
+  ["6", "Processing (check)", "unreachable", "Processing (waiting)"],
+  ["6", "Processing (waiting)", "unreachable", "Processing (waiting)"],
+  ["6", "Processing (waiting)", "resumed", "Processing (check)"],
+  ["7", "Processing (create)", "created", "Finished"],
+  ["8", "Processing (create)", "create-pending", "Pending"],
+  ["9", "Processing (create)", "exists", "Processing (verify: exists)"],
+  ["10", "Processing (create)", "rejected", "FailedValidation"],
+  ["11", "Processing (create)", "operator-needed", "Errors"],
+  ["12", "Processing (create)", "out-of-credit", "Processing (waiting)"],
+  ["12", "Processing (create)", "credit-never-came", "Errors"],
+  ["13", "Processing (create)", "not-executed", "Processing (waiting)"],
+  ["13", "Processing (create)", "unreachable", "Processing (waiting)"],
+  ["14", "Processing (create)", "unanswered", "Processing (verify: lost)"],
+  ["15", "Processing (verify: lost)", "seen-once", "Processing (verify: lost)"],
+  ["15", "Processing (verify: lost)", "ours", "Finished"],
+  ["15", "Processing (verify: lost)", "ours-pending", "Pending"],
+  ["15", "Processing (verify: exists)", "ours", "Finished"],
+  ["15", "Processing (verify: exists)", "ours-pending", "Pending"],
+  ["16", "Processing (verify: lost)", "held-by-other", "Errors"],
+  ["16", "Processing (verify: exists)", "held-by-other", "Errors"],
+  ["16a", "Processing (verify: lost)", "held-by-own-other", "Errors"],
+  ["16a", "Processing (verify: exists)", "held-by-own-other", "Errors"],
+  ["16a", "Processing (verify: lost)", "unexplained", "Processing (verify: lost)"],
+  ["16a", "Processing (verify: exists)", "unexplained", "Processing (verify: exists)"],
+  ["17", "Processing (verify: lost)", "absent", "Processing (create)"],
+  ["18", "Processing (verify: exists)", "absent", "FailedValidation"],
+  ["19", "Processing (verify: lost)", "verify-lost", "Processing (verify: lost)"],
+  ["19", "Processing (verify: exists)", "verify-lost", "Processing (verify: exists)"],
+  ["19", "Processing (verify: lost)", "unreachable", "Processing (verify: lost)"],
+  ["19", "Processing (verify: exists)", "unreachable", "Processing (verify: exists)"],
+  ["20", "Pending", "approved", "Finished"],
+  ["20", "Pending", "denied", "Errors"],
+  ["21", "Pending", "ours", "Finished"],
+  ["21", "Pending", "absent", "Errors"],
+  ["21", "Pending", "held-by-other", "Errors"],
+  ["22", "NotProvisioned", "cancel", "Cancelled"],
+  ["22", "Processing (check)", "cancel", "Cancelled"],
+  ["22", "Processing (create)", "cancel", "Cancelled"],
+  ["22", "Processing (waiting)", "cancel", "Cancelled"],
+];
+
+export const orderTransitions: readonly Transition[] = rows.map(([row, from, event, to]) => ({ row, from, event, to }));
+
+const byStateAndEvent = new Map(
+  orderTransitions.map((transition) => [`${transition.from}/${transition.event}`, transition] as const),
+);
+
+/** Where an event leads; `undefined` when it leaves the order unchanged. */
+export function nextOrderState(from: OrderState, event: OrderEvent): Transition | undefined {
+  return byStateAndEvent.get(`${from}/${event}`);
+}
+
+/** The state's name from its columns. */
+export function orderState(order: { status: string; phase: string | null; verify_cause: string | null }): OrderState {
+  if (order.status !== "Processing") return order.status as OrderState;
+  return (
+    order.phase === "verify" ? `Processing (verify: ${order.verify_cause})` : `Processing (${order.phase})`
+  ) as OrderState;
+}
+
+/** The columns of a state. */
+export function orderColumns(state: OrderState): {
+  status: OrderStatus;
+  phase: OrderPhase | null;
+  verifyCause: "lost" | "exists" | null;
+} {
+  const parts = /^Processing \((check|create|waiting|verify)(?:: (lost|exists))?\)$/.exec(state);
+  if (!parts) return { status: state as OrderStatus, phase: null, verifyCause: null };
+  return {
+    status: "Processing",
+    phase: parts[1] as OrderPhase,
+    verifyCause: (parts[2] as "lost" | "exists" | undefined) ?? null,
+  };
+}
+
+/** Whether an order in this status will never change again. */
+export function isFinal(status: string): boolean {
+  return status === "Errors" || status === "Finished" || status === "FailedValidation" || status === "Cancelled";
+}

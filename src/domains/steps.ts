@@ -1,0 +1,119 @@
+/**
+ * What an order does in each state: one EPP command at most, then something happened to it (states.ts says what follows).
+ *
+ * The rule that everything here serves: a create's bytes are written only after its attempt row is committed, and while
+ * an attempt is unanswered nothing is sent but questions. So whatever crashes, the next step knows what may have
+ * happened, and asks the registry instead of guessing.
+ */
+import { availabilityOf } from "#domains/availability.ts";
+import { createDomain } from "#domains/create-step.ts";
+import { findOrder, happen, type Order, OrderChanged, type OrderHappening } from "#domains/orders.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { isFinal, orderState } from "#domains/states.ts";
+import { reconcilePending, verifyCreate } from "#domains/verify-step.ts";
+import { enqueueOrder } from "#jobs/enqueue.ts";
+import { backoffMs } from "#lib/backoff.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+
+/** An order that waits for an operator is looked at again this often. */
+const operatorRetryMs = 15 * 60_000;
+
+/**
+ * Takes an order as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process.
+ * Never more than one at a time per order: the registry's owner sees to that.
+ */
+export async function advanceOrder(sessions: RegistrySessions, orderId: number): Promise<void> {
+  const { context } = sessions;
+  for (;;) {
+    const order = await findOrder(context, orderId);
+    if (!order || isFinal(order.status)) return;
+    if (order.next_step_at && order.next_step_at > context.clock.now()) {
+      await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, order.next_step_at);
+      return;
+    }
+    let happening: OrderHappening | undefined;
+    try {
+      happening = await step(sessions, order);
+      if (!happening) return;
+      const happened = happening;
+      await context.database.transaction((tx) => happen(context, tx, order, happened));
+    } catch (error) {
+      // Cancelled meanwhile: what it is now decides.
+      if (error instanceof OrderChanged) continue;
+      throw error;
+    }
+    logAlarm(sessions, order, happening);
+    if (happening.nextStepAt) return;
+  }
+}
+
+async function step(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+  const happening = await stepOf(sessions, order);
+  if (!happening || happening.nextStepAt) return happening;
+  return happening.countsAsFailure ? { ...happening, nextStepAt: retryAt(sessions, order, happening) } : happening;
+}
+
+function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+  const state = orderState(order);
+  switch (state) {
+    case "NotProvisioned":
+      return claim(sessions);
+    case "Processing (waiting)":
+      return Promise.resolve({ event: "resumed" });
+    case "Processing (check)":
+      return check(sessions, order);
+    case "Processing (create)":
+      return createDomain(sessions, order);
+    case "Processing (verify: lost)":
+    case "Processing (verify: exists)":
+      return verifyCreate(sessions, order);
+    case "Pending":
+      return reconcilePending(sessions, order);
+    default:
+      throw new Error(`an order in ${state} has no step`);
+  }
+}
+
+function retryAt(sessions: RegistrySessions, order: Order, happening: OrderHappening): Date {
+  const { context, profile } = sessions;
+  const limits = { firstMs: profile.backoffFirstMs, maxMs: profile.backoffMaxMs };
+  const delayMs = happening.operatorNote ? operatorRetryMs : backoffMs(order.backoff_count + 1, limits, context.random);
+  return new Date(context.clock.now().getTime() + delayMs);
+}
+
+/** Rows 2 and 3: an order counts as started once there is a session to work with. */
+async function claim({ pool }: RegistrySessions): Promise<OrderHappening> {
+  try {
+    (await pool.acquire("check", { waitMs: sessionWaitMs })).release();
+    return { event: "claimed" };
+  } catch (error) {
+    if (!(error instanceof EppUnavailable)) throw error;
+    return { event: "unreachable", countsAsFailure: true };
+  }
+}
+
+/** Rows 4 to 6. */
+async function check({ pool, profile }: RegistrySessions, order: Order): Promise<OrderHappening> {
+  try {
+    const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs });
+    const availability = availabilityOf(answer);
+    if (availability === "available") return { event: "available" };
+    const reason = answer.reason ?? "the registry says that the name is not available";
+    return { event: availability === "taken" ? "taken" : "refused", reason };
+  } catch (error) {
+    if (error instanceof EppUnavailable) return { event: "unreachable", countsAsFailure: true };
+    return {
+      event: "check-lost",
+      countsAsFailure: true,
+      reason: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+function logAlarm({ context }: RegistrySessions, order: Order, { event, operatorNote }: OrderHappening): void {
+  if (operatorNote === undefined) return;
+  context.log.error(
+    { alarm: "order", order: order.order_code, event, note: operatorNote },
+    "an order needs an operator",
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * The error catalogue: every code that the API can answer, with its HTTP status and a text that says what to do.
+ * Codes are stable, texts may change. `docs/errors.md` is printed from it.
+ */
+export const catalogue = {
+  invalid_paging_request: {
+    status: 400,
+    text: "skip must be 0 or more and take 1 or more, as plain decimal digits, each at most once; a cursor comes from a link header, unchanged, and cannot be combined with skip.",
+  },
+  invalid_request: { status: 400, text: "Name a domain: GET /domains/<domain_name>." },
+  domain_not_valid: { status: 400, text: "This is not a valid domain name." },
+  domain_not_found: { status: 404, text: "This domain name is not in your portfolio." },
+  domain_availability_blocked: { status: 400, text: "This name cannot be registered through the API." },
+  domain_availability_lookuperror: {
+    status: 400,
+    text: "The registry did not say in time whether the name is free. Nothing was ordered; try again in a minute.",
+  },
+  domain_availability_taken: {
+    status: 400,
+    text: "This name is not free. Transfers of names that are taken are not supported.",
+  },
+  bad_request: { status: 400, text: "The request is not valid; see validation_errors." },
+  service_unavailable: {
+    status: 503,
+    text: "This is currently unavailable. Nothing was changed; try again after the number of seconds in retry-after.",
+  },
+  hostingaccount_invalid_identifier: { status: 403, text: "You do not own a hosting account with this identifier." },
+  hosting_already_exist: {
+    status: 400,
+    text: "A hosting account with this identifier already exists, or the identifier is not available to you. If your own earlier request made it, read it at its location.",
+  },
+  missing_reseller: { status: 403, text: "Hosting accounts can only be created by an account of kind reseller." },
+  missing_reseller_profile: {
+    status: 403,
+    text: "Your reseller profile is not complete. Ask the operator to complete it.",
+  },
+  invalid_service_pack: {
+    status: 400,
+    text: "This service pack does not exist or is not on offer to you; GET /servicepacks lists those that are.",
+  },
+  auth_authorization_header_invalid_format: {
+    status: 401,
+    text: "Send the header: Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}.",
+  },
+  authorization_hmac_invalid: {
+    status: 401,
+    text: "The signature does not match, or the API key is not valid. Sign the method, path with query, timestamp, nonce and body exactly as they are sent.",
+  },
+  authorization_timestamp_invalid: {
+    status: 401,
+    text: "The timestamp is not accepted; sign again with the current time.",
+  },
+  authorization_nonce_reused: { status: 401, text: "This nonce was used already; sign again with a new one." },
+  authorization_ip_not_allowed: { status: 401, text: "This API key may not be used from your address." },
+  authorization_scope_missing: { status: 403, text: "This API key does not have the scope that is needed." },
+  resource_not_found: { status: 404, text: "There is nothing at this path." },
+  order_not_found: { status: 404, text: "You have no order with this code." },
+  method_not_allowed: {
+    status: 405,
+    text: "This path does not take this method; the allow header lists those that it takes.",
+  },
+  request_timeout: { status: 408, text: "The request did not arrive in time; send it again." },
+  idempotency_in_progress: {
+    status: 409,
+    text: "A request with this Idempotency-Key is still in progress; repeat it in a moment to get its answer.",
+  },
+  request_too_large: { status: 413, text: "The body is larger than 64 KiB." },
+  idempotency_key_reused: {
+    status: 422,
+    text: "This Idempotency-Key was used with another body; use a new key for a new request.",
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    text: "Too many requests, retry later: after the number of seconds in retry-after.",
+  },
+  request_header_too_large: { status: 431, text: "The request line and headers are too large." },
+  internal_error: {
+    status: 500,
+    text: "Something went wrong here. If it happens again, tell the operator the x-request-id.",
+  },
+} as const satisfies Record<string, { status: number; text: string }>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+export interface ValidationError {
+  error_code: "missing" | "invalid";
+  error_text: string;
+  field: string;
+}
+
+export interface ApiErrorOptions {
+  /** Replaces the catalogue's text where this occurrence can say more. */
+  text?: string;
+  /** What is wrong with which field, on a 400. */
+  validationErrors?: ValidationError[];
+  /** Response headers, names in lower case. */
+  headers?: Record<string, string>;
+}
+
+/** An expected failure: thrown by a use case or the edge, answered by the edge. Never carries a secret. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly validationErrors: ValidationError[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    super(options.text ?? catalogue[code].text);
+    this.code = code;
+    this.status = catalogue[code].status;
+    this.validationErrors = options.validationErrors;
+    this.headers = options.headers ?? {};
+  }
+
+  /** The one shape of every answer of 400 and above. */
+  body(): { error_code: ErrorCode; error_text: string; validation_errors?: ValidationError[] } {
+    return {
+      error_code: this.code,
+      error_text: this.message,
+      ...(this.validationErrors && { validation_errors: this.validationErrors }),
+    };
+  }
+}
+
+/** A `bad_request` about one field. The text must not repeat the field's value where that is a secret. */
+export function invalidField(field: string, text: string): ApiError {
+  return new ApiError("bad_request", {
+    text: `${field}: ${text}`,
+    validationErrors: [{ error_code: "invalid", error_text: text, field }],
+  });
+}
+
+/** A `service_unavailable` that says when to come back. */
+export function unavailable(retryAfterSeconds: number, text?: string): ApiError {
+  return new ApiError("service_unavailable", {
+    ...(text !== undefined && { text }),
+    headers: { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) },
+  });
+}

@@ -1,0 +1,165 @@
+import Type from "typebox";
+import { parseBody } from "#api/body.ts";
+import type { UseCase, UseCaseRequest } from "#api/use-case.ts";
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { isUniqueViolation } from "#db/errors.ts";
+import { statement } from "#db/statement.ts";
+import { ApiError, invalidField, unavailable } from "#errors.ts";
+import { passwordHashRow } from "#hosting/accounts.ts";
+import { accepted, medianSeconds } from "#hosting/present.ts";
+import { enqueueProvision } from "#jobs/enqueue.ts";
+import { checkFtpPassword } from "#lib/ftp-password.ts";
+import { type HostIdentifier, InvalidHostIdentifier, parseHostIdentifier } from "#lib/host-identifier.ts";
+import { PasswordQueueFull } from "#lib/password-queue.ts";
+import type { Secret } from "#lib/secret.ts";
+
+const requestBody = Type.Object({
+  servicepack_id: Type.String(),
+  identifier: Type.String(),
+  password: Type.String(),
+});
+
+/** Digits as a string; more of them could not be an id of ours. */
+const packIdPattern = /^[1-9][0-9]{0,14}$/;
+
+const profileExists = statement(
+  "hosting-profile-exists",
+  "SELECT EXISTS (SELECT FROM reseller_profiles WHERE reseller_id = $1) AS has_profile",
+  { has_profile: "bool" },
+);
+
+// An identifier is refused when it is taken, and when it is, or is under, a name in another reseller's portfolio.
+const facts = statement(
+  "hosting-facts",
+  `SELECT pack.id AS pack_id, pack.disk_quota_bytes,
+     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status <> 'Failed') AS is_taken,
+     EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers,
+     reseller.hosting_accounts_max, reseller.hosting_bytes_max, used.accounts AS used_accounts, used.bytes AS used_bytes
+   FROM resellers AS reseller
+   LEFT JOIN service_packs AS pack
+     ON pack.id = $2 AND pack.retired_at IS NULL AND (pack.offered_to IS NULL OR reseller.id = ANY (pack.offered_to))
+   CROSS JOIN LATERAL (
+     SELECT count(*) AS accounts, coalesce(sum(disk_quota_bytes), 0)::int8 AS bytes
+     FROM hosting_accounts WHERE reseller_id = $1 AND status <> 'Failed') AS used
+   WHERE reseller.id = $1`,
+  {
+    pack_id: "int8?",
+    disk_quota_bytes: "int8?",
+    is_taken: "bool",
+    is_anothers: "bool",
+    hosting_accounts_max: "int4",
+    hosting_bytes_max: "int8",
+    used_accounts: "int8",
+    used_bytes: "int8",
+  },
+);
+
+const insertAccount = statement(
+  "hosting-account-insert",
+  `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
+     files_max, ftp_sessions_max, status, created_at, updated_at)
+   SELECT $1, $2, pack.id, $4, pack.disk_quota_bytes, pack.files_max, pack.ftp_sessions_max, 'Provisioning', $5, $5
+   FROM service_packs AS pack WHERE pack.id = $3
+   RETURNING id, ${medianSeconds} AS median_seconds`,
+  { id: "int8", median_seconds: "int4" },
+);
+
+const insertFirstHistory = statement(
+  "hosting-history-first",
+  "INSERT INTO hosting_history (account_id, at, event, status) VALUES ($1, $2, 'requested', 'Provisioning')",
+  {},
+);
+
+/** POST /hostingaccounts: 202 and an account that is being made, or the reason why not. */
+export const createHostingAccount: UseCase = {
+  errors: [
+    "missing_reseller",
+    "missing_reseller_profile",
+    "bad_request",
+    "invalid_service_pack",
+    "hosting_already_exist",
+    "service_unavailable",
+  ],
+  scope: "hosting:create",
+
+  async handle(context, request) {
+    if (request.caller.kind !== "reseller") throw new ApiError("missing_reseller");
+    const [profile] = await context.database.point(profileExists, [request.caller.resellerId]);
+    if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
+    const body = parseBody(requestBody, request.rawBody);
+    const identifier = parseIdentifier(context, body.identifier);
+    const verdict = checkFtpPassword(body.password, identifier, context.commonPasswords);
+    if (!verdict.ok) throw invalidField("password", `The password ${verdict.reason}.`);
+    const packId = await checkFacts(context, request, body.servicepack_id, identifier);
+    const hash = await hashPassword(context, request.caller.resellerId, verdict.password);
+    return insertWithJob(context, request, { identifier, packId, hash });
+  },
+};
+
+function parseIdentifier(context: Context, text: string): HostIdentifier {
+  try {
+    return parseHostIdentifier(text, { reservedHosts: context.reservedHosts });
+  } catch (error) {
+    if (!(error instanceof InvalidHostIdentifier)) throw error;
+    throw invalidField("identifier", error.message);
+  }
+}
+
+/** The pack to use, once nothing that the database knows is in the way. */
+async function checkFacts(context: Context, request: UseCaseRequest, packText: string, identifier: HostIdentifier) {
+  const packId = packIdPattern.test(packText) ? Number(packText) : 0;
+  const names = identifier.split(".").map((_, index, labels) => labels.slice(index).join("."));
+  const [found] = await context.database.query(facts, [request.caller.resellerId, packId, identifier, names]);
+  if (!found) throw new Error("the facts query returned no row");
+  if (found.pack_id === null || found.disk_quota_bytes === null) throw new ApiError("invalid_service_pack");
+  if (found.is_taken || found.is_anothers) throw alreadyExists(request, identifier);
+  if (found.used_accounts >= found.hosting_accounts_max) {
+    throw invalidField("identifier", `You have ${found.used_accounts} hosting accounts, as many as you may have.`);
+  }
+  if (found.used_bytes + found.disk_quota_bytes > found.hosting_bytes_max) {
+    throw invalidField("servicepack_id", "Your accounts' disk quotas together would exceed what you may use.");
+  }
+  return found.pack_id;
+}
+
+function alreadyExists(request: UseCaseRequest, identifier: HostIdentifier): ApiError {
+  const location = `${request.prefix}/hostingaccounts/${identifier}`;
+  return new ApiError("hosting_already_exist", { headers: { location } });
+}
+
+async function hashPassword(context: Context, resellerId: number, password: Secret): Promise<Secret> {
+  try {
+    return await context.passwordQueue.hash(String(resellerId), password);
+  } catch (error) {
+    if (!(error instanceof PasswordQueueFull)) throw error;
+    throw unavailable(error.retryAfterSeconds, "Too many accounts are being created right now; try again in a moment.");
+  }
+}
+
+interface NewAccount {
+  identifier: HostIdentifier;
+  packId: number;
+  hash: Secret;
+}
+
+async function insertWithJob(context: Context, request: UseCaseRequest, { identifier, packId, hash }: NewAccount) {
+  const insert = async (tx: Transaction) => {
+    const now = context.clock.now();
+    const sealed = context.sealer.seal(passwordHashRow(identifier), hash);
+    const [account] = await tx.query(insertAccount, [identifier, request.caller.resellerId, packId, sealed, now]);
+    if (!account) throw new Error("the account was not inserted");
+    await tx.query(insertFirstHistory, [account.id, now]);
+    await enqueueProvision(tx, account.id, null);
+    const answer = accepted(request.prefix, identifier, account.median_seconds);
+    await request.commit(tx, answer);
+    return answer;
+  };
+  try {
+    return await context.database.transaction(insert);
+  } catch (error) {
+    // Of requests for one identifier at the same time, the unique index lets one through.
+    if (isUniqueViolation(error, "hosting_accounts_identifier")) throw alreadyExists(request, identifier);
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import type { UseCase } from "#api/use-case.ts";
+import { statement } from "#db/statement.ts";
+import { waitForNotification } from "#db/wait.ts";
+import { checkAfter } from "#domains/estimate.ts";
+import { ApiError } from "#errors.ts";
+import { accountColumns, medianSeconds, presentAccount } from "#hosting/present.ts";
+import { parseHostIdentifier } from "#lib/host-identifier.ts";
+
+// A failed identifier is free for anyone, so the caller may have a live account and failed ones before it.
+const accountByIdentifier = statement(
+  "hosting-account-by-identifier",
+  `SELECT identifier, servicepack_id, status, created_at, node_id, disk_quota_bytes, disk_used_bytes, error_text,
+          CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
+   FROM hosting_accounts WHERE reseller_id = $1 AND identifier = $2
+   ORDER BY (status = 'Failed'), id DESC LIMIT 1`,
+  { ...accountColumns, median_seconds: "int4?" },
+);
+
+/** GET /hostingaccounts/<identifier>; `Prefer: wait=N` holds the answer until the status changes. */
+export const readHostingAccount: UseCase = {
+  errors: ["hostingaccount_invalid_identifier"],
+  scope: "hosting:read",
+
+  async handle(context, request) {
+    const identifier = canonical(request.params.identifier ?? "");
+    const read = async () => {
+      const [account] = await context.database.point(accountByIdentifier, [request.caller.resellerId, identifier]);
+      if (!account) throw new ApiError("hostingaccount_invalid_identifier");
+      return account;
+    };
+    let account = await read();
+    if (request.waitSeconds > 0 && account.status === "Provisioning") {
+      account = await waitForNotification(context, "account_changed", identifier, {
+        read,
+        isAwaited: (now) => now.status !== "Provisioning",
+        waitMs: request.waitSeconds * 1000,
+        signal: request.signal,
+      });
+    }
+    const elapsedSeconds = (context.clock.now().getTime() - account.created_at.getTime()) / 1000;
+    return {
+      status: 200,
+      ...(account.median_seconds !== null && {
+        headers: { "check-after": checkAfter(account.median_seconds - elapsedSeconds) },
+      }),
+      body: presentAccount(context, account),
+    };
+  },
+};
+
+/** What is no identifier cannot be anybody's: it is looked up as it stands, so that the answer costs the same. */
+function canonical(text: string): string {
+  try {
+    return parseHostIdentifier(text, { reservedHosts: [] });
+  } catch {
+    return text.replaceAll("\0", "");
+  }
+}

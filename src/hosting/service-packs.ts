@@ -1,0 +1,21 @@
+import type { UseCase } from "#api/use-case.ts";
+import { statement } from "#db/statement.ts";
+
+const offeredPacks = statement(
+  "service-packs-offered",
+  `SELECT id, name, disk_quota_bytes, files_max, ftp_sessions_max FROM service_packs
+   WHERE retired_at IS NULL AND (offered_to IS NULL OR $1 = ANY (offered_to)) ORDER BY id`,
+  { id: "int8", name: "text", disk_quota_bytes: "int8", files_max: "int4", ftp_sessions_max: "int4" },
+);
+
+/** GET /servicepacks: what this reseller is offered. Ids are strings of digits. */
+export const listServicePacks: UseCase = {
+  errors: [],
+  scope: "servicepacks:read",
+
+  async handle(context, request) {
+    const packs = await context.database.point(offeredPacks, [request.caller.resellerId]);
+    const body = packs.map(({ id, name, ...limits }) => ({ id: String(id), name, kind: "hosting", ...limits }));
+    return { status: 200, body };
+  },
+};

@@ -1,0 +1,92 @@
+/** The role that changes the outside world: hosting nodes by itself, registries through the owner's role it may get. */
+import { Pool } from "pg";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { type HostingNodes, provisionAccount } from "#hosting/provision.ts";
+import { followUsage } from "#hosting/usage.ts";
+import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
+import { startLiveness } from "#jobs/liveness.ts";
+import { startRegistryRole } from "#jobs/registry-role.ts";
+import { startJobRunner } from "#jobs/runner.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+
+const provisionsMax = 4;
+const committedRequestsKeptSeconds = 24 * 60 * 60;
+
+const dropOldCommitted = statement(
+  "committed-requests-drop",
+  "DELETE FROM committed_requests WHERE signed_at < $1",
+  {},
+);
+const dropOldIdempotent = statement(
+  "idempotent-requests-drop",
+  "DELETE FROM idempotent_requests WHERE created_at < $1::timestamptz - interval '7 days'",
+  {},
+);
+const forgottenAccounts = statement(
+  "hosting-accounts-forgotten",
+  `SELECT id, next_step_at FROM hosting_accounts WHERE status = 'Provisioning'
+     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'account:' || hosting_accounts.id)`,
+  { id: "int8", next_step_at: "timestamptz?" },
+);
+
+export interface WorkerRole {
+  close(): Promise<void>;
+}
+
+export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
+  // Two connections beside those of the jobs: for LISTEN, and for taking the next job.
+  const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);
+  const jobPool = new Pool({
+    connectionString: databaseUrl,
+    max: Math.min(provisionsMax + sessions + 2 * (context.registries.length + 1), 20),
+    application_name: "deedhouse-jobs",
+  });
+  jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
+  jobPool.on("connect", (client) => client.on("error", () => {}));
+  const liveness = startLiveness(context, databaseUrl);
+  const nodes = openNodes(context);
+  const runner = await startJobRunner({
+    pool: jobPool,
+    log: context.log,
+    liveness,
+    jobsMax: provisionsMax,
+    tasks: {
+      [provisionTask]: (payload) => provisionAccount(context, nodes, (payload as { accountId: number }).accountId),
+      housekeeping: () => keepHouse(context),
+    },
+    crontab: "* * * * * housekeeping",
+  });
+  await keepHouse(context);
+  const stopped = new AbortController();
+  const following = [...nodes.values()].map((node) => followUsage(context, node, stopped.signal));
+  const roles = context.registries.map((profile) =>
+    startRegistryRole({ context, profile, databaseUrl, jobPool, liveness }),
+  );
+  return {
+    async close() {
+      stopped.abort();
+      await Promise.all([...roles.map((role) => role.close()), ...following, runner.stop()]);
+      await liveness.close();
+      await jobPool.end();
+    },
+  };
+}
+
+function openNodes(context: Context): HostingNodes {
+  const { random, log, siteDomain } = context;
+  return new Map(
+    context.nodes.map((node) => [node.id, createEmbeddedNodeDriver({ ...node, siteDomain, random, log })] as const),
+  );
+}
+
+/** Forgets what is too old to matter, and finds accounts whose job was lost. */
+async function keepHouse(context: Context): Promise<void> {
+  const { database, clock } = context;
+  const seconds = Math.floor(clock.now().getTime() / 1000);
+  await database.query(dropOldCommitted, [seconds - committedRequestsKeptSeconds]);
+  await database.query(dropOldIdempotent, [clock.now()]);
+  for (const account of await database.query(forgottenAccounts, [])) {
+    await enqueueProvision(database, account.id, account.next_step_at);
+  }
+}
