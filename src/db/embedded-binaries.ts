@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { access, cp } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EmbeddedPostgresError } from "./embedded-error.ts";
@@ -16,11 +17,11 @@ export interface Programs {
   prefix: string[];
   /** Node's spawn options. */
   identity: { uid?: number; gid?: number };
-  /** Who must own the server's files, as this process sees it; undefined when that is simply whoever runs us. */
-  filesOwner: number | undefined;
+  /** The user who must own the server's files, as this process sees it. */
+  filesOwner: number;
 }
 
-/** As root, a user namespace in which root's files belong to "nobody": nothing needs to be copied or handed over. */
+/** A user namespace in which we, and our files, are "nobody": nothing needs to be copied or handed over. */
 const namespacePrefix = ["unshare", "--user", `--map-user=${unprivilegedId}`, `--map-group=${unprivilegedId}`];
 
 /**
@@ -30,10 +31,29 @@ const namespacePrefix = ["unshare", "--user", `--map-user=${unprivilegedId}`, `-
  */
 export async function findPrograms(dataDir: string): Promise<Programs> {
   const packaged = packagedBinDir();
-  if (process.getuid?.() !== 0) return verified({ binDir: packaged, prefix: [], identity: {}, filesOwner: undefined });
-  const inNamespace = { binDir: packaged, prefix: namespacePrefix, identity: {}, filesOwner: 0 };
-  if (await runs(namespacePrefix, "true")) return verified(inNamespace);
-  return asUnprivilegedUser(packaged, dataDir);
+  const uid = userId();
+  // initdb asks for the user's name, and containers are run under numbers that have none.
+  if (uid !== 0 && hasName()) return verified({ binDir: packaged, prefix: [], identity: {}, filesOwner: uid });
+  if (await runs(namespacePrefix, "true")) {
+    return verified({ binDir: packaged, prefix: namespacePrefix, identity: {}, filesOwner: uid });
+  }
+  if (uid === 0) return asUnprivilegedUser(packaged, dataDir);
+  throw new EmbeddedPostgresError(
+    `PostgreSQL does not run as user ${uid}, who has no name: add the user to /etc/passwd, or set DATABASE_URL to a PostgreSQL of your own.`,
+  );
+}
+
+function userId(): number {
+  if (!process.getuid) throw new Error("there are no binaries for a system without user ids");
+  return process.getuid();
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== "";
+  } catch {
+    return false;
+  }
 }
 
 function packagedBinDir(): string {

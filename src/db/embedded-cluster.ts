@@ -1,18 +1,5 @@
 import { execFile } from "node:child_process";
-import {
-  chmod,
-  chown,
-  lchown,
-  link,
-  mkdir,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lchown, link, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Log } from "#lib/log.ts";
@@ -128,9 +115,8 @@ async function initialize(paths: ClusterPaths, programs: Programs, password: str
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft, { mode: 0o700 });
     await writeFile(passwordFile, password, { mode: 0o600 });
-    if (programs.filesOwner !== undefined) {
-      for (const path of [draft, passwordFile]) await chown(path, programs.filesOwner, programs.filesOwner);
-    }
+    await handOver(draft, programs.filesOwner);
+    await handOver(passwordFile, programs.filesOwner);
     const initdb = [join(programs.binDir, "initdb"), "--pgdata", draft, "--pwfile", passwordFile, ...initdbOptions];
     const [command, ...args] = [...programs.prefix, ...initdb] as [string, ...string[]];
     await promisify(execFile)(command, args, { ...programs.identity, cwd: "/" });
@@ -139,7 +125,7 @@ async function initialize(paths: ClusterPaths, programs: Programs, password: str
     // Another process may have been quicker: then there is a database, and no error.
     if (await exists(paths.cluster)) return;
     const { stderr, message } = error as { stderr?: string; message: string };
-    const reason = /error: (.*)/.exec(stderr ?? "")?.[1] ?? message;
+    const reason = /^initdb: (?:error: )?(.*)/m.exec(stderr ?? "")?.[1] ?? message;
     throw new EmbeddedPostgresError(
       `No database could be made in ${paths.dataDir} (${reason}): see that the disk has room and the user who starts Deedhouse may write there, or choose another folder with --data DIR.`,
       { cause: error },
@@ -161,10 +147,11 @@ const initdbOptions = [
 ];
 
 /** A folder made under one way of running the server may come to be run under the other. */
-async function handOver(folder: string, owner: number | undefined): Promise<void> {
-  if (owner === undefined || (await stat(folder)).uid === owner) return;
-  for (const entry of await readdir(folder, { recursive: true })) await lchown(join(folder, entry), owner, owner);
-  await chown(folder, owner, owner);
+async function handOver(path: string, owner: number): Promise<void> {
+  const found = await stat(path);
+  if (found.uid === owner) return;
+  const entries = found.isDirectory() ? await readdir(path, { recursive: true }) : [];
+  for (const entry of ["", ...entries]) await lchown(join(path, entry), owner, owner);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -6,6 +6,8 @@ import type { ClusterPaths } from "./embedded-cluster.ts";
 export interface RunningServer {
   pid: number;
   port: number;
+  /** False while it starts, recovers or shuts down. */
+  isReady: boolean;
 }
 
 /**
@@ -15,15 +17,16 @@ export interface RunningServer {
  */
 export async function findRunningServer(paths: ClusterPaths): Promise<RunningServer | undefined> {
   const pidFile = join(paths.cluster, "postmaster.pid");
-  const [pid, , , port] = (await readFile(pidFile, "utf8").catch(() => "")).split("\n").map(Number);
+  // Lines: pid, folder, start, port, socket folder, address, shared memory, status (PostgreSQL's pidfile.h).
+  const lines = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
+  const pid = Number(lines[0]);
   if (!pid || (await startTicks(pid)) === undefined) return undefined;
   const commandLine = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   if (!commandLine.split("\0").includes(paths.cluster)) {
     await rm(pidFile, { force: true });
     return undefined;
   }
-  // The port's line comes a moment after the first one.
-  return port ? { pid, port } : undefined;
+  return { pid, port: Number(lines[3]), isReady: lines[7]?.trim() === "ready" };
 }
 
 /** Whether the process still runs; one that has ended but is not yet reaped does not. */

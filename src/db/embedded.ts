@@ -18,7 +18,6 @@ import { findPrograms, type Programs } from "./embedded-binaries.ts";
 import { type ClusterPaths, ensureCluster, openDataDir, superuser } from "./embedded-cluster.ts";
 import { EmbeddedPostgresError } from "./embedded-error.ts";
 import { claim, findRunningServer, isClaimedByAnother, isRunning, type RunningServer } from "./embedded-process.ts";
-import { DatabaseUnavailable, translateError } from "./errors.ts";
 
 export interface EmbeddedPostgresOptions {
   /** Holds the database, its password and its log; made when missing. */
@@ -89,11 +88,15 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
   await claim(paths);
   const { server, child } = await adoptOrSpawn(target);
-  await ensureDatabase(urlOf(target, server.port, "postgres"));
   const adopted = child === undefined;
-  log.info({ pid: server.pid, port: server.port, adopted }, "the embedded PostgreSQL is ready");
-
   const exited = child ? child.exited : untilGone(server.pid);
+  try {
+    await ensureDatabase(urlOf(target, server.port, "postgres"));
+  } catch (error) {
+    if (!adopted) await shutDown(server.pid, exited, log);
+    throw error;
+  }
+  log.info({ pid: server.pid, port: server.port, adopted }, "the embedded PostgreSQL is ready");
   return {
     url: urlOf(target, server.port, databaseName),
     port: server.port,
@@ -126,25 +129,27 @@ function urlOf(target: Target, port: number, database: string): string {
 
 /** Goes around again when another start, or the last remains of a killed server, are in the way for a moment. */
 async function adoptOrSpawn(target: Target): Promise<{ server: RunningServer; child?: Child }> {
+  const { paths, options } = target;
   const deadlineMs = systemClock.monotonicMs() + startBudgetMs;
-  for (;;) {
-    const running = await findRunningServer(target.paths);
-    if (running) {
-      if (await answers(urlOf(target, running.port, "postgres"))) return { server: running };
-    } else {
-      const port = target.options.port || (await freePort());
-      const logStart = await fileBytes(target.paths.log);
+  while (systemClock.monotonicMs() < deadlineMs) {
+    const running = await findRunningServer(paths);
+    if (running?.isReady) return { server: running };
+    if (!running) {
+      const port = options.port || (await freePort());
+      const logStart = await fileBytes(paths.log);
       const child = await spawnServer(target, port);
-      if (await becomesReady(child, urlOf(target, port, "postgres"), deadlineMs)) {
-        return { server: { pid: child.pid, port }, child };
+      const server = await readyServer(paths, child, deadlineMs);
+      if (server) return { server, child };
+      if (!(await isRunning(child.pid))) {
+        const failure = (await readFile(paths.log)).subarray(logStart).toString();
+        if (!passesByItself(failure, options.port === 0)) throw startError(paths, port, failure);
       }
-      const failure = (await readFile(target.paths.log)).subarray(logStart).toString();
-      if (!passesByItself(failure, target.options.port === 0)) throw startError(target, port, failure);
     }
-    if (systemClock.monotonicMs() > deadlineMs)
-      throw startError(target, running?.port ?? 0, "FATAL:  no answer in time");
     await sleep(pollIntervalMs);
   }
+  throw new EmbeddedPostgresError(
+    `The embedded PostgreSQL is not ready after ${startBudgetMs / 1000} s: it may still be recovering from a crash, as ${paths.log} tells; start again later.`,
+  );
 }
 
 async function spawnServer(target: Target, port: number): Promise<Child> {
@@ -171,52 +176,37 @@ async function spawnServer(target: Target, port: number): Promise<Child> {
   return { pid: child.pid!, exited };
 }
 
-async function becomesReady(child: Child, url: string, deadlineMs: number): Promise<boolean> {
-  let ended = false;
-  child.exited.then(() => {
-    ended = true;
-  });
-  while (!ended && systemClock.monotonicMs() < deadlineMs) {
-    if (await answers(url)) return !ended;
+/** The server once it is ready; undefined when it ended before, or time is over. */
+async function readyServer(paths: ClusterPaths, child: Child, deadlineMs: number): Promise<RunningServer | undefined> {
+  while ((await isRunning(child.pid)) && systemClock.monotonicMs() < deadlineMs) {
+    const running = await findRunningServer(paths);
+    if (running?.isReady && running.pid === child.pid) return running;
     await sleep(pollIntervalMs);
   }
-  return false;
+  return undefined;
 }
 
-async function answers(url: string): Promise<boolean> {
-  try {
-    await withClient(url, (client) => client.query("SELECT 1"));
-    return true;
-  } catch (error) {
-    if (translateError(error) instanceof DatabaseUnavailable) return false;
-    throw new EmbeddedPostgresError(
-      `The embedded PostgreSQL does not let us in (${(error as Error).message}): restore the password file of its folder from a backup.`,
-      { cause: error },
-    );
-  }
-}
-
+/** Also the proof that the password is the right one. */
 async function ensureDatabase(url: string): Promise<void> {
-  await withClient(url, async (client) => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectBudgetMs });
+  client.on("error", () => {});
+  try {
+    await client.connect();
     const found = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [databaseName]);
     if (found.rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`).catch(ignoreExisting);
-  });
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL does not let us in (${(error as Error).message}): restore the password file of its folder from a backup, or see its log.`,
+      { cause: error },
+    );
+  } finally {
+    await client.end();
+  }
 }
 
 /** Another start on the same folder may have been quicker: duplicate_database, or the unique index behind it. */
 function ignoreExisting(error: { code?: string }): void {
   if (error.code !== "42P04" && error.code !== "23505") throw error;
-}
-
-async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectBudgetMs });
-  client.on("error", () => {});
-  try {
-    await client.connect();
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 /** SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint. SIGQUIT does without one. */
@@ -242,7 +232,7 @@ function passesByItself(failure: string, anyPort: boolean): boolean {
   return /lock file "postmaster.pid"|pre-existing shared memory/.test(failure) || (anyPort && portTaken.test(failure));
 }
 
-function startError(target: Target, port: number, failure: string): EmbeddedPostgresError {
+function startError(paths: ClusterPaths, port: number, failure: string): EmbeddedPostgresError {
   if (portTaken.test(failure)) {
     return new EmbeddedPostgresError(
       `Port ${port} is taken by another program: stop that, or choose another port for the embedded PostgreSQL.`,
@@ -250,7 +240,7 @@ function startError(target: Target, port: number, failure: string): EmbeddedPost
   }
   const reason = /(?:FATAL|PANIC): +(.*)/.exec(failure)?.[1] ?? failure.trim().split("\n").at(-1);
   return new EmbeddedPostgresError(
-    `The embedded PostgreSQL does not start on ${target.paths.cluster} (${reason}): ${target.paths.log} tells more; if the folder is damaged, restore it from a backup, or move it away to begin with an empty database.`,
+    `The embedded PostgreSQL does not start on ${paths.cluster} (${reason}): ${paths.log} tells more; if the folder is damaged, restore it from a backup, or move it away to begin with an empty database.`,
   );
 }
 

@@ -1,5 +1,4 @@
-import { access, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "#db/embedded.ts";
 import { openDataDir } from "#db/embedded-cluster.ts";
@@ -7,6 +6,7 @@ import { findRunningServer, isClaimedByAnother, isRunning } from "#db/embedded-p
 import { migrate } from "#db/migrate.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { quickFolder } from "./quick-folder.ts";
 import { runSql } from "./sql.ts";
 
 export interface TestServer {
@@ -52,18 +52,6 @@ export async function startTestServer(): Promise<TestServer> {
     await removeFolder();
     throw error;
   }
-}
-
-const memoryFolder = "/dev/shm";
-const memoryFreeBytesMin = 1024 ** 3;
-
-/**
- * A folder in memory, where there is one with room. Cloning a database takes 20 ms there and up to 400 ms on ext4,
- * which searches long for an inode that was not deleted in the last seconds (ext4's recently_deleted()).
- */
-async function quickFolder(): Promise<string> {
-  const { bavail, bsize } = await statfs(memoryFolder).catch(() => ({ bavail: 0, bsize: 0 }));
-  return bavail * bsize >= memoryFreeBytesMin ? memoryFolder : tmpdir();
 }
 
 /** Servers whose test run was killed would stay for ever: nobody starts on their folder again. */

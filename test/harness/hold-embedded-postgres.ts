@@ -1,0 +1,15 @@
+/**
+ * A supervisor to be killed, or to run as another user: starts the embedded PostgreSQL on the folder given, says so or
+ * why not in one line of JSON, and stops it when its input ends.
+ */
+import { startEmbeddedPostgres } from "#db/embedded.ts";
+import { createLog } from "#lib/log.ts";
+
+try {
+  const dataDir = process.argv[2]!;
+  const { url, pid, stop } = await startEmbeddedPostgres({ dataDir, port: 0, log: createLog("test", "silent") });
+  process.stdin.resume().once("end", stop);
+  console.log(JSON.stringify({ url, pid }));
+} catch (error) {
+  console.log(JSON.stringify({ error: String(error) }));
+}
