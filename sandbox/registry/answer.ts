@@ -1,0 +1,77 @@
+import { contactUri, domainUri, eppUri, objectNames } from "./namespaces.ts";
+import { type ResultCode, resultTexts } from "./result-codes.ts";
+import { serverId } from "./settings.ts";
+import { type Content, type Markup, optionalTag, tag } from "./xml.ts";
+
+function frame(content: Markup): string {
+  return `<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n${tag("epp", { xmlns: eppUri }, content).markup}`;
+}
+
+/** The greeting of RFC 5730 §2.4: version 1.0, English, domains and contacts, no extensions. */
+export function greeting(now: Date): string {
+  return frame(
+    tag(
+      "greeting",
+      {},
+      tag("svID", {}, serverId),
+      tag("svDate", {}, now.toISOString()),
+      tag(
+        "svcMenu",
+        {},
+        tag("version", {}, "1.0"),
+        tag("lang", {}, "en"),
+        Object.keys(objectNames).map((uri) => tag("objURI", {}, uri)),
+      ),
+      tag(
+        "dcp",
+        {},
+        tag("access", {}, tag("all")),
+        tag(
+          "statement",
+          {},
+          tag("purpose", {}, tag("prov")),
+          tag("recipient", {}, tag("ours")),
+          tag("retention", {}, tag("stated")),
+        ),
+      ),
+    ),
+  );
+}
+
+export interface AnswerParts {
+  code: ResultCode;
+  /** Why, for a refusal: goes to `<extValue>` beside the object it is about. */
+  reason?: string | undefined;
+  object?: { uri: string; name: string } | undefined;
+  resData?: Markup | undefined;
+  msgQ?: Markup | undefined;
+  clTRID?: string | undefined;
+  svTRID: string;
+}
+
+/** The response of RFC 5730 §2.6. */
+export function response({ code, reason, object, resData, msgQ, clTRID, svTRID }: AnswerParts): string {
+  return frame(
+    tag(
+      "response",
+      {},
+      tag("result", { code: String(code) }, tag("msg", {}, resultTexts[code]), explain(reason, object)),
+      msgQ ?? [],
+      resData ? tag("resData", {}, resData) : [],
+      transactionIds("trID", clTRID, svTRID),
+    ),
+  );
+}
+
+/** `<trID>`, and `<domain:paTRID>`, which has the same parts in the epp namespace. */
+export function transactionIds(name: string, clTRID: string | undefined, svTRID: string): Markup {
+  return tag(name, {}, optionalTag("clTRID", clTRID), tag("svTRID", {}, svTRID));
+}
+
+function explain(reason: string | undefined, object: AnswerParts["object"]): Content {
+  if (reason === undefined) return [];
+  const elements: Record<string, string> = { [domainUri]: "name", [contactUri]: "id" };
+  const local = object && elements[object.uri];
+  const subject = object && local ? tag(local, { xmlns: object.uri }, object.name) : tag("undef");
+  return tag("extValue", {}, tag("value", {}, subject), tag("reason", {}, reason.replace(/\s+/g, " ")));
+}

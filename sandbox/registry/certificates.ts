@@ -1,0 +1,77 @@
+import { X509Certificate } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+import { addMonths, systemNow } from "./clock.ts";
+
+export interface ServerCertificate {
+  cert: string;
+  key: string;
+  /** The CA that signed the certificate: what a client pins. */
+  caFile: string;
+}
+
+const validMonths = 120;
+const keyOptions = { keyType: "ec", curve: "P-256", algorithm: "sha256" } as const;
+
+/**
+ * Reads the certificate of `tlsDir`, or makes one there for localhost and 127.0.0.1 with a CA of its own. The CA's
+ * key is thrown away, so nothing else can ever be signed with it.
+ */
+export async function loadCertificate(tlsDir: string): Promise<ServerCertificate> {
+  const caFile = join(tlsDir, "ca.pem");
+  const certFile = join(tlsDir, "server.pem");
+  const keyFile = join(tlsDir, "server-key.pem");
+  const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readIfThere));
+  // The machine's time, not the registry's `now`: the client's TLS stack judges by that too.
+  if (ca && cert && key && new X509Certificate(cert).validToDate > systemNow()) return { cert, key, caFile };
+  const made = await makeCertificate();
+  await mkdir(tlsDir, { recursive: true });
+  await writeWhole(keyFile, made.key, 0o600);
+  await writeWhole(certFile, made.cert, 0o644);
+  // Last, so that a CA file is a sign that the other two are there.
+  await writeWhole(caFile, made.ca, 0o644);
+  return { cert: made.cert, key: made.key, caFile };
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+}
+
+async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode });
+  await rename(`${file}.new`, file);
+}
+
+async function makeCertificate(): Promise<{ ca: string; cert: string; key: string }> {
+  const notAfterDate = addMonths(systemNow(), validMonths);
+  const ca = await generate([{ name: "commonName", value: "Deedhouse sandbox registry CA" }], {
+    ...keyOptions,
+    notAfterDate,
+    extensions: [
+      { name: "basicConstraints", cA: true, critical: true },
+      { name: "keyUsage", keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  const server = await generate([{ name: "commonName", value: "localhost" }], {
+    ...keyOptions,
+    notAfterDate,
+    ca: { key: ca.private, cert: ca.cert },
+    extensions: [
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: [
+          { type: 2, value: "localhost" },
+          { type: 7, ip: "127.0.0.1" },
+        ],
+      },
+    ],
+  });
+  return { ca: ca.cert, cert: server.cert, key: server.private };
+}

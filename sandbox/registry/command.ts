@@ -1,0 +1,59 @@
+import { contactUri, domainUri, eppUri, objectNames } from "./namespaces.ts";
+import { findChild, tokenOf, type XmlElement } from "./xml.ts";
+
+/** A frame as far as it could be read, before anything about it has been found valid. */
+export interface ParsedFrame {
+  /** The child of `<epp>`: "command" or "hello" is what a client may send. */
+  kind: string;
+  /** The child of `<command>`: "create", "login" … */
+  verb?: string | undefined;
+  /** `<domain:create>` under `<create>`; the verb's own element for login, logout and poll. */
+  element?: XmlElement | undefined;
+  hasExtension: boolean;
+  clTRID?: string | undefined;
+  /** The journal's word for it: "domain:create", "login", "poll:req", "hello". */
+  label: string;
+  /** The first domain name (lower case) or contact id, or the message id of a poll. */
+  name?: string | undefined;
+}
+
+const clTridLengthMin = 3;
+const clTridLengthMax = 64;
+
+const sessionVerbs = new Set(["login", "logout", "poll"]);
+
+/** Takes a frame apart without trusting it: it may not have been checked against the schemas yet. */
+export function readFrame(root: XmlElement): ParsedFrame {
+  const top = root.local === "epp" && root.uri === eppUri ? root.children[0] : undefined;
+  if (top?.uri !== eppUri) return { kind: "unknown", hasExtension: false, label: "unknown" };
+  if (top.local !== "command") return { kind: top.local, hasExtension: false, label: top.local };
+  const verbElement = top.children.find((child) => child.local !== "extension" && child.local !== "clTRID");
+  const verb = verbElement?.local;
+  const element = verb && sessionVerbs.has(verb) ? verbElement : verbElement?.children[0];
+  const trid = findChild(top, "clTRID");
+  const clTRID = trid && tokenOf(trid);
+  const isEchoable = clTRID && clTRID.length >= clTridLengthMin && clTRID.length <= clTridLengthMax;
+  return {
+    kind: "command",
+    verb,
+    element,
+    hasExtension: findChild(top, "extension") !== undefined,
+    clTRID: isEchoable ? clTRID : undefined,
+    label: labelOf(verb, element),
+    name: element && nameOf(element),
+  };
+}
+
+function labelOf(verb: string | undefined, element: XmlElement | undefined): string {
+  if (verb === undefined) return "unknown";
+  if (verb === "poll") return `poll:${element?.attributes.op ?? ""}`;
+  if (sessionVerbs.has(verb)) return verb;
+  return `${objectNames[element?.uri ?? ""] ?? "unknown"}:${verb}`;
+}
+
+function nameOf(element: XmlElement): string | undefined {
+  if (element.uri === eppUri) return element.attributes.msgID;
+  const holder = findChild(element, element.uri === contactUri ? "id" : "name");
+  if (!holder) return undefined;
+  return element.uri === domainUri ? tokenOf(holder).toLowerCase() : tokenOf(holder);
+}

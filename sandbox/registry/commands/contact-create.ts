@@ -1,0 +1,32 @@
+import { contactUri } from "../namespaces.ts";
+import type { CommandHandler } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { childToken, tag } from "../xml.ts";
+import { emailOf, findDisclosure, findPhone, postalInfosOf } from "./contact-data.ts";
+import { findAuthInfo, nextRoid } from "./domain-data.ts";
+
+/** RFC 5733 §3.2.1. */
+export const createContact: CommandHandler = ({ registry, registrar, element }) => {
+  const id = childToken(element, "id");
+  const contact = {
+    postalInfo: postalInfosOf(element),
+    voice: findPhone(element, "voice"),
+    fax: findPhone(element, "fax"),
+    email: emailOf(element),
+    authInfo: findAuthInfo(element) ?? "",
+    disclose: findDisclosure(element),
+  };
+  if (registry.store.contacts.find(id)) throw new Refusal(2302);
+  const crDate = registry.now().toISOString();
+  const roid = nextRoid(registry, "C");
+  registry.store.contacts.put({ id, roid, statuses: [], ...contact, clID: registrar, crID: registrar, crDate });
+  return {
+    code: 1000,
+    resData: tag(
+      "contact:creData",
+      { "xmlns:contact": contactUri },
+      tag("contact:id", {}, id),
+      tag("contact:crDate", {}, crDate),
+    ),
+  };
+};

@@ -1,0 +1,69 @@
+import { contactUri } from "../namespaces.ts";
+import type { Contact, Disclosure, PhoneNumber, PostalInfo } from "../objects.ts";
+import type { CommandHandler } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { type Content, childToken, optionalTag, tag } from "../xml.ts";
+import { isLinked } from "./contact-data.ts";
+import { findAuthInfo } from "./domain-data.ts";
+
+/** RFC 5733 §3.1.2. Personal data is for the sponsor, or for who knows the authInfo: else 2201. */
+export const infoContact: CommandHandler = ({ registry, registrar, element }) => {
+  const contact = registry.store.contacts.find(childToken(element, "id"));
+  if (!contact) throw new Refusal(2303);
+  const presented = findAuthInfo(element);
+  if (presented !== undefined && presented !== contact.authInfo) throw new Refusal(2202);
+  if (contact.clID !== registrar && presented === undefined) throw new Refusal(2201);
+  return { code: 1000, resData: infData(contact, isLinked(registry, contact.id)) };
+};
+
+function infData(contact: Contact, linked: boolean) {
+  const statuses = [...(contact.statuses.length > 0 ? contact.statuses : ["ok"]), ...(linked ? ["linked"] : [])];
+  return tag(
+    "contact:infData",
+    { "xmlns:contact": contactUri },
+    tag("contact:id", {}, contact.id),
+    tag("contact:roid", {}, contact.roid),
+    statuses.map((status) => tag("contact:status", { s: status })),
+    contact.postalInfo.map(postalInfoTag),
+    phoneTag("contact:voice", contact.voice),
+    phoneTag("contact:fax", contact.fax),
+    tag("contact:email", {}, contact.email),
+    tag("contact:clID", {}, contact.clID),
+    tag("contact:crID", {}, contact.crID),
+    tag("contact:crDate", {}, contact.crDate),
+    optionalTag("contact:upID", contact.upID),
+    optionalTag("contact:upDate", contact.upDate),
+    tag("contact:authInfo", {}, tag("contact:pw", {}, contact.authInfo)),
+    contact.disclose ? discloseTag(contact.disclose) : [],
+  );
+}
+
+function postalInfoTag(info: PostalInfo): Content {
+  return tag(
+    "contact:postalInfo",
+    { type: info.type },
+    tag("contact:name", {}, info.name),
+    optionalTag("contact:org", info.org),
+    tag(
+      "contact:addr",
+      {},
+      info.street.map((line) => tag("contact:street", {}, line)),
+      tag("contact:city", {}, info.city),
+      optionalTag("contact:sp", info.sp),
+      optionalTag("contact:pc", info.pc),
+      tag("contact:cc", {}, info.cc),
+    ),
+  );
+}
+
+function phoneTag(name: string, phone: PhoneNumber | undefined): Content {
+  return phone ? tag(name, { x: phone.extension }, phone.number) : [];
+}
+
+function discloseTag({ flag, fields }: Disclosure): Content {
+  return tag(
+    "contact:disclose",
+    { flag },
+    fields.map((field) => tag(`contact:${field.name}`, { type: field.type })),
+  );
+}

@@ -1,0 +1,80 @@
+import { addMonths } from "../clock.ts";
+import { isServed, requireDomainName } from "../domain-name.ts";
+import type { LabelEffect } from "../labels.ts";
+import { domainUri } from "../namespaces.ts";
+import type { Domain, ScheduledAction } from "../objects.ts";
+import type { CommandContext, CommandHandler } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { childToken, findChild, tag, tokenOf } from "../xml.ts";
+import {
+  contactsOf,
+  delegationOf,
+  findAuthInfo,
+  findDomain,
+  holdElsewhere,
+  monthsOf,
+  nextRoid,
+  requireContact,
+} from "./domain-data.ts";
+
+/** RFC 5731 §3.2.1. What a label asks for comes after what is wrong with the command itself. */
+export const createDomain: CommandHandler = (context) => {
+  const { registry, effect } = context;
+  const domain = newDomain(context);
+  refuseByLabel(effect);
+  if (effect.raced && !findDomain(registry, domain.name)) holdElsewhere(registry, domain.name);
+  if (findDomain(registry, domain.name)) throw new Refusal(2302);
+
+  const isPending = effect.scheduled !== undefined && effect.scheduled !== "undo";
+  const scheduled = scheduledAction(context);
+  const created: Domain = { ...domain, statuses: isPending ? ["pendingCreate"] : [], scheduled };
+  registry.store.domains.put(created);
+  registry.schedule.arm(created);
+  return {
+    code: isPending ? 1001 : 1000,
+    resData: tag(
+      "domain:creData",
+      { "xmlns:domain": domainUri },
+      tag("domain:name", {}, created.name),
+      tag("domain:crDate", {}, created.crDate),
+      tag("domain:exDate", {}, created.exDate),
+    ),
+  };
+};
+
+function newDomain({ registry, registrar, element }: CommandContext): Domain {
+  const name = requireDomainName(childToken(element, "name"));
+  if (!isServed(name, registry.suffixes)) throw new Refusal(2306, "the suffix is not served");
+  const months = monthsOf(findChild(element, "period"));
+  const ns = findChild(element, "ns");
+  const delegation = ns && delegationOf(ns);
+  const authInfo = findAuthInfo(element) ?? "";
+  const registrant = findChild(element, "registrant");
+  if (!registrant) throw new Refusal(2003, "a registrant is required");
+  const now = registry.now();
+  return {
+    name,
+    roid: nextRoid(registry, "D"),
+    registrant: requireContact(registry, tokenOf(registrant)),
+    contacts: contactsOf(registry, element),
+    delegation,
+    statuses: [],
+    clID: registrar,
+    crID: registrar,
+    crDate: now.toISOString(),
+    exDate: addMonths(now, months).toISOString(),
+    authInfo,
+  };
+}
+
+function refuseByLabel({ createCode, checkReason }: LabelEffect): void {
+  if (createCode !== undefined) throw new Refusal(createCode, checkReason);
+}
+
+function scheduledAction({ registry, effect, clTRID, svTRID }: CommandContext): ScheduledAction | undefined {
+  if (!effect.scheduled) return undefined;
+  const { pendingDelayMs, undoDelayMs } = registry.settings;
+  const delayMs = effect.scheduled === "undo" ? undoDelayMs : pendingDelayMs;
+  const dueAt = new Date(registry.now().getTime() + delayMs).toISOString();
+  return { action: effect.scheduled, dueAt, clTRID, svTRID };
+}

@@ -1,0 +1,107 @@
+import { addMonths } from "../clock.ts";
+import { isServed, requireDomainName } from "../domain-name.ts";
+import { effectOf } from "../labels.ts";
+import type { Delegation, Domain, DomainContact, HostAddress } from "../objects.ts";
+import type { Registry } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { otherRegistrarId, registrationYearsMax } from "../settings.ts";
+import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElement } from "../xml.ts";
+
+const monthsPerYear = 12;
+
+/** Fixed, so that two looks at a `taken-` name never differ. */
+const heldSince = "2020-01-01T00:00:00.000Z";
+const heldUntil = "2040-01-01T00:00:00.000Z";
+
+/** The domain under that name: registered, or held by the other registrar because its label says so. */
+export function findDomain(registry: Registry, name: string): Domain | undefined {
+  const isHeld = effectOf(name, registry.settings).held && isServed(name, registry.suffixes);
+  return registry.store.domains.find(name) ?? (isHeld ? heldDomain(name, "D0-SBX", heldSince, heldUntil) : undefined);
+}
+
+function heldDomain(name: string, roid: string, crDate: string, exDate: string): Domain {
+  const clID = otherRegistrarId;
+  return { name, roid, contacts: [], statuses: [], clID, crID: clID, crDate, exDate, authInfo: "held-elsewhere" };
+}
+
+/** Registers a name for the other registrar, for one year from now. */
+export function holdElsewhere(registry: Registry, name: string): void {
+  const now = registry.now();
+  const exDate = addMonths(now, monthsPerYear).toISOString();
+  registry.store.domains.put(heldDomain(name, nextRoid(registry, "D"), now.toISOString(), exDate));
+}
+
+/** A repository object id that was never used before (RFC 5730 §2.8). */
+export function nextRoid(registry: Registry, kind: "D" | "C"): string {
+  return `${kind}${registry.store.nextNumber()}-SBX`;
+}
+
+/** The domain that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
+export function requireOwnDomain(registry: Registry, registrar: string, element: XmlElement): Domain {
+  const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
+  if (!domain) throw new Refusal(2303);
+  if (domain.clID !== registrar) throw new Refusal(2201, "another registrar sponsors the name");
+  return domain;
+}
+
+/** Refuses with 2304 while a create is pending, or where client…Prohibited or server…Prohibited says so. */
+export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "Update"): void {
+  const obstacle = domain.statuses.find(
+    (status) =>
+      status === "pendingCreate" || status === `client${verb}Prohibited` || status === `server${verb}Prohibited`,
+  );
+  if (obstacle) throw new Refusal(2304, obstacle);
+}
+
+/** A `<period>` in months, one year where it is absent. Only whole years up to ten are sold: 2306. */
+export function monthsOf(period: XmlElement | undefined): number {
+  if (!period) return monthsPerYear;
+  const count = Number(tokenOf(period));
+  const months = period.attributes.unit === "y" ? count * monthsPerYear : count;
+  if (months % monthsPerYear !== 0) throw new Refusal(2306, "only whole years");
+  if (months > registrationYearsMax * monthsPerYear) throw new Refusal(2306, `at most ${registrationYearsMax} years`);
+  return months;
+}
+
+/** `<domain:ns>` as it is stored: the form the client chose is the form it gets back. */
+export function delegationOf(ns: XmlElement): Delegation {
+  const objects = childrenOf(ns, "hostObj");
+  if (objects.length > 0) {
+    return { form: "hostObj", servers: objects.map((host) => ({ name: hostName(tokenOf(host)), addresses: [] })) };
+  }
+  const servers = childrenOf(ns, "hostAttr").map((host) => ({
+    name: hostName(childToken(host, "hostName")),
+    addresses: childrenOf(host, "hostAddr").map(addressOf),
+  }));
+  return { form: "hostAttr", servers };
+}
+
+function hostName(text: string): string {
+  return requireDomainName(text);
+}
+
+function addressOf(element: XmlElement): HostAddress {
+  return { version: element.attributes.ip === "v6" ? "v6" : "v4", address: tokenOf(element) };
+}
+
+/** The `<domain:contact>` children; each must exist (2303). */
+export function contactsOf(registry: Registry, parent: XmlElement): DomainContact[] {
+  return childrenOf(parent, "contact").map((contact) => {
+    const id = requireContact(registry, tokenOf(contact));
+    return { type: contact.attributes.type ?? "", id };
+  });
+}
+
+/** Refuses with 2303 unless a contact with this id exists. */
+export function requireContact(registry: Registry, id: string): string {
+  if (!registry.store.contacts.find(id)) throw new Refusal(2303, `contact ${id} does not exist`);
+  return id;
+}
+
+/** The password of an `<authInfo>`, nothing where there is no authInfo; an `<ext>` is not offered (2102). */
+export function findAuthInfo(parent: XmlElement): string | undefined {
+  const authInfo = findChild(parent, "authInfo");
+  if (!authInfo) return undefined;
+  if (findChild(authInfo, "ext")) throw new Refusal(2102, "authInfo is a password here");
+  return findChildText(authInfo, "pw");
+}

@@ -1,0 +1,10 @@
+import type { CommandHandler } from "../registry.ts";
+import { requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
+
+/** RFC 5731 §3.2.2. The name is free at once: this registry keeps no grace period. */
+export const deleteDomain: CommandHandler = ({ registry, registrar, element }) => {
+  const domain = requireOwnDomain(registry, registrar, element);
+  requireStatusAllows(domain, "Delete");
+  registry.store.domains.delete(domain.name);
+  return { code: 1000 };
+};

@@ -1,0 +1,32 @@
+import { addMonths } from "../clock.ts";
+import { domainUri } from "../namespaces.ts";
+import type { CommandHandler } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { registrationYearsMax } from "../settings.ts";
+import { childToken, findChild, tag } from "../xml.ts";
+import { monthsOf, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
+
+/** RFC 5731 §3.2.3. The wrong curExpDate is 2004, so a renew that is sent twice renews once. */
+export const renewDomain: CommandHandler = ({ registry, registrar, element }) => {
+  const domain = requireOwnDomain(registry, registrar, element);
+  const months = monthsOf(findChild(element, "period"));
+  requireStatusAllows(domain, "Renew");
+  // xs:date may carry a time zone ("2027-03-01Z"): the registry counts in UTC and compares the day alone.
+  const presentedDay = childToken(element, "curExpDate").slice(0, "2027-03-01".length);
+  if (presentedDay !== domain.exDate.slice(0, presentedDay.length))
+    throw new Refusal(2004, "curExpDate is not the exDate");
+  const now = registry.now();
+  const exDate = addMonths(new Date(domain.exDate), months);
+  if (exDate > addMonths(now, registrationYearsMax * 12)) throw new Refusal(2105, "would expire too far ahead");
+  const renewed = { ...domain, exDate: exDate.toISOString(), upID: registrar, upDate: now.toISOString() };
+  registry.store.domains.put(renewed);
+  return {
+    code: 1000,
+    resData: tag(
+      "domain:renData",
+      { "xmlns:domain": domainUri },
+      tag("domain:name", {}, renewed.name),
+      tag("domain:exDate", {}, renewed.exDate),
+    ),
+  };
+};

@@ -1,0 +1,108 @@
+import type { Delegation, Domain, DomainContact } from "../objects.ts";
+import type { CommandHandler, Registry } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { childrenOf, findChild, tokenOf, type XmlElement } from "../xml.ts";
+import {
+  contactsOf,
+  delegationOf,
+  findAuthInfo,
+  requireContact,
+  requireOwnDomain,
+  requireStatusAllows,
+} from "./domain-data.ts";
+
+/** RFC 5731 §3.2.5: rem, then add, then chg, all or nothing. */
+export const updateDomain: CommandHandler = ({ registry, registrar, element }) => {
+  const domain = requireOwnDomain(registry, registrar, element);
+  const rem = findChild(element, "rem");
+  const add = findChild(element, "add");
+  const chg = findChild(element, "chg");
+  if (!rem && !add && !chg) throw new Refusal(2003, "add, rem or chg is required");
+  const removesLock = rem !== undefined && statusNames(rem).includes("clientUpdateProhibited");
+  // The one update a lock of the client's own allows is the one that takes it away (RFC 5731 §2.3).
+  if (
+    !removesLock ||
+    domain.statuses.some((status) => status !== "clientUpdateProhibited" && /pending|^serverUpdate/.test(status))
+  ) {
+    requireStatusAllows(domain, "Update");
+  }
+  let updated = domain;
+  if (rem) updated = removeFrom(updated, rem);
+  if (add) updated = addTo(registry, updated, add);
+  if (chg) updated = change(registry, updated, chg);
+  registry.store.domains.put({ ...updated, upID: registrar, upDate: registry.now().toISOString() });
+  return { code: 1000 };
+};
+
+function statusNames(element: XmlElement): string[] {
+  return childrenOf(element, "status").map((status) => status.attributes.s ?? "");
+}
+
+function isSameContact(left: DomainContact, right: DomainContact): boolean {
+  return left.type === right.type && left.id === right.id;
+}
+
+function contactNames(element: XmlElement): DomainContact[] {
+  return childrenOf(element, "contact").map((contact) => ({
+    type: contact.attributes.type ?? "",
+    id: tokenOf(contact),
+  }));
+}
+
+function removeFrom(domain: Domain, rem: XmlElement): Domain {
+  const statuses = statusNames(rem);
+  const contacts = contactNames(rem);
+  const ns = findChild(rem, "ns");
+  const servers = ns ? delegationOf(ns).servers.map((server) => server.name) : [];
+  const current = domain.delegation?.servers ?? [];
+  const missing =
+    statuses.find((status) => !domain.statuses.includes(status)) ??
+    contacts.find((contact) => !domain.contacts.some((other) => isSameContact(contact, other)))?.id ??
+    servers.find((name) => !current.some((server) => server.name === name));
+  if (missing !== undefined) throw new Refusal(2306, `${missing} is not there to be removed`);
+  requireClientStatuses(statuses);
+  const left = current.filter((server) => !servers.includes(server.name));
+  return {
+    ...domain,
+    statuses: domain.statuses.filter((status) => !statuses.includes(status)),
+    contacts: domain.contacts.filter((contact) => !contacts.some((other) => isSameContact(contact, other))),
+    delegation: domain.delegation && left.length > 0 ? { ...domain.delegation, servers: left } : undefined,
+  };
+}
+
+function addTo(registry: Registry, domain: Domain, add: XmlElement): Domain {
+  const statuses = statusNames(add);
+  requireClientStatuses(statuses);
+  const ns = findChild(add, "ns");
+  return {
+    ...domain,
+    statuses: [...new Set([...domain.statuses, ...statuses])],
+    contacts: [...domain.contacts, ...contactsOf(registry, add)],
+    delegation: ns ? joinDelegations(domain.delegation, delegationOf(ns)) : domain.delegation,
+  };
+}
+
+function requireClientStatuses(statuses: string[]): void {
+  const foreign = statuses.find((status) => !status.startsWith("client"));
+  if (foreign !== undefined) throw new Refusal(2306, `${foreign} is not the client's to set`);
+}
+
+function joinDelegations(current: Delegation | undefined, added: Delegation): Delegation {
+  if (!current) return added;
+  if (current.form !== added.form) throw new Refusal(2306, "hostObj and hostAttr do not mix");
+  const double = added.servers.find((server) => current.servers.some((other) => other.name === server.name));
+  if (double) throw new Refusal(2306, `${double.name} is there already`);
+  return { form: current.form, servers: [...current.servers, ...added.servers] };
+}
+
+function change(registry: Registry, domain: Domain, chg: XmlElement): Domain {
+  const registrant = findChild(chg, "registrant");
+  if (registrant && tokenOf(registrant) === "") throw new Refusal(2306, "a registrant is required");
+  const authInfo = findChild(chg, "authInfo");
+  return {
+    ...domain,
+    registrant: registrant ? requireContact(registry, tokenOf(registrant)) : domain.registrant,
+    // <null/> takes the authInfo away (RFC 5731 §3.2.5).
+    authInfo: authInfo ? (findAuthInfo(chg) ?? "") : domain.authInfo,
+  };
+}

@@ -1,0 +1,51 @@
+import { checkContacts } from "./commands/contact-check.ts";
+import { createContact } from "./commands/contact-create.ts";
+import { deleteContact } from "./commands/contact-delete.ts";
+import { infoContact } from "./commands/contact-info.ts";
+import { updateContact } from "./commands/contact-update.ts";
+import { checkDomains } from "./commands/domain-check.ts";
+import { createDomain } from "./commands/domain-create.ts";
+import { deleteDomain } from "./commands/domain-delete.ts";
+import { infoDomain } from "./commands/domain-info.ts";
+import { renewDomain } from "./commands/domain-renew.ts";
+import { updateDomain } from "./commands/domain-update.ts";
+import { login } from "./commands/login.ts";
+import { logout } from "./commands/logout.ts";
+import { poll } from "./commands/poll.ts";
+import { contactUri, domainUri, eppUri } from "./namespaces.ts";
+import type { CommandHandler } from "./registry.ts";
+
+/** The commands of RFC 5730 §2.9; another word under `<command>` is 2000. */
+export const verbs: ReadonlySet<string> = new Set([
+  "check",
+  "create",
+  "delete",
+  "info",
+  "login",
+  "logout",
+  "poll",
+  "renew",
+  "transfer",
+  "update",
+]);
+
+/** Verbs that change an object: a 1000 or 1001 to one of them is what the journal calls executed. */
+export const transformVerbs: ReadonlySet<string> = new Set(["create", "delete", "renew", "update"]);
+
+/** The handler by namespace and local name of the element that carries a command's data. */
+export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
+  [`${eppUri} login`, login],
+  [`${eppUri} logout`, logout],
+  [`${eppUri} poll`, poll],
+  [`${domainUri} check`, checkDomains],
+  [`${domainUri} create`, createDomain],
+  [`${domainUri} delete`, deleteDomain],
+  [`${domainUri} info`, infoDomain],
+  [`${domainUri} renew`, renewDomain],
+  [`${domainUri} update`, updateDomain],
+  [`${contactUri} check`, checkContacts],
+  [`${contactUri} create`, createContact],
+  [`${contactUri} delete`, deleteContact],
+  [`${contactUri} info`, infoContact],
+  [`${contactUri} update`, updateContact],
+]);

@@ -1,0 +1,25 @@
+import { Refusal } from "./result-codes.ts";
+
+const nameLengthMax = 253;
+const label = /^(?!-)(?!..--)[a-z0-9-]{1,63}(?<!-)$/;
+const aLabel = /^xn--[a-z0-9-]{1,59}(?<!-)$/;
+
+/** A name in lower case if it is LDH labels, at least two (RFC 5890 §2.3.1; "??--" only as xn--); else nothing. */
+export function parseDomainName(text: string): string | undefined {
+  const name = text.toLowerCase();
+  const parts = name.split(".");
+  const valid = name.length <= nameLengthMax && parts.every((part) => label.test(part) || aLabel.test(part));
+  return valid && parts.length > 1 ? name : undefined;
+}
+
+/** As parseDomainName, but refuses with 2005. */
+export function requireDomainName(text: string): string {
+  const name = parseDomainName(text);
+  if (name === undefined) throw new Refusal(2005, "not a domain name");
+  return name;
+}
+
+/** Whether `name` is exactly one label below a served suffix. */
+export function isServed(name: string, suffixes: readonly string[]): boolean {
+  return suffixes.includes(name.slice(name.indexOf(".") + 1));
+}

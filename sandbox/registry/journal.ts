@@ -1,0 +1,72 @@
+/** One frame, or one thing the registry did by itself. Secrets are redacted before an entry is made. */
+export interface JournalEntry {
+  number: number;
+  at: string;
+  connection?: number | undefined;
+  registrar?: string | undefined;
+  /** "event": done by the registry without a frame, e.g. a pending create that was approved. */
+  direction: "in" | "out" | "event";
+  clTRID?: string | undefined;
+  svTRID?: string | undefined;
+  /** "domain:create", "login", "poll:req", "hello" …; absent where the frame could not be read. */
+  command?: string | undefined;
+  /** The first domain name or contact id the command is about. */
+  name?: string | undefined;
+  code?: number | undefined;
+  /** True in the one "in" entry of a command that changed the registry, whatever became of its answer. */
+  executed: boolean;
+  xml?: string | undefined;
+}
+
+export interface JournalFilter {
+  name?: string | undefined;
+  command?: string | undefined;
+  /** Only entries with a higher number. */
+  after?: number | undefined;
+}
+
+/** The frames of the recent past, oldest first, in bounded memory. */
+export class Journal {
+  readonly #framesMax: number;
+  readonly #write: (entry: JournalEntry) => void;
+  #entries: JournalEntry[] = [];
+
+  constructor(framesMax: number, write: (entry: JournalEntry) => void) {
+    this.#framesMax = framesMax;
+    this.#write = write;
+  }
+
+  record(entry: JournalEntry): void {
+    this.restore(entry);
+    this.#write(entry);
+  }
+
+  /** Takes an entry back that was recorded before a restart. */
+  restore(entry: JournalEntry): void {
+    this.#entries.push(entry);
+    // Trimmed when twice over, so that forgetting costs nothing per frame.
+    if (this.#entries.length >= this.#framesMax * 2) this.#entries = this.#entries.slice(-this.#framesMax);
+  }
+
+  entries(filter: JournalFilter = {}): JournalEntry[] {
+    return this.#entries
+      .slice(-this.#framesMax)
+      .filter(
+        (entry) =>
+          (filter.name === undefined || entry.name === filter.name) &&
+          (filter.command === undefined || entry.command === filter.command) &&
+          entry.number > (filter.after ?? 0),
+      );
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+}
+
+const secretElement = /(<((?:[\w.-]+:)?(?:pw|newPW|ext))\b[^>]*>)[\s\S]*?(<\/\2\s*>)/g;
+
+/** A frame's XML without the contents of passwords and authInfo. Only for text that parsed: else nothing is safe. */
+export function redactXml(xml: string): string {
+  return xml.replace(secretElement, "$1[redacted]$3");
+}

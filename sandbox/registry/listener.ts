@@ -1,0 +1,76 @@
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { ServerCertificate } from "./certificates.ts";
+import type { Registry } from "./registry.ts";
+import { FrameValidator } from "./schema.ts";
+import { Session } from "./session.ts";
+
+export interface Listener {
+  port: number;
+  /** Drops every connection. */
+  dropAll(): void;
+  /** Resets every connection, present and future, until resume(). */
+  pause(): void;
+  resume(): void;
+  /** Drops every connection, and resolves when no session is at work any more. */
+  close(): Promise<void>;
+}
+
+/** Takes EPP connections: TCP in front of TLS, so that a paused registry resets one before a single byte. */
+export async function startListener(
+  registry: Registry,
+  { cert, key }: ServerCertificate,
+  host: string,
+  port: number,
+): Promise<Listener> {
+  const validator = new FrameValidator();
+  const sockets = new Set<Socket>();
+  const runs = new Set<Promise<void>>();
+  let isPaused = false;
+  const tls = createTlsServer({ cert, key, minVersion: "TLSv1.2" }, (socket) => {
+    // Not caught: a defect of the registry ends the process, loudly.
+    const run = new Session(socket, registry, validator).run().finally(() => runs.delete(run));
+    runs.add(run);
+  });
+  tls.on("tlsClientError", (_error, socket) => socket.destroy());
+  const tcp = createTcpServer((socket) => {
+    if (isPaused) return socket.resetAndDestroy();
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    tls.emit("connection", socket);
+  });
+  const dropAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  await listening(tcp, port, host);
+  return {
+    port: (tcp.address() as AddressInfo).port,
+    dropAll,
+    pause: () => {
+      isPaused = true;
+      dropAll();
+    },
+    resume: () => {
+      isPaused = false;
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => tcp.close(resolve));
+      dropAll();
+      await closed;
+      await Promise.allSettled(runs);
+      validator.dispose();
+    },
+  };
+}
+
+/** Resolves when the server listens, rejects with the reason it can't (EADDRINUSE …). */
+export function listening(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,111 @@
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { type RegistrarAccount, type SandboxRegistryOptions, startSandboxRegistry } from "./server.ts";
+import { defaultSettings } from "./settings.ts";
+
+const help = `An EPP registry for development and tests. It keeps no promise to the outside world.
+
+  --suffix SUFFIX              under which names are sold; repeat for more
+  --registrar ID:PASSWORD      who may log in; repeat for more
+  --registrars-file FILE       the same as JSON: [{"id": "…", "password": "…"}]
+  --data DIR                   keeps names and journal there; without it, in memory only
+  --host HOST                  where EPP listens (127.0.0.1)
+  --port PORT                  any free port without it
+  --control-port PORT          any free port without it; always on 127.0.0.1
+  --setting NAME=NUMBER        one of ${Object.keys(defaultSettings)
+    .filter((name) => name !== "assertAnswers")
+    .join(", ")}
+  --help
+`;
+
+/**
+ * Runs the registry as a process of its own until SIGTERM, SIGINT, or its parent is gone. A parent with an IPC channel
+ * gets {type: "ready", port, controlPort, caFile}; else the same is printed. Bad arguments print a sentence and set
+ * the exit code to 2.
+ */
+export async function runSandboxRegistry(args: string[]): Promise<void> {
+  const options = await readOptions(args).catch(fail);
+  if (!options) return;
+  const registry = await startSandboxRegistry(options).catch(fail);
+  if (!registry) return;
+  let isClosing = false;
+  const close = async () => {
+    if (isClosing) return;
+    isClosing = true;
+    await registry.close();
+    if (process.connected) process.disconnect();
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, close);
+  process.on("disconnect", close);
+  const { port, controlPort, caFile } = registry;
+  const ready = { type: "ready", port, controlPort, caFile };
+  if (process.send) process.send(ready);
+  else process.stdout.write(`${JSON.stringify(ready)}\n`);
+}
+
+function fail(error: Error): undefined {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+  if (process.connected) process.disconnect();
+}
+
+/** The options, or nothing after --help was printed. */
+async function readOptions(args: string[]): Promise<SandboxRegistryOptions | undefined> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      suffix: { type: "string", multiple: true, default: [] },
+      registrar: { type: "string", multiple: true, default: [] },
+      "registrars-file": { type: "string" },
+      data: { type: "string" },
+      host: { type: "string" },
+      port: { type: "string" },
+      "control-port": { type: "string" },
+      setting: { type: "string", multiple: true, default: [] },
+      production: { type: "boolean" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return undefined;
+  }
+  const file = values["registrars-file"];
+  const settings = Object.fromEntries(values.setting.map(parseSetting));
+  return {
+    ...settings,
+    suffixes: values.suffix,
+    registrars: [...values.registrar.map(parseRegistrar), ...(file ? await readRegistrars(file) : [])],
+    port: parseNumber("--port", values.port ?? "0"),
+    controlPort: parseNumber("--control-port", values["control-port"] ?? "0"),
+    ...(values.host !== undefined && { host: values.host }),
+    ...(values.data !== undefined && { dataDir: values.data }),
+    ...(values.production && { production: true }),
+  };
+}
+
+function parseRegistrar(text: string): RegistrarAccount {
+  const colon = text.indexOf(":");
+  if (colon < 0) throw new Error("--registrar is ID:PASSWORD.");
+  return { id: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+async function readRegistrars(file: string): Promise<RegistrarAccount[]> {
+  const accounts = JSON.parse(await readFile(file, "utf8")) as RegistrarAccount[];
+  const isList = Array.isArray(accounts);
+  if (!isList || accounts.some(({ id, password }) => typeof id !== "string" || typeof password !== "string")) {
+    throw new Error(`${file} is not [{"id": "…", "password": "…"}].`);
+  }
+  return accounts;
+}
+
+function parseSetting(text: string): [string, number] {
+  const [name = "", value = ""] = text.split("=");
+  if (!(name in defaultSettings) || name === "assertAnswers") throw new Error(`--setting: there is no "${name}".`);
+  return [name, parseNumber(`--setting ${name}`, value)];
+}
+
+function parseNumber(option: string, text: string): number {
+  if (!/^\d{1,12}$/.test(text)) throw new Error(`${option} is a whole number, not "${text}".`);
+  return Number(text);
+}

@@ -1,0 +1,116 @@
+/** Rows of the registry's store. Times are ISO 8601 in UTC. A row is never changed in place: it is put again. */
+
+export interface HostAddress {
+  version: "v4" | "v6";
+  address: string;
+}
+
+export interface NameServer {
+  name: string;
+  addresses: HostAddress[];
+}
+
+export interface Delegation {
+  /** Host objects are names only here: the registry keeps none, so it checks none. */
+  form: "hostObj" | "hostAttr";
+  servers: NameServer[];
+}
+
+/** What the registry does later with a name that a label marked; the TRIDs are those of the create. */
+export interface ScheduledAction {
+  action: "approve" | "deny" | "lose" | "never" | "undo";
+  dueAt: string;
+  clTRID?: string | undefined;
+  svTRID: string;
+}
+
+export interface DomainContact {
+  type: string;
+  id: string;
+}
+
+export interface Domain {
+  name: string;
+  roid: string;
+  registrant?: string | undefined;
+  contacts: DomainContact[];
+  delegation?: Delegation | undefined;
+  /** client… and server… statuses and pendingCreate; ok and inactive are derived (see statusesOf). */
+  statuses: string[];
+  clID: string;
+  crID: string;
+  crDate: string;
+  upID?: string | undefined;
+  upDate?: string | undefined;
+  exDate: string;
+  authInfo: string;
+  scheduled?: ScheduledAction | undefined;
+}
+
+export interface PostalInfo {
+  type: string;
+  name: string;
+  org?: string | undefined;
+  street: string[];
+  city: string;
+  sp?: string | undefined;
+  pc?: string | undefined;
+  cc: string;
+}
+
+export interface PhoneNumber {
+  number: string;
+  extension?: string | undefined;
+}
+
+export interface Disclosure {
+  flag: string;
+  fields: { name: string; type?: string | undefined }[];
+}
+
+export interface Contact {
+  id: string;
+  roid: string;
+  statuses: string[];
+  postalInfo: PostalInfo[];
+  voice?: PhoneNumber | undefined;
+  fax?: PhoneNumber | undefined;
+  email: string;
+  clID: string;
+  crID: string;
+  crDate: string;
+  upID?: string | undefined;
+  upDate?: string | undefined;
+  authInfo: string;
+  disclose?: Disclosure | undefined;
+}
+
+/** A message of a registrar's poll queue: always the outcome of a pending create. */
+export interface PollMessage {
+  id: string;
+  registrar: string;
+  queuedAt: string;
+  text: string;
+  name: string;
+  approved: boolean;
+  clTRID?: string | undefined;
+  svTRID: string;
+}
+
+/** A password that its registrar changed with `<newPW>`. */
+export interface ChangedPassword {
+  registrar: string;
+  password: string;
+}
+
+/** A label that acts once per name, and has. */
+export interface FiredLabel {
+  key: string;
+}
+
+/** The statuses `<info>` shows: `ok` stands alone, `inactive` says that there is no delegation (RFC 5731 §2.3). */
+export function statusesOf(domain: Domain): string[] {
+  const pending = domain.statuses.includes("pendingCreate");
+  const statuses = domain.delegation || pending ? domain.statuses : [...domain.statuses, "inactive"];
+  return statuses.length > 0 ? statuses : ["ok"];
+}

@@ -1,0 +1,143 @@
+import { greeting, response } from "./answer.ts";
+import { type ParsedFrame, readFrame } from "./command.ts";
+import { handlers, transformVerbs, verbs } from "./dispatch.ts";
+import { type JournalEntry, redactXml } from "./journal.ts";
+import { type Delivery, type LabelEffect, noEffect } from "./labels.ts";
+import { domainUri, eppUri, objectNames } from "./namespaces.ts";
+import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
+import { isClosingCode, Refusal } from "./result-codes.ts";
+import type { FrameValidator } from "./schema.ts";
+import { parseXml, XmlRefusedError } from "./xml.ts";
+
+/** What the session does with a frame's answer. */
+export interface Processed {
+  /** What the journal says of the answer once it is on its way. */
+  about: Pick<JournalEntry, "clTRID" | "svTRID" | "command" | "name" | "code">;
+  /** The answer's XML; absent if the frame was dropped before execution. */
+  answer?: string;
+  delivery: Delivery;
+  /** Whether the connection ends after the answer. */
+  closes: boolean;
+}
+
+const normal: Delivery = { kind: "normal" };
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Executes one frame: reads it, checks it, runs its handler, and records it in the journal together with what it
+ * changed. Synchronous, so commands of different sessions never interleave.
+ */
+export function processFrame(
+  registry: Registry,
+  session: SessionState,
+  validator: FrameValidator,
+  body: Buffer,
+): Processed {
+  const svTRID = `SBX-${registry.store.nextNumber()}`;
+  let text: string | undefined;
+  let frame: ParsedFrame | undefined;
+  let effect = noEffect;
+  let outcome: Outcome;
+  let reason: string | undefined;
+  try {
+    text = decode(body);
+    frame = readFrame(parseXml(text));
+    refuseUnreadable(frame, validator.findFault(text));
+    effect = effectFor(registry, session, frame);
+    if (effect.delivery?.kind === "drop-before") {
+      registry.store.firedLabels.put({ key: frame.name! });
+      record(registry, session, frame, text, { svTRID, executed: false });
+      return { about: {}, delivery: effect.delivery, closes: true };
+    }
+    if (frame.kind === "hello") {
+      record(registry, session, frame, text, { executed: false });
+      return { about: { command: frame.label }, answer: greeting(registry.now()), delivery: normal, closes: false };
+    }
+    outcome = execute(registry, session, frame, effect, svTRID);
+  } catch (error) {
+    const refusal = error instanceof XmlRefusedError ? new Refusal(2001, error.message) : error;
+    if (!(refusal instanceof Refusal)) throw error;
+    outcome = { code: refusal.code };
+    reason = refusal.reason;
+  }
+  const { code } = outcome;
+  const executed = transformVerbs.has(frame?.verb ?? "") && (code === 1000 || code === 1001);
+  if (effect.once && frame?.name && (executed || code === effect.createCode)) {
+    registry.store.firedLabels.put({ key: frame.name });
+  }
+  record(registry, session, frame, text, { svTRID, code, executed });
+  const object = frame?.element && frame.name ? { uri: frame.element.uri, name: frame.name } : undefined;
+  return {
+    about: { clTRID: frame?.clTRID, svTRID, command: frame?.label, name: frame?.name, code },
+    answer: response({ ...outcome, reason, object, clTRID: frame?.clTRID, svTRID }),
+    delivery: effect.once && !executed ? normal : (effect.delivery ?? normal),
+    closes: isClosingCode(code),
+  };
+}
+
+function decode(body: Buffer): string {
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw new Refusal(2001, "the frame is not UTF-8");
+  }
+}
+
+function refuseUnreadable(frame: ParsedFrame, fault: string | undefined): void {
+  if (frame.verb !== undefined && !verbs.has(frame.verb)) throw new Refusal(2000, `<${frame.verb}>`);
+  if (fault !== undefined) throw new Refusal(2001, fault);
+  if (frame.kind !== "command" && frame.kind !== "hello") throw new Refusal(2001, `<${frame.kind}> is not a command`);
+}
+
+/** Labels act on a domain's create, and some on its check, of a registrar that is logged in. */
+function effectFor(registry: Registry, session: SessionState, frame: ParsedFrame): LabelEffect {
+  if (!session.registrar || frame.element?.uri !== domainUri || frame.name === undefined) return noEffect;
+  const effect = activeEffect(registry, frame.name) ?? noEffect;
+  if (frame.verb === "create") return effect;
+  return frame.verb === "check" && effect.alsoOnCheck && effect.delivery ? { delivery: effect.delivery } : noEffect;
+}
+
+function execute(
+  registry: Registry,
+  session: SessionState,
+  frame: ParsedFrame,
+  effect: LabelEffect,
+  svTRID: string,
+): Outcome {
+  const { verb, element, clTRID } = frame;
+  if (!session.registrar && verb !== "login") throw new Refusal(2002, "not logged in");
+  if (session.registrar && verb === "login") throw new Refusal(2002, "already logged in");
+  if (frame.hasExtension) throw new Refusal(2103);
+  if (verb === "transfer") throw new Refusal(2101, "transfers are not offered");
+  if (!element) throw new Error(`a valid <${verb}> without content`);
+  if (element.uri !== eppUri) {
+    if (!objectNames[element.uri]) throw new Refusal(2307, element.uri);
+    if (element.local !== verb) throw new Refusal(2001, `<${verb}> holds <${element.local}>`);
+    if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not ask for ${element.uri}`);
+  }
+  const handler = handlers.get(`${element.uri} ${element.local}`);
+  if (!handler) throw new Refusal(2101, `${element.local} of this object is not offered`);
+  return handler({ registry, session, registrar: session.registrar ?? "", element, clTRID, svTRID, effect });
+}
+
+function record(
+  registry: Registry,
+  session: SessionState,
+  frame: ParsedFrame | undefined,
+  text: string | undefined,
+  result: Pick<JournalEntry, "svTRID" | "code" | "executed">,
+): void {
+  registry.store.journal.record({
+    number: registry.store.nextNumber(),
+    at: registry.now().toISOString(),
+    connection: session.connection,
+    registrar: session.registrar,
+    direction: "in",
+    clTRID: frame?.clTRID,
+    command: frame?.label,
+    name: frame?.name,
+    ...result,
+    // Text that did not parse can hide a password anywhere.
+    xml: frame && text !== undefined ? redactXml(text) : undefined,
+  });
+}

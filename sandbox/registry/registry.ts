@@ -1,0 +1,56 @@
+import { effectOf, type LabelEffect } from "./labels.ts";
+import type { ResultCode } from "./result-codes.ts";
+import type { Schedule } from "./schedule.ts";
+import type { Settings } from "./settings.ts";
+import type { Store } from "./store.ts";
+import type { Markup, XmlElement } from "./xml.ts";
+
+/** What one connection knows of itself. */
+export interface SessionState {
+  connection: number;
+  registrar?: string | undefined;
+  /** The object services the login asked for. */
+  services: ReadonlySet<string>;
+  loginFailures: number;
+}
+
+/** What every command works on. */
+export interface Registry {
+  settings: Settings;
+  suffixes: readonly string[];
+  /** Passwords by registrar id, as configured; store.passwords overrides them. */
+  registrars: ReadonlyMap<string, string>;
+  store: Store;
+  schedule: Schedule;
+  /** The live connections, logged in or not. */
+  sessions: Set<SessionState>;
+  now: () => Date;
+}
+
+/** One command on its way through a handler. */
+export interface CommandContext {
+  registry: Registry;
+  session: SessionState;
+  /** Who is logged in; "" for login itself. */
+  registrar: string;
+  /** `<domain:create>` of a `<create>`; `<login>`, `<poll>`, `<logout>` themselves. */
+  element: XmlElement;
+  clTRID: string | undefined;
+  svTRID: string;
+  effect: LabelEffect;
+}
+
+export interface Outcome {
+  code: ResultCode;
+  resData?: Markup;
+  msgQ?: Markup;
+}
+
+/** Executes one command, or throws a Refusal and changes nothing. */
+export type CommandHandler = (context: CommandContext) => Outcome;
+
+/** What the label of `name` still asks for: a label that acts once does nothing after it has. */
+export function activeEffect(registry: Registry, name: string): LabelEffect | undefined {
+  const effect = effectOf(name, registry.settings);
+  return effect.once && registry.store.firedLabels.find(name) ? undefined : effect;
+}

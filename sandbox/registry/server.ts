@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadCertificate } from "./certificates.ts";
+import { systemNow } from "./clock.ts";
+import { holdElsewhere } from "./commands/domain-data.ts";
+import { startControl } from "./control.ts";
+import { parseDomainName } from "./domain-name.ts";
+import { startListener } from "./listener.ts";
+import type { Registry } from "./registry.ts";
+import { Schedule } from "./schedule.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
+import { Store } from "./store.ts";
+
+export interface RegistrarAccount {
+  /** 3 to 16 characters. */
+  id: string;
+  /** 6 to 16 characters, as EPP's schema wants it. */
+  password: string;
+}
+
+export interface SandboxRegistryOptions extends Partial<Settings> {
+  /** Where EPP listens; the control port is always on 127.0.0.1. */
+  host?: string;
+  /** 0 or absent: any free port. */
+  port?: number;
+  controlPort?: number;
+  /** Where registry.jsonl is kept; absent: in memory only. */
+  dataDir?: string;
+  /** Where the certificate is kept; absent: in `dataDir`/tls, or in a temporary folder that goes away with close(). */
+  tlsDir?: string;
+  /** Under which names are sold, e.g. "test", "co.test". */
+  suffixes: string[];
+  registrars: RegistrarAccount[];
+  now?: () => Date;
+  /** True is refused: this registry must never stand in for a real one. */
+  production?: boolean;
+}
+
+export interface SandboxRegistry {
+  port: number;
+  controlPort: number;
+  /** The CA certificate a client pins. */
+  caFile: string;
+  /** Objects and journal, for tests in the same process. */
+  store: Store;
+  /** Drops every connection. */
+  closeSessions(): void;
+  /** Resets every connection, present and future, until resume(): a registry that is down. */
+  pause(): void;
+  resume(): void;
+  /** Registers names for the other registrar. */
+  seed(names: string[]): Promise<void>;
+  /** Forgets everything, drops every connection. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an EPP server (RFC 5730–5734) for development and tests. Throws if the options make no sense, a port is
+ * taken, or the store can't be read.
+ */
+export async function startSandboxRegistry(options: SandboxRegistryOptions): Promise<SandboxRegistry> {
+  requireSensible(options);
+  const now = options.now ?? systemNow;
+  const settings: Settings = pickSettings(options);
+  const temporaryDir =
+    (options.tlsDir ?? options.dataDir) ? undefined : await mkdtemp(join(tmpdir(), "sandbox-registry-"));
+  const tlsDir = options.tlsDir ?? join(options.dataDir ?? temporaryDir!, "tls");
+  const certificate = await loadCertificate(tlsDir);
+  const store = new Store(settings.journalFramesMax);
+  if (options.dataDir) await store.open(options.dataDir);
+  const schedule = new Schedule(store, now);
+  const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
+  const sessions: Registry["sessions"] = new Set();
+  const registry: Registry = { settings, suffixes: options.suffixes, registrars, store, schedule, sessions, now };
+  const listener = await startListener(registry, certificate, options.host ?? "127.0.0.1", options.port ?? 0);
+  const running = {
+    port: listener.port,
+    caFile: certificate.caFile,
+    store,
+    closeSessions: listener.dropAll,
+    pause: listener.pause,
+    resume: listener.resume,
+    seed: (names: string[]) => seed(registry, names),
+    reset: () => {
+      listener.dropAll();
+      schedule.clear();
+      store.reset();
+      return store.durable();
+    },
+  };
+  const control = await startControl(running, options.controlPort ?? 0).catch(async (error: unknown) => {
+    await listener.close();
+    throw error;
+  });
+  for (const domain of store.domains.values()) schedule.arm(domain);
+  const close = async (): Promise<void> => {
+    schedule.clear();
+    await Promise.all([listener.close(), control.close()]);
+    await store.close();
+    if (temporaryDir) await rm(temporaryDir, { recursive: true });
+  };
+  return { ...running, controlPort: control.port, close };
+}
+
+function requireSensible({ production, suffixes, registrars }: SandboxRegistryOptions): void {
+  if (production)
+    throw new Error("The sandbox registry is for development and tests: it does not start in production.");
+  if (suffixes.length === 0) throw new Error("The sandbox registry needs at least one suffix.");
+  if (registrars.length === 0) throw new Error("The sandbox registry needs at least one registrar.");
+  const badSuffix = suffixes.find((suffix) => parseDomainName(`name.${suffix}`) !== `name.${suffix}`);
+  if (badSuffix !== undefined) throw new Error(`"${badSuffix}" is not a suffix such as "test" or "co.test".`);
+  for (const { id, password } of registrars) {
+    if (id.length < 3 || id.length > 16) throw new Error(`Registrar id "${id}": 3 to 16 characters (RFC 5730).`);
+    if (password.length < 6 || password.length > 16) {
+      throw new Error(`The password of registrar "${id}": 6 to 16 characters (RFC 5730).`);
+    }
+  }
+}
+
+function pickSettings(options: Partial<Settings>): Settings {
+  const given = Object.keys(defaultSettings).filter((key) => options[key as keyof Settings] !== undefined);
+  return { ...defaultSettings, ...Object.fromEntries(given.map((key) => [key, options[key as keyof Settings]])) };
+}
+
+async function seed(registry: Registry, names: string[]): Promise<void> {
+  const parsed = names.map((name) => parseDomainName(name));
+  const bad = parsed.indexOf(undefined);
+  if (bad >= 0) throw new RangeError(`"${names[bad]}" is not a domain name.`);
+  for (const name of parsed) holdElsewhere(registry, name!);
+  await registry.store.durable();
+}

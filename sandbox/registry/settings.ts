@@ -1,0 +1,45 @@
+/** What a sandbox registry can be told beside its names and ports. Times are in milliseconds. */
+export interface Settings {
+  /** Largest frame taken or sent, header included. */
+  frameBytesMax: number;
+  /** A session without a byte for so long is dropped. */
+  idleTimeoutMs: number;
+  /** Wrong passwords on one connection before 2501 closes it. */
+  loginFailuresMax: number;
+  /** Sessions of one registrar at the same time; the next login answers 2502. */
+  sessionsMax: number;
+  /** How long a `pending-…` name waits for its decision. */
+  pendingDelayMs: number;
+  /** How long after its creation an `undo-after-` name vanishes. */
+  undoDelayMs: number;
+  /** Upper bound for `slow-<ms>-`. */
+  slowMsMax: number;
+  /** How long a `late-` create keeps its answer back: longer than a client's transform timeout of 30 s. */
+  lateMs: number;
+  /** Frames the journal keeps in memory; the oldest are forgotten first. */
+  journalFramesMax: number;
+  /** Checks every answer against the schemas before it is sent, and crashes on an invalid one. */
+  assertAnswers: boolean;
+}
+
+export const defaultSettings: Settings = {
+  frameBytesMax: 4 * 1024 * 1024,
+  idleTimeoutMs: 10 * 60_000,
+  loginFailuresMax: 3,
+  sessionsMax: 20,
+  pendingDelayMs: 2_000,
+  undoDelayMs: 2_000,
+  slowMsMax: 60_000,
+  lateMs: 35_000,
+  journalFramesMax: 50_000,
+  assertAnswers: true,
+};
+
+/** Longest registration, counted from now (RFC 5731 leaves the policy to the registry; ten years is ICANN's). */
+export const registrationYearsMax = 10;
+
+/** The registrar that holds seeded names, `taken-` names and the winner's side of `race-` names. */
+export const otherRegistrarId = "sandbox-other";
+
+/** A name in the greeting's `<svID>`. */
+export const serverId = "Deedhouse sandbox registry";

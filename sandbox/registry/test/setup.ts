@@ -1,0 +1,32 @@
+import type { TestContext } from "node:test";
+import { type SandboxRegistry, type SandboxRegistryOptions, startSandboxRegistry } from "../server.ts";
+import { contactCreateFrame } from "./frames.ts";
+import { RawClient } from "./raw-client.ts";
+
+/** Two registrars, so that a test can be somebody else. */
+export const registrars = [
+  { id: "gate-one", password: "secret-1" },
+  { id: "gate-two", password: "secret-2" },
+];
+
+/** A registry of its own for a test, closed with it. */
+export async function startFor(
+  context: TestContext,
+  options: Partial<SandboxRegistryOptions> = {},
+): Promise<SandboxRegistry> {
+  const registry = await startSandboxRegistry({ suffixes: ["test", "co.test"], registrars, ...options });
+  context.after(() => registry.close());
+  return registry;
+}
+
+/** A registry, a client that is logged in to it, and a contact "reg-1" to register names with. */
+export async function startWithClient(
+  context: TestContext,
+  options: Partial<SandboxRegistryOptions> = {},
+): Promise<{ registry: SandboxRegistry; client: RawClient }> {
+  const registry = await startFor(context, options);
+  const client = await RawClient.login(registry);
+  context.after(() => client.close());
+  await client.ask(contactCreateFrame("reg-1"));
+  return { registry, client };
+}
