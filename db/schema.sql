@@ -232,6 +232,9 @@ TABLE registry_contacts
   created_at timestamp with time zone NOT NULL
   CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
 
+TABLE replay_journals
+  started_at timestamp with time zone NOT NULL
+
 TABLE reseller_profiles
   reseller_id bigint NOT NULL
   full_name text NOT NULL

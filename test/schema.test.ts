@@ -14,5 +14,13 @@ test("db/schema.sql is what the migrations add up to", async (t) => {
   const printed = heading + (await printSchema(url));
   if (process.env.UPDATE_GOLDEN) await writeFile(goldenFile, printed);
   const golden = await readFile(goldenFile, "utf8");
-  assert.equal(golden, printed, "run UPDATE_GOLDEN=1 npm test -- test/schema.test.ts and look at what changed");
+  // Only the lines that differ, for node:test would print the whole of both.
+  const linesOnlyIn = (text: string, other: string) => {
+    const known = new Set(other.split("\n"));
+    return text.split("\n").filter((line) => !known.has(line));
+  };
+  const advice = "run UPDATE_GOLDEN=1 npm test -- test/schema.test.ts and look at what changed";
+  const found = { advice, new: linesOnlyIn(printed, golden), gone: linesOnlyIn(golden, printed) };
+  assert.deepEqual(found, { advice, new: [], gone: [] });
+  assert.ok(printed === golden, `lines moved: ${advice}`);
 });
