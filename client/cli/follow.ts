@@ -70,9 +70,14 @@ interface Progress {
   end(succeeded: boolean): void;
 }
 
-/** A spinner on a terminal, plain lines elsewhere. */
+/**
+ * A spinner on a terminal, plain lines elsewhere. A terminal of 0 columns (a bare pseudo-terminal) counts as elsewhere:
+ * ora 9.4 divides by the width and then clears lines for ever.
+ */
 function startProgress(): Progress {
-  if (!process.stderr.isTTY) return { step: (text) => process.stderr.write(`${text}\n`), end: () => {} };
+  if (!process.stderr.isTTY || !process.stderr.columns) {
+    return { step: (text) => process.stderr.write(`${text}\n`), end: () => {} };
+  }
   const spinner = ora({ discardStdin: false });
   return {
     step(text) {
