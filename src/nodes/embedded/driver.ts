@@ -12,7 +12,7 @@ import {
   refusalReasons,
 } from "../driver.ts";
 import { probeAccount } from "./probe.ts";
-import { accountToJson } from "./records.ts";
+import { accountToJson, Identifier } from "./records.ts";
 
 const requestMs = 10_000;
 /** Above what the node was asked to wait. */
@@ -61,7 +61,7 @@ const Refusal = Type.Object({ error: Type.Union(refusalReasons.map((reason) => T
 /** The driver of an embedded node: speaks to its control port, and as a customer to its FTP and web ports. */
 export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): HostingNode {
   const control = createControl(options);
-  const post = (account: AccountKey, verb: string, fields: object = {}) =>
+  const post = async (account: AccountKey, verb: string, fields: object = {}) =>
     control("POST", `${pathOf(account.identifier)}/${verb}`, { uid: account.uid, ...fields });
   const find = async (identifier: string) => {
     try {
@@ -139,6 +139,8 @@ function parse<Schema extends TSchema>(schema: Schema, json: unknown): Static<Sc
   return json;
 }
 
+/** @throws NodeRefused for what is no identifier: `..` would be another path */
 function pathOf(identifier: string): string {
+  if (!Value.Check(Identifier, identifier)) throw new NodeRefused("invalid");
   return `/accounts/${encodeURIComponent(identifier)}`;
 }

@@ -20,6 +20,8 @@ export interface EmbeddedNodeLimits {
   lineBytesMax: number;
   /** Commands that a client may send ahead of the replies. */
   linesWaitingMax: number;
+  /** Replies that a client has not read yet. */
+  repliesBytesMax: number;
   /** A path inside the account. Bounds how deep folders nest. */
   pathBytesMax: number;
   /** From the reply to PASV or EPSV until the client has connected. */
@@ -48,6 +50,7 @@ export const defaultLimits: EmbeddedNodeLimits = {
   hashesMax: 2,
   lineBytesMax: 4_096,
   linesWaitingMax: 64,
+  repliesBytesMax: 65_536,
   pathBytesMax: 1_024,
   dataConnectMs: 15_000,
   dataStallMs: 60_000,

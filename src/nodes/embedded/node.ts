@@ -86,14 +86,10 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   await accounts.load();
   const certificate = await loadCertificate(dataDir, host, clock);
   const passwords = await Passwords.create(limits.hashesMax, random);
-  const started: { close(): Promise<void> }[] = [];
+  const started: { close(): Promise<void> }[] = [purgeDaily(trash, limits.trashDaysMax, log)];
   const close = async () => {
-    clearInterval(purgeTimer);
     await Promise.all(started.map((server) => server.close()));
   };
-  const purge = () => trash.purge(limits.trashDaysMax).catch((error) => log.error({ err: error }, "trash not purged"));
-  const purgeTimer = setInterval(purge, dayMs).unref();
-  void purge();
   try {
     const ftp = await startFtpServer(host, options.ftpPort, {
       accounts,
@@ -138,6 +134,21 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
     await close();
     throw error;
   }
+}
+
+/** Now and every day, beside everything else. */
+function purgeDaily(trash: Trash, daysMax: number, log: Log): { close(): Promise<void> } {
+  const purge = () => trash.purge(daysMax).catch((error) => log.error({ err: error }, "trash not purged"));
+  let running = purge();
+  const timer = setInterval(() => {
+    running = purge();
+  }, dayMs).unref();
+  return {
+    close: () => {
+      clearInterval(timer);
+      return running;
+    },
+  };
 }
 
 /** Real paths, because the web compares a file's path with its real one. */

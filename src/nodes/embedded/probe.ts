@@ -2,6 +2,7 @@
 import { request } from "node:http";
 import { Readable } from "node:stream";
 import { Client } from "basic-ftp";
+import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import { NodeUnavailable } from "../driver.ts";
 import type { Endpoint } from "./driver.ts";
@@ -17,6 +18,7 @@ export interface ProbeOptions {
   siteDomain: string;
   identifier: string;
   random: Random;
+  log: Log;
   /** `certificate`: PEM, what the FTP server must show. Null when the account has no FTP: only the site is asked. */
   login: { user: string; password: string; certificate: string } | null;
 }
@@ -52,7 +54,7 @@ async function probeUpload(options: ProbeOptions, login: NonNullable<ProbeOption
       secureOptions: { ca: login.certificate, checkServerIdentity: () => undefined },
     });
     await client.cd("/www");
-    await removeLeftovers(client);
+    await removeLeftovers(client, options);
     await client.uploadFrom(Readable.from([content]), name);
     const { status, body } = await readPage(options, `/${name}`);
     await client.remove(name);
@@ -65,8 +67,12 @@ async function probeUpload(options: ProbeOptions, login: NonNullable<ProbeOption
 }
 
 /** A probe that was killed leaves its file behind: the next one cleans it up. */
-async function removeLeftovers(client: Client): Promise<void> {
-  for (const { name } of await client.list()) if (name.startsWith(namePrefix)) await client.remove(name);
+async function removeLeftovers(client: Client, { identifier, log }: ProbeOptions): Promise<void> {
+  for (const { name } of await client.list()) {
+    if (!name.startsWith(namePrefix)) continue;
+    await client.remove(name);
+    log.info({ identifier }, "removed what an earlier probe left behind");
+  }
 }
 
 /** Not `fetch`: it cannot send another Host header, and does not resolve names under `localhost`. */

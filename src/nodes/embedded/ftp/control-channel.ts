@@ -87,7 +87,9 @@ export class ControlChannel {
   }
 
   #write(text: string): void {
-    if (!this.#isEnding && this.#socket.writable) this.#socket.write(text);
+    if (this.#isEnding || !this.#socket.writable) return;
+    this.#socket.write(text);
+    if (this.#socket.writableLength > this.#options.limits.repliesBytesMax) this.destroy();
   }
 
   readonly #take = (chunk: Buffer): void => {

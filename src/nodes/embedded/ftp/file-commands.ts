@@ -1,6 +1,5 @@
 /** Commands about files that need no data connection. */
 import { mkdir, rename, rmdir, unlink } from "node:fs/promises";
-import { dirname } from "node:path";
 import { longestPathBytes } from "../usage.ts";
 import type { FtpCommand } from "./commands.ts";
 import { machineFormat, timeFormat } from "./listing.ts";
@@ -128,7 +127,7 @@ async function move(session: FtpSession, from: GuardedPath, to: GuardedPath): Pr
  */
 async function checkDepth(session: FtpSession, from: GuardedPath, to: GuardedPath): Promise<void> {
   const growth = Buffer.byteLength(to.virtual) - Buffer.byteLength(from.virtual);
-  if (growth <= 0 && dirname(from.virtual) === dirname(to.virtual)) return;
+  if (growth <= 0) return;
   const longest = Buffer.byteLength(to.virtual) + 1 + (await longestPathBytes(from.real));
   if (longest > session.services.limits.pathBytesMax) throw notAvailable();
 }
