@@ -26,11 +26,12 @@ export function printTable(records: readonly object[], columns: readonly string[
 }
 
 function flatten(record: object, prefix = ""): [name: string, value: string][] {
-  return Object.entries(record).flatMap(([name, value]) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? flatten(value, `${prefix}${name}.`)
-      : [[prefix + name, printable(Array.isArray(value) ? value.map(text).join(", ") : text(value))]],
-  );
+  return Object.entries(record).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined) return [];
+    if (Array.isArray(value)) return [[prefix + name, printable(value.map(text).join(", "))]];
+    if (typeof value === "object" && value !== null) return flatten(value, `${prefix}${name}.`);
+    return [[prefix + name, printable(text(value))]];
+  });
 }
 
 function text(value: unknown): string {

@@ -5,6 +5,8 @@ import type { Answer, WaitOptions } from "./types.ts";
 const waitTimeoutDefaultMs = 10 * 60 * 1000;
 /** When an unfinished answer does not say when to look again, and after a look that failed. */
 const checkAfterDefaultSeconds = 10;
+/** Against a service that says 0 for ever. */
+const checkAfterMinSeconds = 1;
 /** The longest the service holds a status answer back (`Prefer: wait=N`). */
 const holdSecondsMax = 30;
 
@@ -26,20 +28,21 @@ export async function waitUntilFinal<T>(
   let delaySeconds = options.checkAfterSeconds ?? 0;
   let latest: Answer<T> | undefined;
   for (;;) {
-    await clock.sleep(Math.min(delaySeconds * 1000, remainingMs()), options.signal);
-    const isLastLook = remainingMs() === 0;
+    // Judged before the sleep: timers may fire a fraction of a millisecond early.
+    const isLastLook = delaySeconds * 1000 >= remainingMs();
+    await clock.sleep(isLastLook ? remainingMs() : delaySeconds * 1000, options.signal);
     const holdSeconds = latest ? Math.min(holdSecondsMax, Math.floor(remainingMs() / 1000)) : 0;
     try {
       const answer = await look(holdSeconds);
       if (!latest || statusOf(answer.data) !== statusOf(latest.data)) options.onStatus?.(answer);
       latest = answer;
       if (isFinal(answer.data)) return answer;
-      delaySeconds = answer.checkAfterSeconds ?? checkAfterDefaultSeconds;
+      delaySeconds = Math.max(checkAfterMinSeconds, answer.checkAfterSeconds ?? checkAfterDefaultSeconds);
     } catch (error) {
       if (isLastLook || !isTransient(error)) throw error;
       delaySeconds = (error instanceof ApiError && error.retryAfterSeconds) || checkAfterDefaultSeconds;
       continue;
     }
-    if (isLastLook) throw new WaitTimeoutError(statusOf(latest.data), latest.checkAfterSeconds);
+    if (isLastLook || remainingMs() === 0) throw new WaitTimeoutError(statusOf(latest.data), latest.checkAfterSeconds);
   }
 }
