@@ -33,33 +33,48 @@ function read(environment: NodeJS.ProcessEnv, name: string): string | undefined 
   return file === undefined ? environment[name] : readFileSync(file, "utf8").trim();
 }
 
+/** Reads values one by one and tells all mistakes together. */
+function createReader(environment: NodeJS.ProcessEnv) {
+  const mistakes: string[] = [];
+  return {
+    mistakes,
+    text(name: string, fallback?: string): string {
+      const value = read(environment, name) ?? fallback;
+      if (value === undefined || value === "") mistakes.push(`${name} is not set`);
+      return value ?? "";
+    },
+    list: (name: string): string[] => (read(environment, name) ?? "").split(/[\s,]+/).filter((entry) => entry !== ""),
+    integer(name: string, fallback: number, minimum: number): number {
+      const value = read(environment, name) ?? String(fallback);
+      if (!/^[0-9]{1,9}$/.test(value) || Number(value) < minimum) {
+        mistakes.push(`${name} must be a whole number of at least ${minimum}, not "${value}"`);
+      }
+      return Number(value);
+    },
+    finish<T>(config: T): T {
+      if (mistakes.length > 0) throw new Error(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
+      return config;
+    },
+  };
+}
+
 /**
  * Parses the environment.
  * @throws Error that lists every mistake, a line each
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const mistakes: string[] = [];
-  const text = (name: string, fallback?: string): string => {
-    const value = read(environment, name) ?? fallback;
-    if (value === undefined || value === "") mistakes.push(`${name} is not set`);
-    return value ?? "";
-  };
-  const integer = (name: string, fallback: number, minimum: number): number => {
-    const value = read(environment, name) ?? String(fallback);
-    if (!/^[0-9]{1,9}$/.test(value) || Number(value) < minimum) {
-      mistakes.push(`${name} must be a whole number of at least ${minimum}, not "${value}"`);
-    }
-    return Number(value);
-  };
+  const { text, list, integer, finish, mistakes } = createReader(environment);
   const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
   if (deployment !== "sandbox" && deployment !== "production") {
     mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
   }
-  const config: Config = {
+  const masterKeys = list("DEEDHOUSE_MASTER_KEY");
+  if (masterKeys.length === 0) mistakes.push("DEEDHOUSE_MASTER_KEY is not set");
+  return finish({
     deployment: deployment === "sandbox" ? "sandbox" : "production",
     databaseUrl: text("DATABASE_URL"),
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
-    masterKeys: text("DEEDHOUSE_MASTER_KEY").split(/[\s,]+/),
+    masterKeys,
     commonPasswordsFile: environment.DEEDHOUSE_COMMON_PASSWORDS_FILE,
     apiHost: text("DEEDHOUSE_API_HOST", "127.0.0.1"),
     apiPort: integer("DEEDHOUSE_API_PORT", 7400, 0),
@@ -70,8 +85,54 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     nodesFile: text("DEEDHOUSE_NODES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
-    reservedHosts: (read(environment, "DEEDHOUSE_RESERVED_HOSTS") ?? "").split(/[\s,]+/).filter((host) => host !== ""),
-  };
-  if (mistakes.length > 0) throw new Error(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
-  return config;
+    reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
+  });
+}
+
+/** What the role `node` works with. */
+export interface NodeConfig {
+  logLevel: string;
+  dataDir: string;
+  host: string;
+  ftpPort: number;
+  webPort: number;
+  controlPort: number;
+  /** Passive FTP ports; any free ones when both are 0. */
+  passiveFrom: number;
+  passiveTo: number;
+  controlToken: string;
+  siteDomain: string;
+  /** Whether a site answers at its bare identifier too: only where names cannot belong to anybody, as in the sandbox. */
+  bareIdentifiers: boolean;
+}
+
+/**
+ * Parses the environment of a hosting node.
+ * @throws Error that lists every mistake, a line each
+ */
+export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): NodeConfig {
+  const { text, integer, finish } = createReader(environment);
+  return finish({
+    logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
+    dataDir: text("DEEDHOUSE_NODE_DATA_DIR"),
+    host: text("DEEDHOUSE_NODE_HOST", "127.0.0.1"),
+    ftpPort: integer("DEEDHOUSE_NODE_FTP_PORT", 7421, 0),
+    webPort: integer("DEEDHOUSE_NODE_WEB_PORT", 7480, 0),
+    controlPort: integer("DEEDHOUSE_NODE_CONTROL_PORT", 7481, 0),
+    passiveFrom: integer("DEEDHOUSE_NODE_PASSIVE_FROM", 0, 0),
+    passiveTo: integer("DEEDHOUSE_NODE_PASSIVE_TO", 0, 0),
+    controlToken: text("DEEDHOUSE_NODE_CONTROL_TOKEN"),
+    siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
+    bareIdentifiers: text("DEEDHOUSE_DEPLOYMENT", "production") === "sandbox",
+  });
+}
+
+/** The environment of a process that we start: ours, with what it needs to know. */
+export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, ...own };
+}
+
+/** What the operator's commands may be given instead of a data folder. */
+export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env) {
+  return { databaseUrl: environment.DATABASE_URL, masterKeys: read(environment, "DEEDHOUSE_MASTER_KEY") };
 }

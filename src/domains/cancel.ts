@@ -1,6 +1,5 @@
-import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { findOrder, happen, OrderChanged, readCreateAttempts } from "#domains/orders.ts";
+import { findOrder, happen, OrderChanged, type OrderContext, readCreateAttempts } from "#domains/orders.ts";
 import { isFinal, nextOrderState, orderState } from "#domains/states.ts";
 
 const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration_orders WHERE order_code = $1", {
@@ -13,7 +12,7 @@ export type CancelResult = "cancelled" | "unknown" | "ended" | "possibly-sent";
  * Row 22: cancels an order of which nothing can have reached the registry as a create. Both this and the attempt row
  * change or lock the order's row, so of a cancel and a send at the same time one sees the other.
  */
-export async function cancelOrder(context: Context, orderCode: string): Promise<CancelResult> {
+export async function cancelOrder(context: OrderContext, orderCode: string): Promise<CancelResult> {
   for (;;) {
     const [row] = await context.database.query(orderIdByCode, [orderCode]);
     const order = row && (await findOrder(context, row.id));

@@ -8,6 +8,9 @@ import { enqueueOrder } from "#jobs/enqueue.ts";
 /** What an order's authInfo is sealed for: it opens in no other row. */
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
 
+/** What the orders' rows need; an operator's command has no more. */
+export type OrderContext = Pick<Context, "database" | "clock">;
+
 const orderById = statement(
   "order-by-id",
   `SELECT id, order_code, reseller_id, domain_name, registry_id, period_years, auth_info_sealed, status, phase,
@@ -94,13 +97,13 @@ const createAttempts = statement(
   { total: "int8", unanswered: "int8", first_at: "timestamptz?" },
 );
 
-export async function findOrder(context: Context, orderId: number): Promise<Order | undefined> {
+export async function findOrder(context: OrderContext, orderId: number): Promise<Order | undefined> {
   const [order] = await context.database.query(orderById, [orderId]);
   return order;
 }
 
 /** Its creates that may have reached the registry, and when the first of them was about to. */
-export async function readCreateAttempts(context: Context, orderId: number) {
+export async function readCreateAttempts(context: OrderContext, orderId: number) {
   const [attempts] = await context.database.query(createAttempts, [orderId]);
   if (!attempts) throw new Error("the attempts query returned no row");
   return attempts;
@@ -114,7 +117,7 @@ export class OrderChanged extends Error {}
  * @returns the clTRID to send: `<order_code>-<n>`, never used before
  * @throws OrderChanged when the order was cancelled meanwhile
  */
-export async function beginAttempt(context: Context, order: Order, command: string): Promise<string> {
+export async function beginAttempt(context: OrderContext, order: Order, command: string): Promise<string> {
   return context.database.transaction(async (tx) => {
     const [locked] = await tx.query(lockOrder, [order.id]);
     if (locked?.status !== order.status || locked.phase !== order.phase) throw new OrderChanged();
@@ -160,7 +163,7 @@ export interface OrderHappening {
  * @throws OrderChanged when the order is not in the state any more in which it was read
  */
 export async function happen(
-  context: Context,
+  context: OrderContext,
   tx: Transaction,
   order: Order,
   happening: OrderHappening,

@@ -12,7 +12,7 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
   const { close, ...ready } = await startEmbeddedNode({
     ...rest,
     controlToken: new Secret(controlToken),
-    passivePorts: passiveFrom === 0 ? "any" : { from: passiveFrom, to: passiveTo },
+    passivePorts: passiveFrom === 0 ? undefined : { from: passiveFrom, to: passiveTo },
     clock: systemClock,
     random: systemRandom,
     log: createLog("node", logLevel),

@@ -1,0 +1,54 @@
+/** The command-line tool: what a reseller does (client/cli), what an operator does, and starting everything. */
+import { Command } from "commander";
+import { addOperatorCommands } from "#operator/commands.ts";
+import { wholeNumber } from "#operator/numbers.ts";
+import { start } from "#start/start.ts";
+import { addClientCommands } from "../client/cli/client-commands.ts";
+
+const portBaseDefault = 7400;
+const portBaseMax = 65_000;
+
+export async function runTool(argv: string[]): Promise<void> {
+  const program = new Command("deedhouse").description("A reseller gateway for domain names and hosting accounts.");
+  addClientCommands(program);
+  addOperatorCommands(program);
+  addStartCommand(program);
+  for (const [name, description] of roleDescriptions) program.command(name).description(description).helpOption(false);
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.stderr.write(`deedhouse: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** The entry point runs these itself; here they stand for the help. */
+const roleDescriptions: [string, string][] = [
+  ["api", "run the API alone; configured by environment variables (src/config.ts)"],
+  ["worker", "run the worker alone; configured by environment variables"],
+  ["node", "run an embedded hosting node alone; configured by environment variables"],
+  ["sandbox-registry", "run the sandbox registry alone; has its own --help"],
+];
+
+function addStartCommand(program: Command): void {
+  program
+    .command("start")
+    .description("start everything on this machine, in the foreground")
+    .option("--data <dir>", "folder for everything that must outlive a restart", "data")
+    .option(
+      "--port-base <n>",
+      "first of the ports that are used; 0 takes any free ones",
+      wholeNumber(0, portBaseMax),
+      portBaseDefault,
+    )
+    .option("--rate-limit <n>", "requests per minute of the sandbox's reseller", wholeNumber(1, 1_000_000_000))
+    .option(
+      "--ready-file <path>",
+      "write how everything is reached, as JSON with the sandbox's secrets, once it answers",
+    )
+    .addHelpText("after", "\nExample:\n  npm start -- --data /srv/deedhouse --port-base 8400")
+    .action(async (options: { data: string; portBase: number; rateLimit?: number; readyFile?: string }) => {
+      const { data, portBase, rateLimit, readyFile } = options;
+      await start({ dataDir: data, portBase, rateLimit, readyFile });
+    });
+}

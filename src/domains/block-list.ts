@@ -1,0 +1,32 @@
+/** Names that nobody can register through the API: a whole name, or a bare label, which blocks it under every suffix. */
+import { statement } from "#db/statement.ts";
+import { parseDomainName } from "#lib/domain-name.ts";
+import type { OperatorContext } from "#resellers/create.ts";
+
+const insertBlock = statement(
+  "block-insert",
+  "INSERT INTO blocked_names (name, reason, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+  {},
+);
+const deleteBlock = statement("block-delete", "DELETE FROM blocked_names WHERE name = $1 RETURNING name", {
+  name: "text",
+});
+
+/** @throws InvalidDomainName */
+export async function blockName(context: OperatorContext, text: string, reason: string): Promise<string> {
+  const name = canonical(text);
+  await context.database.query(insertBlock, [name, reason, context.clock.now()]);
+  return name;
+}
+
+/** Returns false when it was not blocked. @throws InvalidDomainName */
+export async function unblockName(context: OperatorContext, text: string): Promise<boolean> {
+  return (await context.database.query(deleteBlock, [canonical(text)])).length > 0;
+}
+
+function canonical(text: string): string {
+  if (text.includes(".")) return parseDomainName(text);
+  // A label is canonical in the way in which it is canonical in any name.
+  const [label] = parseDomainName(`${text}.example`).split(".");
+  return label ?? text;
+}

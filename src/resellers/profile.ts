@@ -1,0 +1,48 @@
+import Type, { type Static } from "typebox";
+import Value from "typebox/value";
+import { statement } from "#db/statement.ts";
+import type { OperatorContext } from "#resellers/create.ts";
+
+/** Field sizes are those of RFC 5733's schema, so that what is accepted here can be sent to a registry. */
+const profileShape = Type.Object({
+  fullName: Type.String({ minLength: 1, maxLength: 255 }),
+  organisation: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  email: Type.String({ pattern: "^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$", maxLength: 254 }),
+  /** As RFC 5733 §2.5 writes it: +49.30123456. */
+  phone: Type.String({ pattern: "^\\+[0-9]{1,3}\\.[0-9]{1,14}$" }),
+  street: Type.String({ minLength: 1, maxLength: 255 }),
+  city: Type.String({ minLength: 1, maxLength: 255 }),
+  stateOrProvince: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  postalCode: Type.String({ minLength: 1, maxLength: 16 }),
+  countryCode: Type.String({ pattern: "^[A-Z]{2}$" }),
+});
+export type Profile = Static<typeof profileShape>;
+
+const writeProfile = statement(
+  "profile-write",
+  `INSERT INTO reseller_profiles (reseller_id, full_name, organisation, email, phone, street, city, state_or_province,
+     postal_code, country_code, updated_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+   ON CONFLICT (reseller_id) DO UPDATE SET full_name = excluded.full_name, organisation = excluded.organisation,
+     email = excluded.email, phone = excluded.phone, street = excluded.street, city = excluded.city,
+     state_or_province = excluded.state_or_province, postal_code = excluded.postal_code,
+     country_code = excluded.country_code, updated_at = excluded.updated_at`,
+  {},
+);
+
+/**
+ * Sets who a reseller's names are registered for. Names that are registered already keep their registrant.
+ * @throws Error that names every field that is missing or not valid
+ */
+export async function setProfile(context: OperatorContext, resellerId: number, profile: unknown): Promise<void> {
+  if (!Value.Check(profileShape, profile)) {
+    const problems = Value.Errors(profileShape, profile).map(
+      ({ instancePath, message }) => `${instancePath} ${message}`,
+    );
+    throw new Error(`the profile is not valid: ${problems.join("; ")}`);
+  }
+  await context.database.query(writeProfile, [
+    ...[resellerId, profile.fullName, profile.organisation ?? null, profile.email, profile.phone, profile.street],
+    ...[profile.city, profile.stateOrProvince ?? null, profile.postalCode, profile.countryCode, context.clock.now()],
+  ]);
+}

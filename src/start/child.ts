@@ -1,0 +1,113 @@
+/** A process of ours, kept alive: one that dies is started again, with what its last start was told. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { childEnvironment } from "#config.ts";
+import { sleep } from "#lib/clock.ts";
+
+const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
+const readyBudgetMs = 60_000;
+const stopBudgetMs = 25_000;
+const restartDelayMs = 500;
+const restartDelayMaxMs = 10_000;
+const logBytesMax = 10 * 1024 * 1024;
+
+export interface ChildOptions {
+  name: string;
+  /** Arguments after the entry point. Asked for at each start, since ports are known only after the first. */
+  args: () => string[];
+  environment: () => Record<string, string>;
+  logFile: string;
+  /** Told each time that it answers: at the first start, and after each restart. */
+  onReady: (ready: Record<string, unknown>) => void;
+  /** Told in one sentence when it has died and is started again. */
+  onDeath: (sentence: string) => void;
+}
+
+export interface Child {
+  readonly pid: number | undefined;
+  /** Resolves when it is ready for the first time. @throws Error with what it said when it could not start */
+  started: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function keepAlive(options: ChildOptions): Child {
+  const stopping = new AbortController();
+  const started = Promise.withResolvers<void>();
+  let current: ChildProcess | undefined;
+
+  async function run(): Promise<void> {
+    for (let failures = 0; !stopping.signal.aborted; failures++) {
+      const { child, ready, exited, lastWords } = launch(options);
+      current = child;
+      const isReady = await Promise.race([ready, exited.then(() => undefined)]);
+      if (isReady) {
+        failures = 0;
+        options.onReady(isReady);
+        started.resolve();
+      }
+      const how = await exited;
+      if (stopping.signal.aborted) return;
+      if (!isReady)
+        started.reject(new Error(lastWords() ?? `${options.name} ended at its start (${how}); see ${options.logFile}`));
+      options.onDeath(`${options.name} ended (${how}) and is started again; its log is ${options.logFile}`);
+      await sleep(Math.min(restartDelayMs * 2 ** failures, restartDelayMaxMs), stopping.signal);
+    }
+  }
+
+  const running = run();
+  return {
+    get pid() {
+      return current?.pid;
+    },
+    started: started.promise,
+    async stop() {
+      stopping.abort();
+      current?.kill("SIGTERM");
+      const killer = setTimeout(() => current?.kill("SIGKILL"), stopBudgetMs);
+      await running;
+      clearTimeout(killer);
+    },
+  };
+}
+
+function launch({ args, environment, logFile }: ChildOptions) {
+  rotate(logFile);
+  const log = openSync(logFile, "a", 0o600);
+  const logStart = statSync(logFile).size;
+  // A process group of its own: the terminal's Ctrl-C reaches only the parent, which stops everything in order.
+  const child = spawn(process.execPath, [entry, ...args()], {
+    detached: true,
+    env: childEnvironment(environment()),
+    stdio: ["ignore", log, log, "ipc"],
+  });
+  closeSync(log);
+  const ready = new Promise<Record<string, unknown>>((resolve) => {
+    child.on("message", (message: Record<string, unknown>) => {
+      if (message.type === "ready") resolve(message);
+    });
+  });
+  const tooLate = setTimeout(() => child.kill("SIGKILL"), readyBudgetMs);
+  void ready.then(() => clearTimeout(tooLate));
+  const exited = new Promise<string>((resolve) => {
+    const finish = (how: string) => {
+      clearTimeout(tooLate);
+      resolve(how);
+    };
+    child.once("error", (error) => finish(error.message));
+    child.once("exit", (code, signal) => finish(signal ?? `exit code ${code}`));
+  });
+  return { child, ready, exited, lastWords: () => lastSentence(logFile, logStart) };
+}
+
+function rotate(logFile: string): void {
+  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > logBytesMax) renameSync(logFile, `${logFile}.1`);
+}
+
+/** What a process that could not start said last, for people (log lines are JSON). */
+function lastSentence(logFile: string, logStart: number): string | undefined {
+  const written = readFileSync(logFile).subarray(logStart).toString();
+  const sentences = written.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
+  return sentences.find((line) => line.startsWith("deedhouse: "))?.slice("deedhouse: ".length) ?? sentences[0];
+}

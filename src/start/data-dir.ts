@@ -1,0 +1,106 @@
+/** The folder that `deedhouse start` keeps: who may use it, and the keys in it. */
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Random } from "#lib/random.ts";
+
+export interface DataDir {
+  root: string;
+  postgres: string;
+  registry: string;
+  node: string;
+  replay: string;
+  logs: string;
+  compileCache: string;
+  masterKeyFile: string;
+  nodeTokenFile: string;
+  registrarsFile: string;
+  registriesFile: string;
+  nodesFile: string;
+  /** Where this instance is reached, for the operator's commands. */
+  instanceFile: string;
+}
+
+/**
+ * Makes the folder where it is missing.
+ * @throws Error with one sentence that says what to do
+ */
+export function openDataDir(path: string, random: Random): DataDir {
+  const root = resolve(path);
+  const at = (...parts: string[]) => join(root, ...parts);
+  const dir: DataDir = {
+    root,
+    postgres: at("postgres"),
+    registry: at("registry"),
+    node: at("node"),
+    replay: at("replay"),
+    logs: at("logs"),
+    compileCache: at("compile-cache"),
+    masterKeyFile: at("keys", "master.key"),
+    nodeTokenFile: at("keys", "node-control.token"),
+    registrarsFile: at("keys", "registrars.json"),
+    registriesFile: at("keys", "registries.json"),
+    nodesFile: at("keys", "nodes.json"),
+    instanceFile: at("keys", "instance.json"),
+  };
+  try {
+    for (const folder of [root, at("keys"), dir.postgres, dir.registry, dir.node, dir.replay, dir.logs]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    }
+    accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? "it cannot be used";
+    throw new Error(`the data folder ${root} cannot be written (${reason}): name another one with --data DIR`);
+  }
+  // A new master key beside an old database would make all its secrets unreadable, without a word.
+  if (!existsSync(dir.masterKeyFile) && existsSync(join(dir.postgres, "cluster"))) {
+    throw new Error(
+      `${dir.masterKeyFile} is missing, and without it the secrets in this folder's database cannot be read: put it back, or name a new folder with --data DIR`,
+    );
+  }
+  ensureFile(dir.masterKeyFile, () => `1:${random.bytes(32).toString("hex")}\n`);
+  ensureFile(dir.nodeTokenFile, () => `${random.bytes(32).toString("hex")}\n`);
+  ensureFile(dir.registrarsFile, () =>
+    JSON.stringify([newRegistrar("deedhouse", random), newRegistrar("rival", random)]),
+  );
+  return dir;
+}
+
+function newRegistrar(id: string, random: Random) {
+  // RFC 5730 §4.1 (pwType): 6 to 16 characters.
+  return { id, password: random.bytes(12).toString("base64url") };
+}
+
+/** The account that the gateway has at the sandbox registry. */
+export function readRegistrar(dir: DataDir): { id: string; password: string } {
+  const [own] = JSON.parse(readFileSync(dir.registrarsFile, "utf8")) as { id: string; password: string }[];
+  if (!own) throw new Error(`${dir.registrarsFile} names no registrar`);
+  return own;
+}
+
+function ensureFile(path: string, content: () => string): void {
+  if (!existsSync(path)) writePrivateFile(path, content());
+}
+
+/** Writes a file that only its owner can read. */
+export function writePrivateFile(path: string, content: string): void {
+  writeFileSync(path, content, { mode: 0o600 });
+}
+
+const sqliteBusy = 5;
+
+/**
+ * Makes sure that nobody else starts on the same folder. The lock is the kernel's: it ends with the process.
+ * @throws Error with one sentence
+ */
+export function lockDataDir(dir: DataDir): Disposable {
+  const lock = new DatabaseSync(join(dir.root, "lock.sqlite"));
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    if ((error as { errcode?: number }).errcode !== sqliteBusy) throw error;
+    throw new Error(`another deedhouse already runs on ${dir.root}: stop it, or name another folder with --data DIR`);
+  }
+  return { [Symbol.dispose]: () => lock.close() };
+}

@@ -1,0 +1,75 @@
+import type { Seeded } from "#start/seed.ts";
+
+/** How everything that runs is reached. */
+export interface Running {
+  url: string;
+  key: Seeded["key"];
+  databaseUrl: string;
+  ftp: { host: string; port: number };
+  web: { host: string; port: number };
+  registry: {
+    host: string;
+    port: number;
+    controlPort: number;
+    caFile: string;
+    registrarId: string;
+    password: string;
+    suffixes: readonly string[];
+  };
+  pids: Record<string, number | undefined>;
+}
+
+/** The ready file's content: it holds the sandbox's secrets, so it is written only on request. */
+export function readyDocument(running: Running) {
+  const { url, key, databaseUrl, ftp, web, registry, pids } = running;
+  return {
+    url,
+    api_key: key.id,
+    api_secret: key.secret.reveal(),
+    database_url: databaseUrl,
+    ftp,
+    web,
+    registry: {
+      host: registry.host,
+      port: registry.port,
+      control_port: registry.controlPort,
+      ca_file: registry.caFile,
+      registrar_id: registry.registrarId,
+      password: registry.password,
+      suffixes: registry.suffixes,
+    },
+    pids,
+  };
+}
+
+/** What a person at the terminal needs to go on. */
+export function greeting({ key, isNew }: Seeded, running: Running, dataDir: string): string {
+  const { url, ftp, web, registry, pids } = running;
+  const at = ({ host, port }: { host: string; port: number }) => `${host}:${port}`;
+  const lines = [
+    "Deedhouse is running. Ctrl-C stops it.",
+    "",
+    `  API             ${url}`,
+    `  FTP             ${at(ftp)}`,
+    `  web sites       http://<identifier>.localhost:${web.port}/`,
+    `  registry (EPP)  ${at(registry)}, names under ${registry.suffixes.map((suffix) => `.${suffix}`).join(" and ")}`,
+    `  PostgreSQL      127.0.0.1:${new URL(running.databaseUrl).port}`,
+    `  data            ${dataDir} (logs in ${dataDir}/logs)`,
+    `  processes       ${Object.entries(pids)
+      .map(([name, pid]) => `${name} ${pid}`)
+      .join(", ")}`,
+    "",
+    `  API key         ${key.id}`,
+    isNew
+      ? `  API secret      ${key.secret.reveal()} (shown only now)`
+      : "  API secret      shown at the first start; another key: npx deedhouse key create --account sandbox",
+    "",
+    "Try it in another terminal, in this folder:",
+    "",
+    `  export DEEDHOUSE_URL=${url} DEEDHOUSE_API_KEY=${key.id} DEEDHOUSE_API_SECRET=${isNew ? key.secret.reveal() : "<the secret>"}`,
+    "  npx deedhouse domains register hello.example --wait",
+    "  npx deedhouse hosting create hello.example --pack 14490 --generate-password --wait",
+    "",
+  ];
+  return lines.join("\n");
+}

@@ -1,0 +1,68 @@
+/** What a new sandbox has: a reseller with a complete profile, a key, and three service packs. */
+
+import { parseNamedKey } from "#build-context.ts";
+import type { Config } from "#config.ts";
+import { createDatabase } from "#db/database.ts";
+import { createPack, hasPacks } from "#hosting/manage-packs.ts";
+import { systemClock } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import { systemRandom } from "#lib/random.ts";
+import { createSealer } from "#lib/sealed-secret.ts";
+import { changeRateLimit, createReseller, findReseller, type OperatorContext } from "#resellers/create.ts";
+import { createKey, findKey, type KeyWithSecret } from "#resellers/keys.ts";
+import { setProfile } from "#resellers/profile.ts";
+
+const sandboxReseller = "sandbox";
+const sandboxLabel = "sandbox";
+const megabyte = 1_000_000;
+
+const packs = [
+  { name: "Small", diskBytesMax: 100 * megabyte, filesMax: 10_000, ftpSessionsMax: 4 },
+  { name: "Medium", diskBytesMax: 1_000 * megabyte, filesMax: 50_000, ftpSessionsMax: 8 },
+  { name: "Large", diskBytesMax: 10_000 * megabyte, filesMax: 200_000, ftpSessionsMax: 16 },
+];
+
+const profile = {
+  fullName: "Sandy Sandbox",
+  organisation: "Sandbox Reseller",
+  email: "sandy@sandbox.example",
+  phone: "+1.5555550100",
+  street: "1 Example Street",
+  city: "Exampleton",
+  postalCode: "12345",
+  countryCode: "US",
+};
+
+export interface Seeded {
+  key: KeyWithSecret;
+  /** Whether the key was made now: only then is its secret shown. */
+  isNew: boolean;
+}
+
+/** Makes what is missing; what is there stays as it is. */
+export async function seedSandbox(config: Config, log: Log, rateLimit: number | undefined): Promise<Seeded> {
+  const database = createDatabase({
+    url: config.databaseUrl,
+    transactionsMax: 1,
+    pipelinedConnections: 1,
+    applicationName: "deedhouse-seed",
+    log,
+  });
+  const sealer = createSealer({ keys: config.masterKeys.map(parseNamedKey), random: systemRandom });
+  const context: OperatorContext = { database, sealer, clock: systemClock, random: systemRandom };
+  try {
+    let resellerId = await findReseller(context, sandboxReseller);
+    if (resellerId === undefined) {
+      resellerId = await createReseller(context, { name: sandboxReseller, kind: "reseller", rateLimit });
+      await setProfile(context, resellerId, profile);
+    } else if (rateLimit !== undefined) {
+      await changeRateLimit(context, resellerId, rateLimit);
+    }
+    if (!(await hasPacks(context))) for (const pack of packs) await createPack(context, pack);
+    const known = await findKey(context, resellerId, sandboxLabel);
+    if (known) return { key: known, isNew: false };
+    return { key: await createKey(context, resellerId, { label: sandboxLabel }), isNew: true };
+  } finally {
+    await database.close();
+  }
+}
