@@ -2,7 +2,6 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { createServer as createTlsServer } from "node:tls";
 import type { ServerCertificate } from "./certificates.ts";
 import type { Registry } from "./registry.ts";
-import { FrameValidator } from "./schema.ts";
 import { Session } from "./session.ts";
 
 export interface Listener {
@@ -23,13 +22,12 @@ export async function startListener(
   host: string,
   port: number,
 ): Promise<Listener> {
-  const validator = new FrameValidator();
   const sockets = new Set<Socket>();
   const runs = new Set<Promise<void>>();
   let isPaused = false;
   const tls = createTlsServer({ cert, key, minVersion: "TLSv1.2" }, (socket) => {
     // Not caught: a defect of the registry ends the process, loudly.
-    const run = new Session(socket, registry, validator).run().finally(() => runs.delete(run));
+    const run = new Session(socket, registry).run().finally(() => runs.delete(run));
     runs.add(run);
   });
   tls.on("tlsClientError", (_error, socket) => socket.destroy());
@@ -59,7 +57,6 @@ export async function startListener(
       dropAll();
       await closed;
       await Promise.allSettled(runs);
-      validator.dispose();
     },
   };
 }

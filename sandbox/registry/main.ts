@@ -26,21 +26,18 @@ const help = `An EPP registry for development and tests. It keeps no promise to 
 export async function runSandboxRegistry(args: string[]): Promise<void> {
   const options = await readOptions(args).catch(fail);
   if (!options) return;
+  const stopped = new Promise((resolve) => {
+    for (const event of ["SIGTERM", "SIGINT", "disconnect"]) process.once(event, resolve);
+  });
   const registry = await startSandboxRegistry(options).catch(fail);
   if (!registry) return;
-  let isClosing = false;
-  const close = async () => {
-    if (isClosing) return;
-    isClosing = true;
-    await registry.close();
-    if (process.connected) process.disconnect();
-  };
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, close);
-  process.on("disconnect", close);
   const { port, controlPort, caFile } = registry;
   const ready = { type: "ready", port, controlPort, caFile };
-  if (process.send) process.send(ready);
+  if (process.connected) process.send?.(ready);
   else process.stdout.write(`${JSON.stringify(ready)}\n`);
+  await stopped;
+  await registry.close();
+  if (process.connected) process.disconnect();
 }
 
 function fail(error: Error): undefined {

@@ -5,7 +5,7 @@ export interface HostAddress {
   address: string;
 }
 
-export interface NameServer {
+interface NameServer {
   name: string;
   addresses: HostAddress[];
 }

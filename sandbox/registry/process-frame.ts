@@ -6,7 +6,6 @@ import { type Delivery, type LabelEffect, noEffect } from "./labels.ts";
 import { domainUri, eppUri, objectNames } from "./namespaces.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
-import type { FrameValidator } from "./schema.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
 
 /** What the session does with a frame's answer. */
@@ -27,12 +26,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Executes one frame: reads it, checks it, runs its handler, and records it in the journal together with what it
  * changed. Synchronous, so commands of different sessions never interleave.
  */
-export function processFrame(
-  registry: Registry,
-  session: SessionState,
-  validator: FrameValidator,
-  body: Buffer,
-): Processed {
+export function processFrame(registry: Registry, session: SessionState, body: Buffer): Processed {
   const svTRID = `SBX-${registry.store.nextNumber()}`;
   let text: string | undefined;
   let frame: ParsedFrame | undefined;
@@ -42,7 +36,7 @@ export function processFrame(
   try {
     text = decode(body);
     frame = readFrame(parseXml(text));
-    refuseUnreadable(frame, validator.findFault(text));
+    refuseUnreadable(frame, registry.validator.findFault(text));
     effect = effectFor(registry, session, frame);
     if (effect.delivery?.kind === "drop-before") {
       registry.store.firedLabels.put({ key: frame.name! });

@@ -1,6 +1,7 @@
 import { effectOf, type LabelEffect } from "./labels.ts";
 import type { ResultCode } from "./result-codes.ts";
 import type { Schedule } from "./schedule.ts";
+import type { FrameValidator } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 import type { Markup, XmlElement } from "./xml.ts";
@@ -21,6 +22,7 @@ export interface Registry {
   /** Passwords by registrar id, as configured; store.passwords overrides them. */
   registrars: ReadonlyMap<string, string>;
   store: Store;
+  validator: FrameValidator;
   schedule: Schedule;
   /** The live connections, logged in or not. */
   sessions: Set<SessionState>;

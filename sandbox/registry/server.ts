@@ -9,6 +9,7 @@ import { parseDomainName } from "./domain-name.ts";
 import { startListener } from "./listener.ts";
 import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
+import { FrameValidator } from "./schema.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import { Store } from "./store.ts";
 
@@ -51,7 +52,7 @@ export interface SandboxRegistry {
   resume(): void;
   /** Registers names for the other registrar. */
   seed(names: string[]): Promise<void>;
-  /** Forgets everything, drops every connection. */
+  /** Forgets everything, drops every connection, ends a pause. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -63,18 +64,19 @@ export interface SandboxRegistry {
 export async function startSandboxRegistry(options: SandboxRegistryOptions): Promise<SandboxRegistry> {
   requireSensible(options);
   const now = options.now ?? systemNow;
-  const settings: Settings = pickSettings(options);
-  const temporaryDir =
-    (options.tlsDir ?? options.dataDir) ? undefined : await mkdtemp(join(tmpdir(), "sandbox-registry-"));
-  const tlsDir = options.tlsDir ?? join(options.dataDir ?? temporaryDir!, "tls");
-  const certificate = await loadCertificate(tlsDir);
+  const settings = pickSettings(options);
+  await using opened = new AsyncDisposableStack();
+  const certificate = await loadCertificate(await tlsFolder(options, opened));
   const store = new Store(settings.journalFramesMax);
   if (options.dataDir) await store.open(options.dataDir);
-  const schedule = new Schedule(store, now);
+  opened.defer(() => store.close());
+  const validator = opened.adopt(new FrameValidator(), (held) => held.dispose());
+  const schedule = opened.adopt(new Schedule(store, now), (held) => held.clear());
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
-  const sessions: Registry["sessions"] = new Set();
-  const registry: Registry = { settings, suffixes: options.suffixes, registrars, store, schedule, sessions, now };
+  const { suffixes } = options;
+  const registry: Registry = { settings, suffixes, registrars, store, validator, schedule, sessions: new Set(), now };
   const listener = await startListener(registry, certificate, options.host ?? "127.0.0.1", options.port ?? 0);
+  opened.defer(() => listener.close());
   const running = {
     port: listener.port,
     caFile: certificate.caFile,
@@ -85,23 +87,25 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
     seed: (names: string[]) => seed(registry, names),
     reset: () => {
       listener.dropAll();
+      listener.resume();
       schedule.clear();
       store.reset();
       return store.durable();
     },
   };
-  const control = await startControl(running, options.controlPort ?? 0).catch(async (error: unknown) => {
-    await listener.close();
-    throw error;
-  });
+  const control = await startControl(running, options.controlPort ?? 0);
+  opened.defer(() => control.close());
   for (const domain of store.domains.values()) schedule.arm(domain);
-  const close = async (): Promise<void> => {
-    schedule.clear();
-    await Promise.all([listener.close(), control.close()]);
-    await store.close();
-    if (temporaryDir) await rm(temporaryDir, { recursive: true });
-  };
-  return { ...running, controlPort: control.port, close };
+  const owned = opened.move();
+  return { ...running, controlPort: control.port, close: () => owned.disposeAsync() };
+}
+
+async function tlsFolder({ tlsDir, dataDir }: SandboxRegistryOptions, opened: AsyncDisposableStack): Promise<string> {
+  if (tlsDir) return tlsDir;
+  if (dataDir) return join(dataDir, "tls");
+  const temporary = await mkdtemp(join(tmpdir(), "sandbox-registry-"));
+  opened.defer(() => rm(temporary, { recursive: true }));
+  return temporary;
 }
 
 function requireSensible({ production, suffixes, registrars }: SandboxRegistryOptions): void {

@@ -7,7 +7,6 @@ import { redactXml } from "./journal.ts";
 import type { Delivery } from "./labels.ts";
 import { type Processed, processFrame } from "./process-frame.ts";
 import type { Registry, SessionState } from "./registry.ts";
-import type { FrameValidator } from "./schema.ts";
 
 /**
  * One connection from greeting to end: reads frames, has each executed, waits until what it changed is on disk, and
@@ -16,14 +15,12 @@ import type { FrameValidator } from "./schema.ts";
 export class Session {
   readonly #socket: TLSSocket;
   readonly #registry: Registry;
-  readonly #validator: FrameValidator;
   readonly #state: SessionState;
   readonly #ended = new AbortController();
 
-  constructor(socket: TLSSocket, registry: Registry, validator: FrameValidator) {
+  constructor(socket: TLSSocket, registry: Registry) {
     this.#socket = socket;
     this.#registry = registry;
-    this.#validator = validator;
     this.#state = { connection: registry.store.nextNumber(), services: new Set(), loginFailures: 0 };
     socket.setTimeout(registry.settings.idleTimeoutMs, () => socket.destroy());
     socket.on("error", () => socket.destroy());
@@ -47,7 +44,7 @@ export class Session {
     try {
       for await (const chunk of chunksOf(this.#socket)) {
         for (const body of reader.push(chunk)) {
-          const processed = processFrame(this.#registry, this.#state, this.#validator, body);
+          const processed = processFrame(this.#registry, this.#state, body);
           await this.#registry.store.durable();
           await this.#send(processed);
           if (processed.closes) this.#end();
@@ -74,7 +71,7 @@ export class Session {
       this.#socket.destroy();
       return;
     }
-    const fault = this.#registry.settings.assertAnswers ? this.#validator.findFault(answer) : undefined;
+    const fault = this.#registry.settings.assertAnswers ? this.#registry.validator.findFault(answer) : undefined;
     if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${answer}`);
     if (delivery.kind === "delay") await sleep(delivery.delayMs, this.#ended.signal);
     if (this.#socket.destroyed) return;

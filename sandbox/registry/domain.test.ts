@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  checkFrame,
+  contactCreateFrame,
+  createFrame,
+  deleteFrame,
+  domainUri,
+  infoFrame,
+  renewFrame,
+  updateFrame,
+} from "./test/frames.ts";
+import { RawClient, textOf } from "./test/raw-client.ts";
+import { startWithClient } from "./test/setup.ts";
+
+const now = () => new Date("2028-02-29T10:00:00Z");
+
+test("creates a name for one year from now, and shows it whole to its sponsor", async (context) => {
+  const { client } = await startWithClient(context, { now });
+  const created = await client.ask(
+    createFrame("Shop.test", {
+      ns: "<domain:ns><domain:hostObj>ns1.example.net</domain:hostObj></domain:ns>",
+      contacts: '<domain:contact type="admin">reg-1</domain:contact>',
+    }),
+  );
+  assert.equal(created.code, 1000);
+  assert.equal(textOf(created, "name"), "shop.test");
+  assert.equal(textOf(created, "exDate"), "2029-02-28T10:00:00.000Z");
+  const info = await client.ask(infoFrame("shop.test"));
+  for (const part of [
+    '<domain:status s="ok"/>',
+    "<domain:registrant>reg-1</domain:registrant>",
+    '<domain:contact type="admin">reg-1</domain:contact>',
+    "<domain:hostObj>ns1.example.net</domain:hostObj>",
+    "<domain:crDate>2028-02-29T10:00:00.000Z</domain:crDate>",
+    "<domain:pw>auth-1</domain:pw>",
+  ]) {
+    assert.ok(info.xml.includes(part), part);
+  }
+});
+
+test("gives name servers back in the form they were given, and shows no delegation as inactive", async (context) => {
+  const { client } = await startWithClient(context);
+  const ns =
+    "<domain:ns><domain:hostAttr><domain:hostName>ns1.a.test</domain:hostName>" +
+    '<domain:hostAddr ip="v4">192.0.2.1</domain:hostAddr></domain:hostAttr></domain:ns>';
+  await client.ask(createFrame("a.test", { ns }));
+  await client.ask(createFrame("b.test"));
+  assert.ok((await client.ask(infoFrame("a.test"))).xml.includes(ns));
+  assert.match((await client.ask(infoFrame("b.test"))).xml, /<domain:status s="inactive"\/>/);
+});
+
+test("tells in a check what is in use and what can't be registered at all", async (context) => {
+  const { client } = await startWithClient(context);
+  await client.ask(createFrame("used.test"));
+  const { xml, code } = await client.ask(checkFrame("used.test", "free.test", "deep.free.test", "a.org", "-a.test"));
+  assert.equal(code, 1000);
+  assert.deepEqual(
+    [...xml.matchAll(/avail="(\d)">([^<]*)<\/domain:name>(?:<domain:reason>([^<]*))?/g)].map((match) =>
+      match.slice(1, 4),
+    ),
+    [
+      ["0", "used.test", "In use"],
+      ["1", "free.test", undefined],
+      ["0", "deep.free.test", "Suffix not served"],
+      ["0", "a.org", "Suffix not served"],
+      ["0", "-a.test", "Invalid domain name"],
+    ],
+  );
+});
+
+test("refuses a create that it can't honour, with the code that says why", async (context) => {
+  const { client } = await startWithClient(context);
+  const period = (unit: string, count: number) => `<domain:period unit="${unit}">${count}</domain:period>`;
+  await client.ask(createFrame("used.test"));
+  const cases: [number, string][] = [
+    [2302, createFrame("used.test")],
+    [2005, createFrame("a_b.test")],
+    [2005, createFrame("ab--c.test")],
+    [2306, createFrame("a.org")],
+    [2306, createFrame("a.test", { period: period("y", 11) })],
+    [2306, createFrame("a.test", { period: period("m", 18) })],
+    [2303, createFrame("a.test", { registrant: "nobody" })],
+    [2003, createFrame("a.test", { registrant: "" })],
+    [2303, createFrame("a.test", { contacts: '<domain:contact type="tech">nobody</domain:contact>' })],
+    [2005, createFrame("a.test", { ns: "<domain:ns><domain:hostObj>not_a_host</domain:hostObj></domain:ns>" })],
+    [1000, createFrame("a.test", { period: period("m", 24) })],
+    [1000, createFrame("xn--bcher-kva.co.test", { period: period("y", 10) })],
+  ];
+  for (const [code, frame] of cases) assert.equal((await client.ask(frame)).code, code, frame);
+});
+
+test("shows another registrar's name without its authInfo, unless it is presented", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  await client.ask(createFrame("a.test"));
+  const other = await RawClient.login(registry, "gate-two", "secret-2");
+  const plain = await other.ask(infoFrame("a.test"));
+  assert.equal(plain.code, 1000);
+  assert.equal(textOf(plain, "clID"), "gate-one");
+  assert.ok(!plain.xml.includes("authInfo"));
+  assert.equal((await other.ask(infoFrame("a.test", "guess-1"))).code, 2202);
+  assert.match((await other.ask(infoFrame("a.test", "auth-1"))).xml, /<domain:pw>auth-1</);
+  assert.equal((await other.ask(infoFrame("b.test"))).code, 2303);
+  other.close();
+});
+
+test("lets only the sponsor change, renew or delete a name: 2201 for others, 2303 for no name", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  await client.ask(createFrame("a.test"));
+  const other = await RawClient.login(registry, "gate-two", "secret-2");
+  const chg = "<domain:chg><domain:authInfo><domain:pw>new-auth</domain:pw></domain:authInfo></domain:chg>";
+  for (const frame of [deleteFrame("a.test"), renewFrame("a.test", "2030-01-01"), updateFrame("a.test", chg)]) {
+    assert.equal((await other.ask(frame)).code, 2201);
+    assert.equal((await client.ask(frame.replace("a.test", "b.test"))).code, 2303);
+  }
+  assert.equal((await client.ask(deleteFrame("a.test"))).code, 1000);
+  assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
+  other.close();
+});
+
+test("renews once for a renew that is sent twice, and never beyond ten years", async (context) => {
+  const { client } = await startWithClient(context, { now });
+  await client.ask(createFrame("a.test"));
+  const renewed = await client.ask(renewFrame("a.test", "2029-02-28", 2));
+  assert.equal(textOf(renewed, "exDate"), "2031-02-28T10:00:00.000Z");
+  assert.equal((await client.ask(renewFrame("a.test", "2029-02-28", 2))).code, 2004);
+  assert.equal((await client.ask(renewFrame("a.test", "2031-02-28", 11))).code, 2306);
+  assert.equal((await client.ask(renewFrame("a.test", "2031-02-28", 8))).code, 2105);
+  assert.equal(textOf(await client.ask(infoFrame("a.test")), "exDate"), "2031-02-28T10:00:00.000Z");
+});
+
+test("obeys the statuses a client sets, and lets it take them away again", async (context) => {
+  const { client } = await startWithClient(context, { now });
+  await client.ask(createFrame("a.test"));
+  const status = (verb: string, name: string) => `<domain:${verb}><domain:status s="${name}"/></domain:${verb}>`;
+  const lock = ["clientDeleteProhibited", "clientRenewProhibited", "clientUpdateProhibited"];
+  for (const name of lock) assert.equal((await client.ask(updateFrame("a.test", status("add", name)))).code, 1000);
+  assert.equal((await client.ask(deleteFrame("a.test"))).code, 2304);
+  assert.equal((await client.ask(renewFrame("a.test", "2029-02-28"))).code, 2304);
+  assert.equal((await client.ask(updateFrame("a.test", status("add", "clientHold")))).code, 2304);
+  for (const name of lock.reverse()) {
+    assert.equal((await client.ask(updateFrame("a.test", status("rem", name)))).code, 1000);
+  }
+  assert.equal((await client.ask(updateFrame("a.test", status("add", "serverHold")))).code, 2306);
+  assert.equal((await client.ask(deleteFrame("a.test"))).code, 1000);
+});
+
+test("updates name servers, contacts, registrant and authInfo, or nothing at all", async (context) => {
+  const { client } = await startWithClient(context);
+  await client.ask(contactCreateFrame("reg-2"));
+  await client.ask(createFrame("a.test"));
+  const ns = (host: string) => `<domain:ns><domain:hostObj>${host}</domain:hostObj></domain:ns>`;
+  const add = `<domain:add>${ns("ns1.b.test")}<domain:contact type="tech">reg-2</domain:contact></domain:add>`;
+  const chg =
+    "<domain:chg><domain:registrant>reg-2</domain:registrant><domain:authInfo><domain:pw>new-auth</domain:pw></domain:authInfo></domain:chg>";
+  assert.equal((await client.ask(updateFrame("a.test", add + chg))).code, 1000);
+  const badChg = "<domain:chg><domain:registrant>nobody</domain:registrant></domain:chg>";
+  const rem = `<domain:rem>${ns("ns1.b.test")}</domain:rem>`;
+  assert.equal((await client.ask(updateFrame("a.test", rem + badChg))).code, 2303);
+  const { xml } = await client.ask(infoFrame("a.test"));
+  for (const part of ["ns1.b.test", '<domain:contact type="tech">reg-2', ":registrant>reg-2", "new-auth", "upDate"]) {
+    assert.ok(xml.includes(part), part);
+  }
+  assert.equal((await client.ask(updateFrame("a.test", rem))).code, 1000);
+  assert.equal((await client.ask(updateFrame("a.test", rem))).code, 2306);
+  assert.equal((await client.ask(updateFrame("a.test", ""))).code, 2003);
+});
+
+test("reads elements by namespace, whatever their prefix", async (context) => {
+  const { client } = await startWithClient(context);
+  const frame = createFrame("a.test").replaceAll("domain:", "d:").replace("xmlns:domain", "xmlns:d");
+  assert.equal((await client.ask(frame)).code, 1000);
+  const bare = `<e:epp xmlns:e="urn:ietf:params:xml:ns:epp-1.0"><e:command><e:info><info xmlns="${domainUri}"><name>a.test</name></info></e:info></e:command></e:epp>`;
+  const info = await client.ask(bare);
+  assert.equal(info.code, 1000);
+  assert.equal(info.clTRID, undefined);
+});
+
+test("gives a name that two clients want at once to one of them", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const other = await RawClient.login(registry, "gate-two", "secret-2");
+  const answers = await Promise.all([client, other].map((wanting) => wanting.ask(createFrame("a.test"))));
+  assert.deepEqual(answers.map(({ code }) => code).sort(), [1000, 2302]);
+  other.close();
+});

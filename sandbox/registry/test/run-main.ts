@@ -1,0 +1,3 @@
+import { runSandboxRegistry } from "../main.ts";
+
+await runSandboxRegistry(process.argv.slice(2));
