@@ -24,6 +24,7 @@ export function quickHash(text: string): Secret {
 
 export interface TestNode {
   dataDir: string;
+  controlToken: Secret;
   driver: HostingNode;
   readonly ports: Omit<EmbeddedNode, "close">;
   /** Everything the node logged. */
@@ -75,6 +76,7 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
   let running = await start();
   return {
     dataDir,
+    controlToken,
     get driver() {
       return running.driver;
     },

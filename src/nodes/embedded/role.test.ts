@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const program = join(import.meta.dirname, "../../../bin/deedhouse.ts");
+
+test("a node process says when it is ready, and ends by itself on SIGTERM, SIGINT or without its parent", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
+  const env = {
+    ...process.env,
+    DEEDHOUSE_LOG_LEVEL: "silent",
+    DEEDHOUSE_NODE_DATA_DIR: dataDir,
+    DEEDHOUSE_NODE_FTP_PORT: "0",
+    DEEDHOUSE_NODE_WEB_PORT: "0",
+    DEEDHOUSE_NODE_CONTROL_PORT: "0",
+    DEEDHOUSE_NODE_CONTROL_TOKEN: "token",
+  };
+  try {
+    for (const end of ["SIGTERM", "SIGINT", "disconnect"] as const) {
+      const child = fork(program, ["node"], { env });
+      const exited = once(child, "exit");
+      // A child that ends before it is ready must fail the test, not hang it.
+      const first = await Promise.race([once(child, "message"), exited.then(() => undefined)]);
+      assert.ok(first !== undefined, "the process ended at its start");
+      const [{ type, ftpPort, webPort, controlPort }] = first;
+      assert.equal(type, "ready");
+      for (const port of [ftpPort, webPort, controlPort]) assert.ok(port > 0);
+      if (end === "disconnect") child.disconnect();
+      else child.kill(end);
+      assert.deepEqual(await exited, [0, null], end);
+    }
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
