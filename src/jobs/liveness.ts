@@ -39,6 +39,10 @@ export function startLiveness(context: Context, databaseUrl: string): Liveness {
   const workerIds = new Set<string>();
   const stopped = new AbortController();
   let client: Client | undefined;
+  let locking: Promise<unknown> = Promise.resolve();
+  const lock = (workerId: string) => {
+    locking = locking.then(() => client?.query(lockSql, [workerId])).catch(() => {});
+  };
 
   async function keepLocks(): Promise<void> {
     while (!stopped.signal.aborted) {
@@ -50,7 +54,7 @@ export function startLiveness(context: Context, databaseUrl: string): Liveness {
       try {
         await connection.connect();
         client = connection;
-        for (const workerId of workerIds) await connection.query(lockSql, [workerId]);
+        for (const workerId of workerIds) lock(workerId);
         await broke;
       } catch (error) {
         context.log.warn({ err: error }, "the connection that keeps the workers' locks broke");
@@ -76,7 +80,7 @@ export function startLiveness(context: Context, databaseUrl: string): Liveness {
   return {
     add(workerId) {
       workerIds.add(workerId);
-      client?.query(lockSql, [workerId]).catch(() => {});
+      lock(workerId);
     },
     async close() {
       stopped.abort();

@@ -1,0 +1,269 @@
+/**
+ * The gateway for tests: api and worker of this process on a database of the test's own, with a real sandbox registry
+ * behind EPP on TLS and, when asked for, a real embedded hosting node.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createReplayGuard } from "#api/replay.ts";
+import { type Server, startServer } from "#api/server.ts";
+import type { Context } from "#context.ts";
+import { createListener } from "#db/listener.ts";
+import { statement } from "#db/statement.ts";
+import { createPack } from "#hosting/manage-packs.ts";
+import { registryOwnerAlive } from "#jobs/owner-lock.ts";
+import { startWorker, type WorkerRole } from "#jobs/worker.ts";
+import { type Clock, sleep, systemClock } from "#lib/clock.ts";
+import { loadCommonPasswords } from "#lib/ftp-password.ts";
+import { createLog } from "#lib/log.ts";
+import { createPasswordQueue } from "#lib/password-queue.ts";
+import { systemRandom } from "#lib/random.ts";
+import { createSealer } from "#lib/sealed-secret.ts";
+import { Secret } from "#lib/secret.ts";
+import type { NodeProfile } from "#nodes/profiles.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+import { createReseller } from "#resellers/create.ts";
+import { createKey, type KeyWithSecret, type NewKey } from "#resellers/keys.ts";
+import { setProfile } from "#resellers/profile.ts";
+import { type SandboxRegistry, startSandboxRegistry } from "../../sandbox/registry/server.ts";
+import type { Settings } from "../../sandbox/registry/settings.ts";
+import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
+import { testDatabase } from "./database.ts";
+import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
+
+const registrarId = "deedhouse";
+const registrarPassword = "sandbox-pw-1";
+/** Long enough for a machine that does other things too; a test that waits this long has failed. */
+const patienceMs = 20_000;
+
+export interface GatewayOptions {
+  clock?: Clock;
+  /** Starts the worker, and so the registry's owner. Default true. */
+  worker?: boolean;
+  /** Starts an embedded hosting node. Default false. */
+  node?: boolean;
+  sandbox?: Partial<Settings>;
+  registry?: Partial<RegistryProfile>;
+  context?: Partial<Context>;
+  sourceFailuresMax?: number;
+}
+
+export interface TestReseller {
+  id: number;
+  name: string;
+  key: KeyWithSecret;
+}
+
+export interface TestGateway {
+  context: Context;
+  databaseUrl: string;
+  registry: SandboxRegistry;
+  node: TestNode | undefined;
+  url: string;
+  /** A new reseller with a complete profile (unless told otherwise) and a key with all scopes. */
+  addReseller(options?: { kind?: "reseller" | "plain"; rateLimit?: number; profile?: boolean }): Promise<TestReseller>;
+  addKey(reseller: TestReseller, key?: Partial<NewKey>): Promise<TestReseller>;
+  addPack(options?: { offeredTo?: number[]; diskBytesMax?: number }): Promise<string>;
+  /** A signed request; see `sendSigned` for what can be bent. */
+  send(reseller: TestReseller, method: string, target: string, options?: SignedRequestOptions): Promise<Reply>;
+  /** Polls a status resource until its status is none of those that pass. */
+  settled(reseller: TestReseller, location: string): Promise<Record<string, unknown>>;
+  restartApi(): Promise<void>;
+  stopWorker(): Promise<void>;
+  startWorker(): Promise<void>;
+}
+
+export const testProfile = {
+  fullName: "Rita Reseller",
+  organisation: "Reseller Ltd",
+  email: "rita@reseller.example",
+  phone: "+32.25550100",
+  street: "Main Street 1",
+  city: "Brussels",
+  postalCode: "1000",
+  countryCode: "BE",
+};
+
+const passingStatuses = ["NotProvisioned", "Processing", "Pending", "Provisioning"];
+
+/** Everything ends with the test. */
+export async function startTestGateway(t: TestContext, options: GatewayOptions = {}): Promise<TestGateway> {
+  const { url: databaseUrl, database } = await testDatabase(t);
+  const closers: (() => Promise<unknown>)[] = [];
+  // What was started last depends on what was started before it.
+  t.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const registry = await startSandboxRegistry({
+    suffixes: ["example", "test"],
+    registrars: [
+      { id: registrarId, password: registrarPassword },
+      { id: "rival", password: "rival-pw-1" },
+    ],
+    ...options.sandbox,
+  });
+  closers.push(() => registry.close());
+  const node = options.node ? await startTestNode() : undefined;
+  if (node) closers.push(() => node.close());
+
+  const log = createLog("test", process.env.DEEDHOUSE_TEST_LOG ?? "silent");
+  const clock = options.clock ?? systemClock;
+  const listener = createListener({ url: databaseUrl, clock, log });
+  closers.push(() => listener.close());
+  const context: Context = {
+    database,
+    listener,
+    clock,
+    random: systemRandom,
+    log,
+    sealer: createSealer({ keys: [{ id: "1", key: new Secret(Buffer.alloc(32, "test key")) }], random: systemRandom }),
+    registries: [await registryProfile(registry, options.registry)],
+    nodes: node ? [nodeProfile(node)] : [],
+    passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
+    commonPasswords: loadCommonPasswords(),
+    reservedHosts: ["panel.deedhouse.test"],
+    checkBudgetMs: 2_000,
+    siteDomain: "localhost",
+    ...options.context,
+  };
+  return runGateway(context, { ...options, databaseUrl, folder, registry, node, closers });
+}
+
+interface Surroundings extends Omit<GatewayOptions, "registry" | "node"> {
+  databaseUrl: string;
+  folder: string;
+  registry: SandboxRegistry;
+  node: TestNode | undefined;
+  closers: (() => Promise<unknown>)[];
+}
+
+async function runGateway(context: Context, around: Surroundings): Promise<TestGateway> {
+  const { databaseUrl, registry, node, closers } = around;
+  const api = await startTestApi(context, around);
+  let worker: WorkerRole | undefined;
+  const start = async () => {
+    worker = await startWorker(context, databaseUrl);
+    await untilOwned(context);
+  };
+  closers.push(async () => worker?.close());
+  if (around.worker ?? true) await start();
+  let resellersMade = 0;
+
+  const gateway: TestGateway = {
+    context,
+    databaseUrl,
+    registry,
+    node,
+    get url() {
+      return api.url();
+    },
+    async addReseller({ kind = "reseller", rateLimit = 100_000, profile = true } = {}) {
+      resellersMade += 1;
+      const name = `reseller-${resellersMade}`;
+      const id = await createReseller(context, { name, kind, rateLimit });
+      if (profile) await setProfile(context, id, testProfile);
+      return { id, name, key: await createKey(context, id, { label: "test" }) };
+    },
+    addKey: async (reseller, key = {}) => ({
+      ...reseller,
+      key: await createKey(context, reseller.id, { label: "test", ...key }),
+    }),
+    addPack: ({ offeredTo, diskBytesMax = 1_000_000 } = {}) =>
+      createPack(context, { name: "Test", diskBytesMax, filesMax: 1_000, ftpSessionsMax: 4, offeredTo }),
+    send: (reseller, method, target, request = {}) =>
+      sendSigned({ url: api.url(), key: reseller.key, clock: context.clock, method, target, ...request }),
+    async settled(reseller, location) {
+      const deadlineMs = systemClock.monotonicMs() + patienceMs;
+      for (;;) {
+        const { body } = await gateway.send(reseller, "GET", location, { headers: { prefer: "wait=5" } });
+        const status = (body as Record<string, unknown>).status;
+        if (!passingStatuses.includes(String(status))) return body as Record<string, unknown>;
+        if (systemClock.monotonicMs() > deadlineMs) throw new Error(`${location} is still ${status}`);
+      }
+    },
+    restartApi: api.restart,
+    stopWorker: async () => {
+      await worker?.close();
+      worker = undefined;
+    },
+    startWorker: start,
+  };
+  return gateway;
+}
+
+async function startTestApi(context: Context, { folder, sourceFailuresMax = 1_000, closers }: Surroundings) {
+  const windowSeconds = 300;
+  const startGuard = (isFirst: boolean) => {
+    const guard = createReplayGuard({ journalDir: folder, clock: context.clock, log: context.log, windowSeconds });
+    guard.open(isFirst);
+    return guard;
+  };
+  let replayGuard = startGuard(true);
+  const listen = (): Promise<Server> =>
+    startServer(context, { host: "127.0.0.1", port: 0, replayGuard, windowSeconds, sourceFailuresMax });
+  let server = await listen();
+  closers.push(async () => {
+    await server.close();
+    replayGuard.close();
+  });
+  return {
+    url: () => `http://127.0.0.1:${server.port}`,
+    async restart() {
+      await server.close();
+      replayGuard.close();
+      replayGuard = startGuard(false);
+      server = await listen();
+    },
+  };
+}
+
+async function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): Promise<RegistryProfile> {
+  const transformTimeoutMs = own.transformTimeoutMs ?? 1_000;
+  return {
+    id: "sandbox",
+    host: "127.0.0.1",
+    servername: "localhost",
+    port: registry.port,
+    ca: await readFile(registry.caFile, "utf8"),
+    cert: undefined,
+    key: undefined,
+    registrarId,
+    password: new Secret(registrarPassword),
+    suffixes: ["example", "test"],
+    sessionsMax: 4,
+    commandsPerSecond: 1_000,
+    periodYears: 1,
+    queryTimeoutMs: 2_000,
+    transformTimeoutMs,
+    settleMs: 500,
+    pollIntervalMs: 200,
+    reconcileIntervalMs: 60_000,
+    backoffFirstMs: 100,
+    backoffMaxMs: 500,
+    resultCodes: {},
+    ...own,
+  };
+}
+
+function nodeProfile(node: TestNode): NodeProfile {
+  const { ftpPort, webPort, controlPort } = node.ports;
+  return {
+    id: "embedded",
+    controlUrl: `http://127.0.0.1:${controlPort}`,
+    controlToken: node.controlToken,
+    ftp: { host: "127.0.0.1", port: ftpPort },
+    web: { host: "127.0.0.1", port: webPort },
+  };
+}
+
+const isOwned = statement("test-owner-alive", `SELECT ${registryOwnerAlive("$1")} AS is_owned`, { is_owned: "bool" });
+
+/** A registration is refused with 503 until the registry's sessions have an owner. */
+async function untilOwned({ registries, database }: Context): Promise<void> {
+  for (const { id } of registries) {
+    while (!(await database.query(isOwned, [id]))[0]?.is_owned) await sleep(20);
+  }
+}

@@ -1,0 +1,103 @@
+/** Signs and sends requests as a client does, independently of the server's code, with every part open to bending. */
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { request } from "node:http";
+import type { Clock } from "#lib/clock.ts";
+import type { KeyWithSecret } from "#resellers/keys.ts";
+
+export interface SignedRequestOptions {
+  /** An object is sent as JSON, a text as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  nonce?: string;
+  /** Unix seconds. */
+  timestamp?: number;
+  /** The whole header, to send something else; null sends none. */
+  authorization?: string | null;
+  /** What is signed, when it is not what is sent. */
+  signedTarget?: string;
+  signedMethod?: string;
+}
+
+export interface Reply {
+  status: number;
+  statusMessage: string;
+  /** Names as they came over the wire. */
+  headers: Record<string, string>;
+  text: string;
+  /** The parsed JSON; undefined without a body. */
+  body: unknown;
+}
+
+interface Call extends SignedRequestOptions {
+  url: string;
+  key: KeyWithSecret;
+  clock: Clock;
+  method: string;
+  target: string;
+}
+
+export function newNonce(): string {
+  return randomBytes(16).toString("hex");
+}
+
+/** The Authorization header of a request. */
+export function authorize(call: Omit<Call, "url">): string {
+  const { key, clock, method, target, nonce = newNonce() } = call;
+  const timestamp = call.timestamp ?? Math.floor(clock.now().getTime() / 1000);
+  const body = bodyText(call.body);
+  const digest = body === "" ? "" : createHash("md5").update(body).digest("base64");
+  const encoded = encodeURIComponent(call.signedTarget ?? target);
+  const text = `${key.id}${(call.signedMethod ?? method).toLowerCase()}${encoded}${timestamp}${nonce}${digest}`;
+  const signature = createHmac("sha256", key.secret.reveal()).update(text).digest("base64");
+  return `hmac ${key.id}:${signature}:${nonce}:${timestamp}`;
+}
+
+function bodyText(body: unknown): string {
+  if (body === undefined) return "";
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+export function sendSigned(call: Call): Promise<Reply> {
+  const body = bodyText(call.body);
+  const authorization = call.authorization === undefined ? authorize(call) : call.authorization;
+  const { hostname, port } = new URL(call.url);
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        hostname,
+        port,
+        method: call.method,
+        path: call.target,
+        agent: false,
+        headers: {
+          ...(authorization !== null && { authorization }),
+          ...(body !== "" && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+          ...call.headers,
+        },
+      },
+      (incoming) => {
+        let text = "";
+        incoming.setEncoding("utf8").on("data", (chunk: string) => {
+          text += chunk;
+        });
+        incoming.on("error", reject);
+        incoming.on("end", () => {
+          const raw = incoming.rawHeaders;
+          const headers = Object.fromEntries(
+            raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : [])),
+          );
+          const isJson = headers["content-type"]?.startsWith("application/json");
+          resolve({
+            status: incoming.statusCode ?? 0,
+            statusMessage: incoming.statusMessage ?? "",
+            headers,
+            text,
+            body: isJson ? JSON.parse(text) : undefined,
+          });
+        });
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
