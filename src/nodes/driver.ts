@@ -46,7 +46,7 @@ export interface UsageChanges {
   accounts: (AccountKey & Usage)[];
 }
 
-export interface UsageQuestion {
+interface UsageQuestion {
   /** The version of the last answer; 0 gives every account. */
   after: number;
   /** How long the node holds the question while nothing changes. */

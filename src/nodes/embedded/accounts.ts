@@ -174,7 +174,7 @@ export class Accounts {
   }
 }
 
-export function keyOf(account: Account): AccountKey {
+function keyOf(account: Account): AccountKey {
   return { identifier: account.record.identifier, uid: account.record.uid };
 }
 
