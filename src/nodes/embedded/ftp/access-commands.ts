@@ -60,7 +60,7 @@ async function givePassword(session: FtpSession, argument: string): Promise<void
     throw new FtpFailure(530, "Too many sessions of this account.");
   }
   session.enter(account, isOneTime);
-  channel.reply(230, "Logged in.");
+  channel.reply(230, "Logged in. The web site lies in /www/.");
 }
 
 function findOneTimeAccount(session: FtpSession, user: string, password: Secret): Account | undefined {
