@@ -71,11 +71,16 @@ export interface Edge {
   refuse(error: ApiError, requestId: string, sourceAddress: string): EdgeAnswer;
 }
 
-export function createEdge(context: Context, options: AuthenticatorOptions): Edge {
+export interface EdgeOptions extends AuthenticatorOptions {
+  /** How long a repeat of an Idempotency-Key waits for the request in progress. Default 10 s. */
+  idempotencyWaitMs?: number;
+}
+
+export function createEdge(context: Context, options: EdgeOptions): Edge {
   const { log } = context;
   const { replayGuard } = options;
   const authenticator = createAuthenticator(context, options);
-  const gate = createIdempotencyGate(context);
+  const gate = createIdempotencyGate(context, options.idempotencyWaitMs);
 
   /** Turns whatever was thrown into an answer; what nobody expected is logged and told to nobody. */
   function answerError(error: unknown, request: EdgeRequest, allowed: readonly ErrorCode[]): Answer {
@@ -140,8 +145,16 @@ export function createEdge(context: Context, options: AuthenticatorOptions): Edg
       const committed = await findCommittedAnswer(context, write.keyId, write.nonce, digest);
       if (committed) return committed;
     }
-    if (!idempotent) return work();
-    return gate.once(idempotent, async () => ({ answer: await work(), isStored }));
+    try {
+      if (!idempotent) return await work();
+      return await gate.once(idempotent, async () => ({ answer: await work(), isStored }));
+    } catch (error) {
+      if (!(error instanceof AlreadyCommitted)) throw error;
+      // Somebody has committed a write under this nonce since: this very request elsewhere, or another one.
+      const committed = await findCommittedAnswer(context, write.keyId, write.nonce, digest);
+      if (!committed) throw new ApiError("authorization_nonce_reused");
+      return committed;
+    }
   }
 
   async function runUseCase(useCase: UseCase, useCaseRequest: UseCaseRequest, request: EdgeRequest): Promise<Answer> {
@@ -217,6 +230,6 @@ function splitTarget(target: string): [string, string] {
 
 /** `Prefer: wait=N` (RFC 7240 §4.3), at most 30 s. */
 function parseWait(prefer: string | undefined): number {
-  const seconds = /(?:^|[,;\s])wait=([0-9]{1,4})(?:$|[,;\s])/.exec(prefer ?? "")?.[1];
+  const seconds = /(?:^|[,;\s])wait=([0-9]{1,9})(?:$|[,;\s])/i.exec(prefer ?? "")?.[1];
   return Math.min(Number(seconds ?? 0), waitSecondsMax);
 }

@@ -2,25 +2,33 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { AuthenticatorOptions } from "#api/authenticate.ts";
-import { createEdge, type EdgeAnswer } from "#api/edge.ts";
+import { createEdge, type EdgeAnswer, type EdgeOptions } from "#api/edge.ts";
 import { parseTarget } from "#api/signature.ts";
 import type { Context } from "#context.ts";
-import { ApiError, type ErrorCode } from "#errors.ts";
+import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 
 const bodyBytesMax = 64 * 1024;
 const headerBytesMax = 16 * 1024;
-const requestTimeoutMs = 15_000;
+const requestTimeoutMsDefault = 15_000;
+/** Node looks for requests that are late only this often. */
+const timeoutCheckMs = 1_000;
 const keepAliveTimeoutMs = 65_000;
-const connectionsMax = 10_000;
+const connectionsMaxDefault = 10_000;
+/** Connections over the limit that are still told so; further ones are closed without an answer. */
+const connectionsRefusedMax = 1_000;
+const connectionRetrySeconds = 5;
 
 /** Reason phrases that are promised; the others are Node's. */
 const reasonPhrases: Record<number, string> = { 429: "Too many requests, retry later." };
 
-export interface ServerOptions extends AuthenticatorOptions {
+export interface ServerOptions extends EdgeOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
+  /** From a request's first byte to its last. Default 15 s. */
+  requestTimeoutMs?: number;
+  /** Default 10,000. */
+  connectionsMax?: number;
 }
 
 export interface Server {
@@ -33,26 +41,46 @@ export interface Server {
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const edge = createEdge(context, options);
   const requestId = () => context.random.bytes(12).toString("hex");
+  /** Sockets with a request that has arrived whole and has no answer yet. */
+  const answering = new WeakSet<Socket>();
 
   const app = fastify({
     bodyLimit: bodyBytesMax,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: options.requestTimeoutMs ?? requestTimeoutMsDefault,
     keepAliveTimeout: keepAliveTimeoutMs,
-    http: { maxHeaderSize: headerBytesMax },
+    // A request without a Host header would get an answer of Node's own form; `handle` refuses it in ours.
+    http: {
+      maxHeaderSize: headerBytesMax,
+      connectionsCheckingInterval: timeoutCheckMs,
+      requireHostHeader: false,
+    },
     forceCloseConnections: "idle",
     exposeHeadRoutes: false,
     // The API's paths are matched by the edge from the raw target, so that no decoding can move a separator.
     rewriteUrl: (request) => (operationalPaths.has(request.url ?? "") ? request.url! : "/"),
     clientErrorHandler: (error, socket) => {
+      // An answer of ours would be taken for the one that the request before this one still waits for.
+      if (answering.has(socket)) return void socket.destroy();
       const known = clientErrors[(error as NodeJS.ErrnoException).code ?? ""];
-      const refused = new ApiError(known ?? "bad_request", known ? {} : { text: "This is not an HTTP request." });
-      writeRaw(socket, edge.refuse(refused, requestId(), socket.remoteAddress ?? ""));
+      writeRaw(socket, refuse(known ? new ApiError(known) : notHttp, socket));
     },
   });
+  const isOverLimit = limitConnections(app, options.connectionsMax ?? connectionsMaxDefault);
+  const refuse = (error: ApiError, socket: Socket) => edge.refuse(error, requestId(), socket.remoteAddress ?? "");
+  const refuseAndClose = (request: FastifyRequest, reply: FastifyReply, error: ApiError) =>
+    write(reply.header("connection", "close"), refuse(error, request.socket));
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { socket } = request;
+    if (isOverLimit(socket)) return refuseAndClose(request, reply, unavailable(connectionRetrySeconds));
+    // RFC 9112 section 3.2
+    if (request.raw.httpVersion === "1.1" && !request.headers.host) return refuseAndClose(request, reply, notHttp);
     const gone = new AbortController();
-    reply.raw.once("close", () => gone.abort());
+    answering.add(socket);
+    reply.raw.once("close", () => {
+      answering.delete(socket);
+      gone.abort();
+    });
     const single = (name: string) => {
       const value = request.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
@@ -63,7 +91,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
       target: parseTarget(request.originalUrl) ?? request.originalUrl,
       authorization: single("authorization"),
       body: request.body instanceof Buffer ? request.body : Buffer.alloc(0),
-      sourceAddress: request.socket.remoteAddress ?? "",
+      sourceAddress: socket.remoteAddress ?? "",
       idempotencyKey: single("idempotency-key"),
       prefer: single("prefer"),
       signal: gone.signal,
@@ -73,20 +101,21 @@ export async function startServer(context: Context, options: ServerOptions): Pro
 
   acceptAnyBody(app);
   app.setErrorHandler<Error & { statusCode?: number; code?: string }>((error, request, reply) => {
-    const code: ErrorCode = error.code === "FST_ERR_CTP_BODY_TOO_LARGE" ? "request_too_large" : "bad_request";
-    const refused = new ApiError(code, code === "bad_request" ? { text: "The body could not be read." } : {});
-    const answer = edge.refuse(refused, requestId(), request.socket.remoteAddress ?? "");
-    write(reply.header("connection", "close"), answer);
+    const isTooLarge = error.code === "FST_ERR_CTP_BODY_TOO_LARGE";
+    const unread = new ApiError("bad_request", { text: "The body could not be read." });
+    refuseAndClose(request, reply, isTooLarge ? new ApiError("request_too_large") : unread);
   });
   app.setNotFoundHandler(handle);
   app.route({ method: app.supportedMethods, url: "/", handler: handle });
   addOperationalRoutes(app, context);
-  limitConnections(app, () => edge.refuse(new ApiError("service_unavailable"), requestId(), ""));
+  answerOddRequests(app, (socket) => writeRaw(socket, refuse(notHttp, socket)));
 
   await app.listen({ host: options.host, port: options.port });
   const address = app.server.address();
   return { port: typeof address === "object" && address ? address.port : options.port, close: () => app.close() };
 }
+
+const notHttp = new ApiError("bad_request", { text: "This is not an HTTP request that is understood here." });
 
 const clientErrors: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: "request_header_too_large",
@@ -110,13 +139,24 @@ function addOperationalRoutes(app: FastifyInstance, context: Context): void {
   });
 }
 
-function limitConnections(app: FastifyInstance, refusal: () => EdgeAnswer): void {
+/** Connections over the limit are accepted, so that they can be told: whether a socket is one of them. */
+function limitConnections(app: FastifyInstance, connectionsMax: number): (socket: Socket) => boolean {
+  const refused = new WeakSet<Socket>();
   let open = 0;
+  app.server.maxConnections = connectionsMax + connectionsRefusedMax;
   app.server.on("connection", (socket) => {
     open++;
     socket.once("close", () => open--);
-    if (open > connectionsMax) writeRaw(socket, refusal());
+    if (open > connectionsMax) refused.add(socket);
   });
+  return (socket) => refused.has(socket);
+}
+
+/** Node would answer these by itself, in a form of its own, or not at all. */
+function answerOddRequests(app: FastifyInstance, refuseSocket: (socket: Socket) => void): void {
+  // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+  app.server.on("connect", (_request, socket) => refuseSocket(socket as Socket));
 }
 
 function write(reply: FastifyReply, answer: EdgeAnswer): void {
