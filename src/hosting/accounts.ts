@@ -82,6 +82,6 @@ export async function happenToAccount(
   if (!updated) return false;
   const note = happening.operatorNote ?? happening.note ?? null;
   await tx.query(insertHistory, [account.id, now, happening.event, status, note, account.identifier]);
-  if (happening.nextStepAt) await enqueueProvision(tx, account.id, happening.nextStepAt);
+  if (happening.nextStepAt) await enqueueProvision(tx, account.id, happening.nextStepAt.getTime() - now.getTime());
   return true;
 }

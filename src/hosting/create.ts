@@ -34,26 +34,28 @@ const facts = statement(
   "hosting-facts",
   `SELECT pack.id AS pack_id, pack.disk_quota_bytes,
      EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status <> 'Failed') AS is_taken,
-     EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers,
-     reseller.hosting_accounts_max, reseller.hosting_bytes_max, used.accounts AS used_accounts, used.bytes AS used_bytes
-   FROM resellers AS reseller
+     EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers
+   FROM (SELECT 1) AS one
    LEFT JOIN service_packs AS pack
-     ON pack.id = $2 AND pack.retired_at IS NULL AND (pack.offered_to IS NULL OR reseller.id = ANY (pack.offered_to))
-   CROSS JOIN LATERAL (
+     ON pack.id = $2 AND pack.retired_at IS NULL AND (pack.offered_to IS NULL OR $1 = ANY (pack.offered_to))`,
+  { pack_id: "int8?", disk_quota_bytes: "int8?", is_taken: "bool", is_anothers: "bool" },
+);
+
+const usage = statement(
+  "hosting-usage",
+  `SELECT hosting_accounts_max, hosting_bytes_max, used.accounts, used.bytes
+   FROM resellers CROSS JOIN LATERAL (
      SELECT count(*) AS accounts, coalesce(sum(disk_quota_bytes), 0)::int8 AS bytes
      FROM hosting_accounts WHERE reseller_id = $1 AND status <> 'Failed') AS used
-   WHERE reseller.id = $1`,
-  {
-    pack_id: "int8?",
-    disk_quota_bytes: "int8?",
-    is_taken: "bool",
-    is_anothers: "bool",
-    hosting_accounts_max: "int4",
-    hosting_bytes_max: "int8",
-    used_accounts: "int8",
-    used_bytes: "int8",
-  },
+   WHERE id = $1`,
+  { hosting_accounts_max: "int4", hosting_bytes_max: "int8", accounts: "int8", bytes: "int8" },
 );
+
+// The caps hold whatever comes at the same time: one of a reseller's creations counts and inserts at a time. This lock
+// leaves the foreign keys that point at the row alone.
+const lockReseller = statement("hosting-reseller-lock", "SELECT id FROM resellers WHERE id = $1 FOR NO KEY UPDATE", {
+  id: "int8",
+});
 
 const insertAccount = statement(
   "hosting-account-insert",
@@ -91,11 +93,34 @@ export const createHostingAccount: UseCase = {
     const identifier = parseIdentifier(context, body.identifier);
     const verdict = checkFtpPassword(body.password, identifier, context.commonPasswords);
     if (!verdict.ok) throw invalidField("password", `The password ${verdict.reason}.`);
-    const packId = await checkFacts(context, request, body.servicepack_id, identifier);
-    const hash = await hashPassword(context, request.caller.resellerId, verdict.password);
-    return insertWithJob(context, request, { identifier, packId, hash });
+    return oneAtATime(identifier, async () => {
+      const pack = await checkFacts(context, request, body.servicepack_id, identifier);
+      await checkCaps(context.database, request, pack);
+      const hash = await hashPassword(context, request.caller.resellerId, verdict.password);
+      return insertWithJob(context, request, { identifier, pack, hash });
+    });
   },
 };
+
+/** The last creation in progress of each identifier. */
+const creating = new Map<HostIdentifier, Promise<unknown>>();
+
+/** Of many requests for one identifier, one is hashed; the others wait and see what became of it. */
+async function oneAtATime<Result>(identifier: HostIdentifier, work: () => Promise<Result>): Promise<Result> {
+  const previous = creating.get(identifier);
+  const current = previous ? previous.then(work, work) : work();
+  creating.set(identifier, current);
+  try {
+    return await current;
+  } finally {
+    if (creating.get(identifier) === current) creating.delete(identifier);
+  }
+}
+
+interface Pack {
+  id: number;
+  diskQuotaBytes: number;
+}
 
 function parseIdentifier(context: Context, text: string): HostIdentifier {
   try {
@@ -107,20 +132,31 @@ function parseIdentifier(context: Context, text: string): HostIdentifier {
 }
 
 /** The pack to use, once nothing that the database knows is in the way. */
-async function checkFacts(context: Context, request: UseCaseRequest, packText: string, identifier: HostIdentifier) {
+async function checkFacts(
+  context: Context,
+  request: UseCaseRequest,
+  packText: string,
+  identifier: HostIdentifier,
+): Promise<Pack> {
   const packId = packIdPattern.test(packText) ? Number(packText) : 0;
   const names = identifier.split(".").map((_, index, labels) => labels.slice(index).join("."));
   const [found] = await context.database.query(facts, [request.caller.resellerId, packId, identifier, names]);
   if (!found) throw new Error("the facts query returned no row");
   if (found.pack_id === null || found.disk_quota_bytes === null) throw new ApiError("invalid_service_pack");
   if (found.is_taken || found.is_anothers) throw alreadyExists(request, identifier);
-  if (found.used_accounts >= found.hosting_accounts_max) {
-    throw invalidField("identifier", `You have ${found.used_accounts} hosting accounts, as many as you may have.`);
+  return { id: found.pack_id, diskQuotaBytes: found.disk_quota_bytes };
+}
+
+/** Asked before the hash, to spare it, and again under the reseller's lock, where the answer lasts. */
+async function checkCaps(database: Pick<Transaction, "query">, request: UseCaseRequest, pack: Pack): Promise<void> {
+  const [used] = await database.query(usage, [request.caller.resellerId]);
+  if (!used) throw new Error("the usage query returned no row");
+  if (used.accounts >= used.hosting_accounts_max) {
+    throw invalidField("identifier", `You have ${used.accounts} hosting accounts, as many as you may have.`);
   }
-  if (found.used_bytes + found.disk_quota_bytes > found.hosting_bytes_max) {
+  if (used.bytes + pack.diskQuotaBytes > used.hosting_bytes_max) {
     throw invalidField("servicepack_id", "Your accounts' disk quotas together would exceed what you may use.");
   }
-  return found.pack_id;
 }
 
 function alreadyExists(request: UseCaseRequest, identifier: HostIdentifier): ApiError {
@@ -139,18 +175,21 @@ async function hashPassword(context: Context, resellerId: number, password: Secr
 
 interface NewAccount {
   identifier: HostIdentifier;
-  packId: number;
+  pack: Pack;
   hash: Secret;
 }
 
-async function insertWithJob(context: Context, request: UseCaseRequest, { identifier, packId, hash }: NewAccount) {
+async function insertWithJob(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
   const insert = async (tx: Transaction) => {
+    const { resellerId } = request.caller;
+    await tx.query(lockReseller, [resellerId]);
+    await checkCaps(tx, request, pack);
     const now = context.clock.now();
     const sealed = context.sealer.seal(passwordHashRow(identifier), hash);
-    const [account] = await tx.query(insertAccount, [identifier, request.caller.resellerId, packId, sealed, now]);
+    const [account] = await tx.query(insertAccount, [identifier, resellerId, pack.id, sealed, now]);
     if (!account) throw new Error("the account was not inserted");
     await tx.query(insertFirstHistory, [account.id, now]);
-    await enqueueProvision(tx, account.id, null);
+    await enqueueProvision(tx, account.id, 0);
     const answer = accepted(request.prefix, identifier, account.median_seconds);
     await request.commit(tx, answer);
     return answer;

@@ -48,11 +48,14 @@ export const readHostingAccount: UseCase = {
   },
 };
 
-/** What is no identifier cannot be anybody's: it is looked up as it stands, so that the answer costs the same. */
+/**
+ * What is no identifier cannot be anybody's: it is looked up as it stands, so that the answer costs the same. But for
+ * NUL, which PostgreSQL's texts cannot hold; a space is in no identifier either.
+ */
 function canonical(text: string): string {
   try {
     return parseHostIdentifier(text, { reservedHosts: [] });
   } catch {
-    return text.replaceAll("\0", "");
+    return text.replaceAll("\0", " ");
   }
 }
