@@ -1,9 +1,10 @@
 /** The command-line tool: what a reseller does (client/cli), what an operator does, and starting everything. */
 import { Command } from "commander";
+import { wholeNumber } from "#operator/arguments.ts";
 import { addOperatorCommands } from "#operator/commands.ts";
-import { wholeNumber } from "#operator/numbers.ts";
 import { start } from "#start/start.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
+import { CommandFailure, exitCodes, guarded } from "../client/cli/failures.ts";
 
 const portBaseDefault = 7400;
 const portBaseMax = 65_000;
@@ -14,12 +15,14 @@ export async function runTool(argv: string[]): Promise<void> {
   addOperatorCommands(program);
   addStartCommand(program);
   for (const [name, description] of roleDescriptions) program.command(name).description(description).helpOption(false);
-  try {
-    await program.parseAsync(argv);
-  } catch (error) {
-    process.stderr.write(`deedhouse: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  }
+  await program.parseAsync(argv);
+}
+
+interface StartCommandOptions {
+  data: string;
+  portBase: number;
+  rateLimit?: number;
+  readyFile?: string;
 }
 
 /** The entry point runs these itself; here they stand for the help. */
@@ -47,8 +50,11 @@ function addStartCommand(program: Command): void {
       "write how everything is reached, as JSON with the sandbox's secrets, once it answers",
     )
     .addHelpText("after", "\nExample:\n  npm start -- --data /srv/deedhouse --port-base 8400")
-    .action(async (options: { data: string; portBase: number; rateLimit?: number; readyFile?: string }) => {
-      const { data, portBase, rateLimit, readyFile } = options;
-      await start({ dataDir: data, portBase, rateLimit, readyFile });
-    });
+    .action(
+      guarded(async ({ data, portBase, rateLimit, readyFile }: StartCommandOptions) => {
+        await start({ dataDir: data, portBase, rateLimit, readyFile }).catch((error: Error) => {
+          throw new CommandFailure(error.message, exitCodes.unexpected);
+        });
+      }),
+    );
 }

@@ -1,23 +1,30 @@
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { commandGroup, type OperatorOptions, operatorCommand, print } from "#operator/commands.ts";
-import { openOperatorContext } from "#operator/context.ts";
-import { wholeNumber } from "#operator/numbers.ts";
+import { addressRange, pointInTime, printableName, wholeNumber } from "#operator/arguments.ts";
+import { commandGroup, type OperatorOptions, onDatabase, operatorCommand } from "#operator/command.ts";
 import { createReseller, getReseller } from "#resellers/create.ts";
 import { createKey, revokeKey } from "#resellers/keys.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
 import { setProfile } from "#resellers/profile.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
-interface KeyOptions extends OperatorOptions {
+interface AccountOptions {
+  kind: "reseller" | "plain";
+  rateLimit?: number;
+}
+
+interface KeyOptions {
   account: string;
   label: string;
   scope?: string[];
   allow?: string[];
-  expires?: string;
+  expires?: Date;
 }
 
 export function addAccountCommands(program: Command): void {
   const account = commandGroup(program, "account", "the resellers' accounts");
-  operatorCommand(account, "create <name>", "make an account")
+  operatorCommand(account, "create", "make an account")
+    .argument("<name>", "how it is called in these commands", printableName)
     .addOption(
       new Option("--kind <kind>", "only a reseller may create hosting")
         .choices(["reseller", "plain"])
@@ -25,11 +32,12 @@ export function addAccountCommands(program: Command): void {
     )
     .option("--rate-limit <n>", "requests per minute", wholeNumber(1, 1_000_000_000))
     .addHelpText("after", "\nExample:\n  deedhouse account create acme --kind reseller")
-    .action(async (name: string, options: OperatorOptions & { kind: "reseller" | "plain"; rateLimit?: number }) => {
-      await using context = openOperatorContext(options.data);
-      const id = await createReseller(context, { name, kind: options.kind, rateLimit: options.rateLimit });
-      print(options, { id, name, kind: options.kind });
-    });
+    .action(
+      onDatabase(async (context, name: string, { kind, rateLimit }: AccountOptions) => {
+        const id = await createReseller(context, { name, kind, rateLimit });
+        return { id, name, kind };
+      }),
+    );
   addProfileCommand(account);
   addKeyCommands(commandGroup(program, "key", "API keys"));
 }
@@ -50,41 +58,47 @@ function addProfileCommand(account: Command): void {
       "after",
       "\nExample:\n  deedhouse account profile acme --full-name 'Ann Acme' --email ann@acme.example --phone +32.25550100 \\\n    --street 'Main Street 1' --city Brussels --postal-code 1000 --country-code BE",
     )
-    .action(async (name: string, options: OperatorOptions & Record<string, string>) => {
-      const { data, json, file, ...fields } = options;
-      const profile: unknown = file === undefined ? fields : JSON.parse(readFileSync(file, "utf8"));
-      await using context = openOperatorContext(data);
-      await setProfile(context, await getReseller(context, name), profile);
-      print({ data, json: Boolean(json) }, { account: name, profile: "complete" });
-    });
+    .action(
+      onDatabase(async (context, name: string, options: OperatorOptions & Record<string, string>) => {
+        const { data, json, file, ...fields } = options;
+        await setProfile(context, await getReseller(context, name), file === undefined ? fields : readProfile(file));
+        return { account: name, profile: "complete" };
+      }),
+    );
+}
+
+function readProfile(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new CommandFailure(`can't read the profile in ${file}: ${(error as Error).message}`, exitCodes.usage);
+  }
 }
 
 function addKeyCommands(key: Command): void {
   operatorCommand(key, "create", "make an API key; its secret is shown once")
     .requiredOption("--account <name>", "whose key it is")
-    .option("--label <text>", "to tell keys apart", "key")
+    .option("--label <text>", "to tell keys apart", printableName, "key")
     .option("--scope <scope...>", "what it may do; all of it when left out")
-    .option("--allow <address...>", "addresses or ranges that it may be used from")
-    .option("--expires <date>", "when it stops working, as 2027-01-31 or a full timestamp")
+    .option("--allow <address...>", "addresses or ranges that it may be used from", addressRange)
+    .option("--expires <date>", "when it stops working, as 2027-01-31 or a full timestamp", pointInTime)
     .addHelpText("after", "\nExample:\n  deedhouse key create --account sandbox --label laptop")
-    .action(async (options: KeyOptions) => {
-      await using context = openOperatorContext(options.data);
-      const expiresAt = options.expires === undefined ? undefined : new Date(options.expires);
-      if (expiresAt && Number.isNaN(expiresAt.getTime()))
-        throw new Error(`--expires: "${options.expires}" is not a date`);
-      const made = await createKey(context, await getReseller(context, options.account), {
-        label: options.label,
-        scopes: options.scope,
-        allowedAddresses: options.allow,
-        expiresAt,
-      });
-      print(options, { account: options.account, api_key: made.id, api_secret: made.secret.reveal() });
-    });
+    .action(
+      onDatabase(async (context, { account, label, scope, allow, expires }: KeyOptions) => {
+        const resellerId = await getReseller(context, account);
+        const wanted = { label, scopes: scope, allowedAddresses: allow, expiresAt: expires };
+        const { id, secret } = await createKey(context, resellerId, wanted);
+        return { account, api_key: id, api_secret: secret.reveal() };
+      }),
+    );
   operatorCommand(key, "revoke <key>", "stop a key; within a second nothing accepts it any more")
     .addHelpText("after", "\nExample:\n  deedhouse key revoke 0a1b2c3d4e5f60718293a4b5c6d7e8f9")
-    .action(async (keyId: string, options: OperatorOptions) => {
-      await using context = openOperatorContext(options.data);
-      if (!(await revokeKey(context, keyId))) throw new Error(`no key ${keyId} works: nothing to revoke`);
-      print(options, { api_key: keyId, status: "revoked" });
-    });
+    .action(
+      onDatabase(async (context, keyId: string) => {
+        if (!(await revokeKey(context, keyId))) {
+          throw new OperatorError("not-found", `no key ${keyId} works: nothing to revoke`);
+        }
+        return { api_key: keyId, status: "revoked" };
+      }),
+    );
 }

@@ -6,8 +6,9 @@ import { createDatabase } from "#db/database.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
-import { createSealer } from "#lib/sealed-secret.ts";
+import { createSealer, type Sealer } from "#lib/sealed-secret.ts";
 import type { OperatorContext } from "#resellers/create.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
 export interface OpenOperatorContext extends OperatorContext {
   log: ReturnType<typeof createLog>;
@@ -17,13 +18,12 @@ export interface OpenOperatorContext extends OperatorContext {
 /**
  * Opens the database as its operator: the one of DATABASE_URL, or else the one that `deedhouse start` runs.
  * @param dataDir the folder that `deedhouse start` was given
- * @throws Error with one sentence that says what to do
+ * @throws CommandFailure that says what to do
  */
 export function openOperatorContext(dataDir: string): OpenOperatorContext {
   const given = operatorEnvironment();
   const databaseUrl = given.databaseUrl ?? runningDatabase(dataDir);
-  const masterKeys = given.masterKeys ?? readFileSync(join(resolve(dataDir), "keys", "master.key"), "utf8");
-  const keys = masterKeys.split(/[\s,]+/).filter((key) => key !== "");
+  const sealer = openSealer(given.masterKeys, join(resolve(dataDir), "keys", "master.key"));
   const log = createLog("operator", "silent");
   const database = createDatabase({
     url: databaseUrl,
@@ -35,7 +35,7 @@ export function openOperatorContext(dataDir: string): OpenOperatorContext {
   return {
     database,
     log,
-    sealer: createSealer({ keys: keys.map(parseNamedKey), random: systemRandom }),
+    sealer,
     clock: systemClock,
     random: systemRandom,
     [Symbol.asyncDispose]: () => database.close(),
@@ -47,8 +47,19 @@ function runningDatabase(dataDir: string): string {
   try {
     return (JSON.parse(readFileSync(file, "utf8")) as { database_url: string }).database_url;
   } catch {
-    throw new Error(
-      `no deedhouse runs on ${resolve(dataDir)}: start it with npm start, name its folder with --data DIR, or set DATABASE_URL and DEEDHOUSE_MASTER_KEY_FILE`,
+    throw new CommandFailure(
+      `no deedhouse runs on ${resolve(dataDir)}`,
+      exitCodes.unavailable,
+      "Start it with npm start, name its folder with --data DIR, or set DATABASE_URL and DEEDHOUSE_MASTER_KEY_FILE.",
     );
+  }
+}
+
+function openSealer(given: string | undefined, file: string): Sealer {
+  try {
+    const keys = (given ?? readFileSync(file, "utf8")).split(/[\s,]+/).filter((key) => key !== "");
+    return createSealer({ keys: keys.map(parseNamedKey), random: systemRandom });
+  } catch (error) {
+    throw new CommandFailure(`the master key cannot be read: ${(error as Error).message}`, exitCodes.usage);
   }
 }

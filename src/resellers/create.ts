@@ -1,6 +1,7 @@
 import type { Context } from "#context.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
 
 export const rateLimitDefault = 100;
 const hostingAccountsMaxDefault = 1_000;
@@ -27,7 +28,7 @@ export interface NewReseller {
   rateLimit?: number | undefined;
 }
 
-/** @throws Error when the name is taken */
+/** @throws OperatorError when the name is taken */
 export async function createReseller(
   context: OperatorContext,
   { name, kind, rateLimit }: NewReseller,
@@ -38,7 +39,9 @@ export async function createReseller(
     if (!row) throw new Error("the reseller was not inserted");
     return row.id;
   } catch (error) {
-    if (isUniqueViolation(error)) throw new Error(`there is an account named "${name}" already: choose another name`);
+    if (isUniqueViolation(error)) {
+      throw new OperatorError("refused", `there is an account named "${name}" already: choose another name`);
+    }
     throw error;
   }
 }
@@ -48,10 +51,12 @@ export async function findReseller(context: OperatorContext, name: string): Prom
   return row?.id;
 }
 
-/** @throws Error that says how to make one */
+/** @throws OperatorError that says how to make one */
 export async function getReseller(context: OperatorContext, name: string): Promise<number> {
   const id = await findReseller(context, name);
-  if (id === undefined) throw new Error(`there is no account named "${name}": make it with deedhouse account create`);
+  if (id === undefined) {
+    throw new OperatorError("not-found", `there is no account named "${name}": make it with deedhouse account create`);
+  }
   return id;
 }
 

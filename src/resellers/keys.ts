@@ -3,6 +3,7 @@ import { scopes } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
 import type { OperatorContext } from "#resellers/create.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
 
 const keyBytes = 16;
 const secretBytes = 32;
@@ -42,11 +43,13 @@ export interface KeyWithSecret {
   secret: Secret;
 }
 
-/** @throws Error that names the scopes there are */
+/** @throws OperatorError that names the scopes there are */
 export async function createKey(context: OperatorContext, resellerId: number, key: NewKey): Promise<KeyWithSecret> {
   const wanted = key.scopes ?? scopes;
   const unknown = wanted.filter((scope) => !(scopes as readonly string[]).includes(scope));
-  if (unknown.length > 0) throw new Error(`there is no scope ${unknown.join(", ")}: choose from ${scopes.join(", ")}`);
+  if (unknown.length > 0) {
+    throw new OperatorError("refused", `there is no scope ${unknown.join(", ")}: choose from ${scopes.join(", ")}`);
+  }
   const id = context.random.bytes(keyBytes).toString("hex");
   const secret = new Secret(context.random.bytes(secretBytes).toString("hex"));
   await context.database.query(insertKey, [

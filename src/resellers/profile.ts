@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { statement } from "#db/statement.ts";
 import type { OperatorContext } from "#resellers/create.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
 
 /** Field sizes are those of RFC 5733's schema, so that what is accepted here can be sent to a registry. */
 const profileShape = Type.Object({
@@ -32,14 +33,14 @@ const writeProfile = statement(
 
 /**
  * Sets who a reseller's names are registered for. Names that are registered already keep their registrant.
- * @throws Error that names every field that is missing or not valid
+ * @throws OperatorError that names every field that is missing or not valid
  */
 export async function setProfile(context: OperatorContext, resellerId: number, profile: unknown): Promise<void> {
   if (!Value.Check(profileShape, profile)) {
     const problems = Value.Errors(profileShape, profile).map(
       ({ instancePath, message }) => `${instancePath} ${message}`,
     );
-    throw new Error(`the profile is not valid: ${problems.join("; ")}`);
+    throw new OperatorError("refused", `the profile is not valid: ${problems.join("; ")}`);
   }
   await context.database.query(writeProfile, [
     ...[resellerId, profile.fullName, profile.organisation ?? null, profile.email, profile.phone, profile.street],

@@ -1,4 +1,7 @@
-/** A process of ours, kept alive: one that dies is started again, with what its last start was told. */
+/**
+ * A process of ours, kept alive: one that dies is started again, with what its last start was told. Only one that does
+ * not come up the first time is left alone: that is for whoever started us to mend.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,31 +34,42 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+interface Ending {
+  wasReady: boolean;
+  /** A signal, an exit code, or what it said when it could not start. */
+  how: string;
+}
+
 export function keepAlive(options: ChildOptions): Child {
+  const { name, logFile } = options;
   const stopping = new AbortController();
   const started = Promise.withResolvers<void>();
+  let hasStarted = false;
   let current: ChildProcess | undefined;
 
-  async function run(): Promise<void> {
-    for (let failures = 0; !stopping.signal.aborted; failures++) {
-      const { child, ready, exited, lastWords } = launch(options);
-      current = child;
-      const isReady = await Promise.race([ready, exited.then(() => undefined)]);
-      if (isReady) {
-        failures = 0;
-        options.onReady(isReady);
-        started.resolve();
-      }
-      const how = await exited;
+  async function runOnce(): Promise<Ending> {
+    const { child, ready, exited, lastWords } = launch(options);
+    current = child;
+    const said = await Promise.race([ready, exited.then(() => undefined)]);
+    if (!said) return { wasReady: false, how: lastWords() ?? (await exited) };
+    hasStarted = true;
+    options.onReady(said);
+    started.resolve();
+    return { wasReady: true, how: await exited };
+  }
+
+  async function keepRunning(): Promise<void> {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      const { wasReady, how } = await runOnce().catch((error: Error) => ({ wasReady: false, how: error.message }));
       if (stopping.signal.aborted) return;
-      if (!isReady)
-        started.reject(new Error(lastWords() ?? `${options.name} ended at its start (${how}); see ${options.logFile}`));
-      options.onDeath(`${options.name} ended (${how}) and is started again; its log is ${options.logFile}`);
+      if (!hasStarted) return started.reject(new Error(`${name} could not start: ${how} (its log is ${logFile})`));
+      options.onDeath(`${name} ended (${how}) and is started again; its log is ${logFile}`);
+      failures = wasReady ? 0 : failures + 1;
       await sleep(Math.min(restartDelayMs * 2 ** failures, restartDelayMaxMs), stopping.signal);
     }
   }
 
-  const running = run();
+  const running = keepRunning();
   return {
     get pid() {
       return current?.pid;

@@ -1,5 +1,5 @@
 /** The folder that `deedhouse start` keeps: who may use it, and the keys in it. */
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Random } from "#lib/random.ts";
@@ -82,9 +82,11 @@ function ensureFile(path: string, content: () => string): void {
   if (!existsSync(path)) writePrivateFile(path, content());
 }
 
-/** Writes a file that only its owner can read. */
+/** Writes a file that only its owner can read, and that is never seen half written. */
 export function writePrivateFile(path: string, content: string): void {
-  writeFileSync(path, content, { mode: 0o600 });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, content, { mode: 0o600 });
+  renameSync(draft, path);
 }
 
 const sqliteBusy = 5;
@@ -94,13 +96,18 @@ const sqliteBusy = 5;
  * @throws Error with one sentence
  */
 export function lockDataDir(dir: DataDir): Disposable {
-  const lock = new DatabaseSync(join(dir.root, "lock.sqlite"));
+  const file = join(dir.root, "lock.sqlite");
+  const lock = new DatabaseSync(file);
   try {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
-    if ((error as { errcode?: number }).errcode !== sqliteBusy) throw error;
-    throw new Error(`another deedhouse already runs on ${dir.root}: stop it, or name another folder with --data DIR`);
+    const { errcode, message } = error as Error & { errcode?: number };
+    throw new Error(
+      errcode === sqliteBusy
+        ? `another deedhouse already runs on ${dir.root}: stop it, or name another folder with --data DIR`
+        : `the lock ${file} cannot be used (${message}): remove that file, it holds nothing`,
+    );
   }
   return { [Symbol.dispose]: () => lock.close() };
 }

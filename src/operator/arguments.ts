@@ -1,0 +1,38 @@
+/** Values of the operator's options: what is wrong with one is told before anything is done. */
+import { isIP } from "node:net";
+import { InvalidArgumentError } from "commander";
+
+/** A whole number within limits. */
+export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^[0-9]{1,15}$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
+  };
+}
+
+const nameLengthMax = 100;
+
+/** A name that people read and type: no white space around it, no control characters. */
+export function printableName(text: string): string {
+  if (text.length <= nameLengthMax && /^[^\p{C}\s]([^\p{C}]*[^\p{C}\s])?$/u.test(text)) return text;
+  throw new InvalidArgumentError(`It must be 1 to ${nameLengthMax} printable characters, with no space around them.`);
+}
+
+/** An address or a range of them, `192.0.2.1` or `2001:db8::/32`; each use of the option adds one. */
+export function addressRange(text: string, others: readonly string[] = []): string[] {
+  const [base = "", prefix, ...rest] = text.split("/");
+  const bitsMax = { 0: -1, 4: 32, 6: 128 }[isIP(base)] ?? -1;
+  const isPrefix = prefix === undefined || (/^[0-9]{1,3}$/.test(prefix) && Number(prefix) <= bitsMax);
+  if (bitsMax > 0 && isPrefix && rest.length === 0) return [...others, text];
+  throw new InvalidArgumentError("It must be an address such as 192.0.2.1, or a range such as 2001:db8::/32.");
+}
+
+/** `2027-01-31` (its first moment, UTC) or a full timestamp. */
+export function pointInTime(text: string): Date {
+  const time = new Date(text);
+  if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*(Z|[+-][0-9]{2}:[0-9]{2}))?$/.test(text) && !Number.isNaN(time.getTime())) {
+    return time;
+  }
+  throw new InvalidArgumentError("It must be a date such as 2027-01-31 or 2027-01-31T18:00:00Z.");
+}

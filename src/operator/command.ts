@@ -1,0 +1,58 @@
+/** What all of the operator's commands have in common. */
+import type { Command } from "commander";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { InvalidDomainName } from "#lib/domain-name.ts";
+import { type OpenOperatorContext, openOperatorContext } from "#operator/context.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
+import { printFields, printJson } from "../../client/cli/output.ts";
+
+/** The group of a name, made if the reseller's commands have not made it yet. */
+export function commandGroup(program: Command, name: string, description: string): Command {
+  return program.commands.find((command) => command.name() === name) ?? program.command(name).description(description);
+}
+
+/** Options that every operator's command has. */
+export interface OperatorOptions {
+  data: string;
+  json?: boolean;
+}
+
+export function operatorCommand(group: Command, usage: string, description: string): Command {
+  return group
+    .command(usage)
+    .description(`${description} (operator)`)
+    .option("--data <dir>", "the folder that deedhouse start was given", "data")
+    .option("--json", "print JSON");
+}
+
+/**
+ * The action of a command: does its work on the database and prints what came of it. A failure becomes one sentence
+ * and an exit code.
+ * @param work gets what commander passes: the command's arguments, then its options
+ */
+export function onDatabase<Args extends unknown[]>(
+  work: (context: OpenOperatorContext, ...args: Args) => Promise<Record<string, string | number>>,
+) {
+  return guarded(async (...args: Args) => {
+    // Commander passes the command itself as the last one.
+    const options = (args.at(-1) as Command).opts<OperatorOptions>();
+    try {
+      await using context = openOperatorContext(options.data);
+      const result = await work(context, ...args);
+      if (options.json) printJson(result);
+      else printFields(result);
+    } catch (error) {
+      throw asFailure(error);
+    }
+  });
+}
+
+function asFailure(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable) {
+    return new CommandFailure(error.message, exitCodes.unavailable, "Check that deedhouse start runs on this folder.");
+  }
+  if (error instanceof InvalidDomainName) return new CommandFailure(error.message, exitCodes.usage);
+  if (!(error instanceof OperatorError)) return error;
+  return new CommandFailure(error.message, error.kind === "not-found" ? exitCodes.notFound : exitCodes.refused);
+}

@@ -1,0 +1,222 @@
+/** The processes of `deedhouse start`, and where each is reached. */
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#db/embedded.ts";
+import { sleep } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import { type Child, keepAlive } from "#start/child.ts";
+import { type DataDir, readRegistrar, writePrivateFile } from "#start/data-dir.ts";
+import type { Ports } from "#start/ports.ts";
+import { ownerMark } from "#start/predecessor.ts";
+import type { Running } from "#start/report.ts";
+
+const suffixes = ["example", "test"];
+const siteDomain = "localhost";
+const postgresRetryMs = 1_000;
+
+/**
+ * What the sandbox registry is told to be like: near and quick. After a lost answer the gateway waits twice the
+ * transform timeout, which a real registry needs and a person at a sandbox does not.
+ */
+const sandboxTimes = {
+  sessionsMax: 10,
+  commandsPerSecond: 1_000,
+  transformTimeoutMs: 5_000,
+  pollIntervalMs: 1_000,
+  backoffFirstMs: 1_000,
+  backoffMaxMs: 10_000,
+  reconcileIntervalMs: 30_000,
+};
+
+export interface PartsOptions {
+  dir: DataDir;
+  ports: Ports;
+  log: Log;
+  /** Told one sentence at a time what happens to the processes. */
+  say: (sentence: string) => void;
+  /** Told each time that a process answers, the first time too. */
+  onChange: () => void;
+}
+
+export class Parts {
+  readonly #options: PartsOptions;
+  readonly #children = new Map<string, Child>();
+  #postgres: EmbeddedPostgres | undefined;
+  #postgresStart: Promise<void> | undefined;
+  #registryCaFile = "";
+  #isStopping = false;
+
+  constructor(options: PartsOptions) {
+    this.#options = options;
+  }
+
+  get databaseUrl(): string {
+    if (!this.#postgres) throw new Error("PostgreSQL is not started");
+    return this.#postgres.url;
+  }
+
+  startPostgres(): Promise<void> {
+    this.#postgresStart = this.#launchPostgres();
+    return this.#postgresStart;
+  }
+
+  async #launchPostgres(): Promise<void> {
+    const { dir, ports, log } = this.#options;
+    const postgres = await startEmbeddedPostgres({ dataDir: dir.postgres, port: ports.postgres, log });
+    this.#postgres = postgres;
+    ports.postgres = postgres.port;
+    void postgres.exited.then(() => this.#restartPostgres());
+  }
+
+  async #restartPostgres(): Promise<void> {
+    if (!this.#isStopping) this.#options.say("postgres ended and is started again");
+    while (!this.#isStopping) {
+      try {
+        await this.startPostgres();
+        this.#options.onChange();
+        return;
+      } catch (error) {
+        this.#options.say(`postgres could not be started again: ${(error as Error).message}`);
+        await sleep(postgresRetryMs);
+      }
+    }
+  }
+
+  /** The registry and the hosting node: what the gateway reaches only over their protocols. */
+  async startOutside(): Promise<void> {
+    const { dir, ports } = this.#options;
+    const registry = this.#keep("registry", {
+      args: () => this.#registryArguments(),
+      onReady: (ready) => {
+        ports.registry = ready.port as number;
+        ports.registryControl = ready.controlPort as number;
+        this.#registryCaFile = ready.caFile as string;
+      },
+    });
+    const node = this.#keep("node", {
+      onReady: (ready) => {
+        ports.ftp = ready.ftpPort as number;
+        ports.web = ready.webPort as number;
+        ports.nodeControl = ready.controlPort as number;
+      },
+    });
+    await Promise.all([registry, node]);
+    writePrivateFile(dir.registriesFile, JSON.stringify([this.#registryProfile()], null, 2));
+    writePrivateFile(dir.nodesFile, JSON.stringify([this.#nodeProfile()], null, 2));
+  }
+
+  async startInside(): Promise<void> {
+    const { ports } = this.#options;
+    const api = this.#keep("api", {
+      onReady: (ready) => {
+        ports.api = ready.port as number;
+      },
+    });
+    await Promise.all([api, this.#keep("worker", {})]);
+  }
+
+  /** Its arguments are the name of a role, unless others are given. */
+  async #keep(
+    name: string,
+    { args = () => [name], onReady }: { args?: () => string[]; onReady?: (ready: Record<string, unknown>) => void },
+  ): Promise<void> {
+    if (this.#isStopping) return;
+    const { dir, say, onChange } = this.#options;
+    const child = keepAlive({
+      name,
+      args,
+      environment: () => this.environment(),
+      logFile: `${dir.logs}/${name}.log`,
+      onReady: (ready) => {
+        onReady?.(ready);
+        onChange();
+      },
+      onDeath: say,
+    });
+    this.#children.set(name, child);
+    await child.started;
+  }
+
+  /** What our processes are told; each reads what it needs. */
+  environment(): Record<string, string> {
+    const { dir, ports } = this.#options;
+    return {
+      ...ownerMark(dir.root),
+      NODE_COMPILE_CACHE: dir.compileCache,
+      DEEDHOUSE_DEPLOYMENT: "sandbox",
+      DATABASE_URL: this.#postgres?.url ?? "",
+      DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
+      DEEDHOUSE_API_PORT: String(ports.api),
+      DEEDHOUSE_REPLAY_DIR: dir.replay,
+      DEEDHOUSE_REGISTRIES_FILE: dir.registriesFile,
+      DEEDHOUSE_NODES_FILE: dir.nodesFile,
+      DEEDHOUSE_SITE_DOMAIN: siteDomain,
+      DEEDHOUSE_NODE_DATA_DIR: dir.node,
+      DEEDHOUSE_NODE_FTP_PORT: String(ports.ftp),
+      DEEDHOUSE_NODE_WEB_PORT: String(ports.web),
+      DEEDHOUSE_NODE_CONTROL_PORT: String(ports.nodeControl),
+      DEEDHOUSE_NODE_PASSIVE_FROM: String(ports.passive?.from ?? 0),
+      DEEDHOUSE_NODE_PASSIVE_TO: String(ports.passive?.to ?? 0),
+      DEEDHOUSE_NODE_CONTROL_TOKEN_FILE: dir.nodeTokenFile,
+    };
+  }
+
+  #registryArguments(): string[] {
+    const { dir, ports } = this.#options;
+    return [
+      "sandbox-registry",
+      ...["--data", dir.registry, "--registrars-file", dir.registrarsFile],
+      ...["--port", String(ports.registry), "--control-port", String(ports.registryControl)],
+      ...suffixes.flatMap((suffix) => ["--suffix", suffix]),
+    ];
+  }
+
+  #registryProfile() {
+    const { dir, ports } = this.#options;
+    const { id, password } = readRegistrar(dir);
+    const place = { host: "127.0.0.1", servername: "localhost", port: ports.registry, caFile: this.#registryCaFile };
+    return { id: "sandbox", ...place, registrarId: id, password, suffixes, ...sandboxTimes };
+  }
+
+  #nodeProfile() {
+    const { dir, ports } = this.#options;
+    return {
+      id: "embedded",
+      controlUrl: `http://127.0.0.1:${ports.nodeControl}`,
+      controlTokenFile: dir.nodeTokenFile,
+      ftp: { host: "127.0.0.1", port: ports.ftp },
+      web: { host: "127.0.0.1", port: ports.web },
+    };
+  }
+
+  /** How everything that runs is reached, but for the key. */
+  running(): Omit<Running, "key"> {
+    const { dir, ports } = this.#options;
+    const { id, password } = readRegistrar(dir);
+    const pids = Object.fromEntries([...this.#children].map(([name, child]) => [name, child.pid]));
+    return {
+      url: `http://127.0.0.1:${ports.api}`,
+      databaseUrl: this.databaseUrl,
+      ftp: { host: "127.0.0.1", port: ports.ftp },
+      web: { host: "127.0.0.1", port: ports.web },
+      registry: {
+        host: "127.0.0.1",
+        port: ports.registry,
+        controlPort: ports.registryControl,
+        caFile: this.#registryCaFile,
+        registrarId: id,
+        password,
+        suffixes,
+      },
+      pids: { ...pids, postgres: this.#postgres?.pid },
+    };
+  }
+
+  /** First those that accept work, then what they work with, the database last; also in the middle of a start. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const stop = (names: string[]) => Promise.all(names.map((name) => this.#children.get(name)?.stop()));
+    await stop(["api", "worker"]);
+    await stop(["node", "registry"]);
+    await this.#postgresStart?.catch(() => {});
+    await this.#postgres?.stop();
+  }
+}

@@ -1,0 +1,61 @@
+/** Which ports `deedhouse start` takes, and whether it can have them. */
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/** The ports of each part, counted from the base; all 0 for any free ones. */
+export function portsFrom(base: number) {
+  const at = (offset: number) => (base === 0 ? 0 : base + offset);
+  return {
+    api: at(0),
+    ftp: at(21),
+    postgres: at(32),
+    registry: at(70),
+    registryControl: at(71),
+    web: at(80),
+    nodeControl: at(81),
+    passive: base === 0 ? undefined : { from: base + 100, to: base + 199 },
+  };
+}
+export type Ports = ReturnType<typeof portsFrom>;
+
+const partNames = {
+  api: "the API",
+  ftp: "FTP",
+  postgres: "PostgreSQL",
+  registry: "the registry",
+  registryControl: "the registry's control port",
+  web: "web sites",
+  nodeControl: "the node's control port",
+};
+type Part = keyof typeof partNames;
+
+/**
+ * Looks before anything is started, so that nothing needs to be stopped again.
+ * @param isPostgresKept whether a server may run already that is ours to adopt, on its port
+ * @throws Error with one sentence that names the ports that cannot be had
+ */
+export async function refuseTakenPorts(ports: Ports, isPostgresKept: boolean): Promise<void> {
+  const refused: string[] = [];
+  for (const part of Object.keys(partNames) as Part[]) {
+    if (part === "postgres" && isPostgresKept) continue;
+    const reason = await whyNotFree(ports[part]);
+    if (reason !== undefined) refused.push(`${ports[part]} for ${partNames[part]} (${reason})`);
+  }
+  if (refused.length === 0) return;
+  const what = refused.length === 1 ? "port" : "ports";
+  throw new Error(`cannot have ${what} ${refused.join(", ")}: choose other ports with --port-base N, 0 for any free`);
+}
+
+async function whyNotFree(port: number): Promise<string | undefined> {
+  const probe = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") return "another program has it";
+    return code === "EACCES" ? "only root may" : message;
+  }
+  probe.close();
+  await once(probe, "close");
+  return undefined;
+}
