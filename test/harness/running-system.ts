@@ -1,0 +1,156 @@
+/**
+ * `deedhouse start` as a user runs it: the real command in a process of its own, on a folder of the test's own and any
+ * free ports. Whatever a test does to it, nothing of it is left after the test.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sleep } from "#lib/clock.ts";
+import type { readyDocument } from "#start/report.ts";
+import { type Client, createClient } from "../../client/sdk/client.ts";
+import { quickFolder } from "./quick-folder.ts";
+
+export const repository = fileURLToPath(new URL("../..", import.meta.url));
+const entry = join(repository, "bin/deedhouse.ts");
+const pollMs = 20;
+/** A machine that does other things too; a test that waits this long has failed. */
+const patienceMs = 60_000;
+
+interface Scope {
+  after(work: () => Promise<void>): void;
+}
+export type ReadyDocument = ReturnType<typeof readyDocument>;
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: NodeJS.ProcessEnv;
+  uid?: number;
+  input?: string;
+}
+
+export interface RunningSystem {
+  folder: string;
+  pid: number;
+  readyFile: string;
+  /** The ready file as it is now. */
+  ready(): ReadyDocument;
+  /** What the command has printed so far. */
+  stdout(): string;
+  /** Whatever is called is signed with the sandbox's key. */
+  client: Client;
+  /** Runs the command-line tool against this system, as its reseller and its operator. */
+  tool(args: string[], options?: RunOptions): Promise<Ended>;
+  kill(signal: NodeJS.Signals): Promise<Ended>;
+}
+
+/** A folder that is gone after the test, and with it every process that works on it. */
+export async function systemFolder(scope: Scope): Promise<string> {
+  const folder = await mkdtemp(join(await quickFolder(), "deedhouse-system-"));
+  scope.after(async () => {
+    for (const pid of processesOf(folder)) process.kill(pid, "SIGKILL");
+    await eventually("its processes end", () => processesOf(folder).length === 0);
+    await rm(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** Runs the tool, or a role, to its end. */
+export function runTool(args: string[], options: RunOptions = {}): Promise<Ended> {
+  return launch(args, options).ended;
+}
+
+/** Starts everything on a folder of `systemFolder` and returns when all of it answers. */
+export async function startSystem(
+  folder: string,
+  args: string[] = [],
+  options: RunOptions = {},
+): Promise<RunningSystem> {
+  const readyFile = join(folder, "ready.json");
+  const data = join(folder, "data");
+  const where = ["--data", data, "--port-base", "0", "--ready-file", readyFile];
+  const { child, ended, stdout } = launch(["start", ...where, ...args], options);
+  const ready = () => JSON.parse(readFileSync(readyFile, "utf8")) as ReadyDocument;
+  const isReady = () => {
+    try {
+      return ready() !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  const failure = ended.then(({ stderr }) => {
+    throw new Error(`deedhouse start ended: ${stderr}`);
+  });
+  failure.catch(() => {});
+  await Promise.race([failure, eventually("everything answers", isReady)]);
+  const { url, api_key: apiKey, api_secret: apiSecret } = ready();
+  return {
+    folder,
+    pid: child.pid!,
+    readyFile,
+    ready,
+    stdout,
+    client: createClient({ url, apiKey, apiSecret }),
+    tool: (toolArgs, { env, ...rest } = {}) => {
+      const reseller = { DEEDHOUSE_URL: url, DEEDHOUSE_API_KEY: apiKey, DEEDHOUSE_API_SECRET: apiSecret };
+      return runTool(toolArgs, { env: { ...process.env, ...reseller, ...env }, ...rest });
+    },
+    kill(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** The processes that work on the folder: it stands in their arguments or environment, or they live in it. */
+export function processesOf(folder: string): number[] {
+  const attributes = [
+    (pid: string) => readFileSync(`/proc/${pid}/cmdline`, "utf8"),
+    (pid: string) => readFileSync(`/proc/${pid}/environ`, "utf8"),
+    (pid: string) => readlinkSync(`/proc/${pid}/cwd`),
+  ];
+  const names = (attribute: (pid: string) => string, pid: string) => {
+    try {
+      return attribute(pid).includes(folder);
+    } catch {
+      return false;
+    }
+  };
+  const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid);
+  return pids.filter((pid) => attributes.some((attribute) => names(attribute, pid))).map(Number);
+}
+
+/** Waits until it is so. @throws after a long time, naming what did not happen */
+export async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + patienceMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadlineMs) throw new Error(`it did not happen that ${what}`);
+    await sleep(pollMs);
+  }
+}
+
+function launch(args: string[], { env = process.env, uid, input }: RunOptions) {
+  const child: ChildProcess = spawn(process.execPath, [entry, ...args], {
+    cwd: repository,
+    env,
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  child.stdin?.on("error", () => {}).end(input ?? "");
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+      output[name] += text;
+    });
+  }
+  const ended = once(child, "close").then(([code, signal]): Ended => ({ code, signal, ...output }));
+  return { child, ended, stdout: () => output.stdout };
+}

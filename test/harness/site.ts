@@ -1,0 +1,28 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { Client } from "basic-ftp";
+
+interface Place {
+  host: string;
+  port: number;
+}
+
+/** Puts one file into the account's site, over FTP with TLS. @throws when the login or the upload is refused */
+export async function upload(ftp: Place, user: string, password: string, file: string, content: string): Promise<void> {
+  const client = new Client();
+  try {
+    await client.access({ ...ftp, user, password, secure: true, secureOptions: { rejectUnauthorized: false } });
+    await client.uploadFrom(Readable.from([content]), file);
+  } finally {
+    client.close();
+  }
+}
+
+/** Reads a page of the site that answers at this host name. */
+export async function readPage(web: Place, hostName: string, path: string): Promise<{ status: number; body: string }> {
+  const sent = request({ ...web, path, headers: { host: `${hostName}:${web.port}` }, agent: false }).end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
+}

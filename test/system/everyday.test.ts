@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  type Ended,
+  eventually,
+  processesOf,
+  type RunningSystem,
+  startSystem,
+  systemFolder,
+} from "../harness/running-system.ts";
+import { readPage, upload } from "../harness/site.ts";
+import { runSql } from "../harness/sql.ts";
+
+const name = "shop.example";
+const password = "Correct-Horse-77-battery";
+const page = "<h1>open all day</h1>";
+const memoryMbMax = 500;
+const packId = "14490";
+
+const folder = await systemFolder({ after });
+let system: RunningSystem;
+let registered: Ended;
+let created: Ended;
+
+before(async () => {
+  system = await startSystem(folder);
+  // Together, because each first asks to be looked at again in ten seconds.
+  [registered, created] = await Promise.all([
+    system.tool(["domains", "register", name, "--wait", "--json"]),
+    system.tool(["hosting", "create", name, "--pack", packId, "--password-stdin", "--wait"], { input: password }),
+  ]);
+});
+
+test("tells where everything listens, the key and its secret, and three commands to paste", () => {
+  const { url, ftp, web, registry, api_key: key, api_secret: secret, pids } = system.ready();
+  const told = system.stdout();
+  for (const text of [url, `:${ftp.port}`, `:${web.port}`, `:${registry.port}`, key, secret]) {
+    assert.ok(told.includes(text), text);
+  }
+  assert.match(told, new RegExp(`export DEEDHOUSE_URL=${url} DEEDHOUSE_API_KEY=${key} DEEDHOUSE_API_SECRET=${secret}`));
+  assert.match(told, /npx deedhouse domains register hello\.example --wait/);
+  assert.match(told, new RegExp(`npx deedhouse hosting create hello\\.example --pack ${packId}`));
+  assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "postgres", "registry", "worker"]);
+});
+
+test("writes the ready file for its owner's eyes only", () => {
+  assert.equal(statSync(system.readyFile).mode & 0o777, 0o600);
+});
+
+test("registers a name through the command-line tool", async () => {
+  assert.equal(registered.code, 0, registered.stderr);
+  const order = JSON.parse(registered.stdout);
+  assert.equal(order.status, "Finished");
+  assert.equal(order.domain.domain_name, name);
+});
+
+test("takes an upload with the chosen password and shows it on the web", async () => {
+  assert.equal(created.code, 0, created.stderr);
+  const { ftp, web } = system.ready();
+  await upload(ftp, name, password, "/www/index.html", page);
+  for (const host of [name, `${name}.localhost`])
+    assert.deepEqual(await readPage(web, host, "/"), { status: 200, body: page });
+  await assert.rejects(upload(ftp, name, `${password}!`, "/www/index.html", "not mine"), /530/);
+});
+
+test("keeps neither the password nor its hash in a table, a job or a log", async () => {
+  const inDatabase = await searchDatabase(system.ready().database_url, secretsOf(folder));
+  assert.deepEqual(inDatabase, []);
+  const outside = [...secretsOf(folder), Buffer.from("$2b$10$")];
+  assert.deepEqual(searchFiles(join(folder, "data/logs"), outside), []);
+  assert.deepEqual(searchFiles(join(folder, "data/postgres/postgres.log"), outside), []);
+  assert.equal(system.stdout().includes(password), false);
+  // Nowhere at all in the clear: not in PostgreSQL's files, its log of changes, the journal of nonces, or the node's.
+  assert.deepEqual(searchFiles(join(folder, "data"), [Buffer.from(password)]), []);
+});
+
+test(`fits into ${memoryMbMax} MB`, (context) => {
+  const parts = processesOf(folder).map((pid) => ({ pid, mb: pssMb(pid), command: commandOf(pid) }));
+  for (const { pid, mb, command } of parts) context.diagnostic(`${mb.toFixed(0).padStart(4)} MB  ${pid}  ${command}`);
+  const total = parts.reduce((sum, { mb }) => sum + mb, 0);
+  context.diagnostic(`${total.toFixed(0)} MB in all`);
+  assert.ok(total <= memoryMbMax, `${total} MB`);
+});
+
+test("a Ctrl-C stops all of it, and takes the ready file away", async () => {
+  const { code, stdout, stderr } = await system.kill("SIGINT");
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  assert.match(stdout, /Stopped\.\n$/);
+  assert.deepEqual(processesOf(folder), []);
+  assert.equal(statSync(system.readyFile, { throwIfNoEntry: false }), undefined);
+});
+
+test("is all there after the next start, but for the secret on the screen", async () => {
+  const first = system;
+  system = await startSystem(folder);
+  const { data } = await system.client.getDomain(name);
+  assert.equal(data.domain_name, name);
+  assert.equal((await system.client.getHostingAccount(name)).data.status, "Ready");
+  const { ftp, web, api_secret: secret } = system.ready();
+  assert.deepEqual(await readPage(web, name, "/"), { status: 200, body: page });
+  await upload(ftp, name, password, "/www/second.html", page);
+  assert.equal(first.stdout().includes(secret), true);
+  assert.equal(system.stdout().includes(secret), false);
+  assert.match(system.stdout(), /another key: npx deedhouse key create --account sandbox/);
+});
+
+test("stops as well when its terminal or its reader is gone", async () => {
+  const { code } = await system.kill("SIGHUP");
+  assert.equal(code, 0);
+  await eventually("all processes end", () => processesOf(folder).length === 0);
+});
+/** The password and the hash that the node keeps of it, in the ways in which a column can hold them. */
+function secretsOf(folder: string): Buffer[] {
+  const kept = readdirSync(join(folder, "data/node"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+  const hashes = kept.flatMap((text) => text.match(/\$2b\$10\$[./A-Za-z0-9]{53}/g) ?? []);
+  assert.ok(hashes.length > 0, "the node keeps a hash");
+  return [password, ...hashes].map((text) => Buffer.from(text));
+}
+
+/** Where any of the needles stands in any table, as text, bytes or JSON: `schema.table: column`. */
+async function searchDatabase(url: string, needles: Buffer[]): Promise<string[]> {
+  const columns = await runSql<{ table: string; column: string }>(
+    url,
+    `SELECT format('%I.%I', table_schema, table_name) AS table, format('%I', column_name) AS column
+     FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  assert.ok(
+    columns.some(({ table }) => table === "graphile_worker._private_jobs"),
+    "jobs are among what is searched",
+  );
+  // Bytes are shown as hex digits.
+  const texts = needles.flatMap((needle) => [needle.toString(), needle.toString("hex"), needle.toString("base64")]);
+  const found: string[] = [];
+  for (const { table, column } of columns) {
+    const test = `EXISTS (SELECT FROM unnest($1::text[]) AS needle WHERE strpos(${column}::text, needle) > 0)`;
+    const rows = await runSql(url, `SELECT 1 FROM ${table} WHERE ${test} LIMIT 1`, [texts]);
+    if (rows.length > 0) found.push(`${table}: ${column}`);
+  }
+  return found;
+}
+
+/** The files at or below the path that hold any of the needles. */
+function searchFiles(path: string, needles: Buffer[]): string[] {
+  const files = statSync(path).isDirectory()
+    ? readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+    : [path];
+  assert.ok(files.length > 0, path);
+  return files.filter((file) => {
+    const content = readFileSync(file);
+    return needles.some((needle) => content.includes(needle));
+  });
+}
+
+/** Memory of a process, what it shares with others divided among them (proc_pid_smaps(5)). */
+function pssMb(pid: number): number {
+  const kilobytes = /^Pss:\s+([0-9]+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, 3).join(" ").slice(-60);
+}
