@@ -208,7 +208,7 @@ async function insertWithJob(
   ]);
   if (!order) throw new Error("the order was not inserted");
   await tx.query(insertFirstHistory, [order.id, now]);
-  await enqueueOrder(tx, { id: order.id, registryId: registry.id }, null);
+  await enqueueOrder(tx, { id: order.id, registryId: registry.id }, 0);
   const answer = accepted(request, code, order.median_seconds);
   await request.commit(tx, answer);
   return answer;

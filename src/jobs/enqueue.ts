@@ -6,7 +6,8 @@ const attemptsMax = 32_767;
 
 const addJob = statement(
   "job-add",
-  `SELECT id::int8 FROM graphile_worker.add_job($1::text, payload := $2::json, run_at := $3::timestamptz,
+  `SELECT id::int8 FROM graphile_worker.add_job($1::text, payload := $2::json,
+     run_at := clock_timestamp() + $3::float8 * interval '1 millisecond',
      job_key := $4::text, max_attempts := $5::int, job_key_mode := 'replace')`,
   { id: "int8" },
 );
@@ -17,21 +18,22 @@ export const provisionTask = "provision";
 
 /**
  * Enqueues an order's next step, in the caller's transaction; replaces the one that waits. Jobs carry ids, never data.
- * @param runAt when, or null for at once
+ * @param delayMs from now by the database's clock, which looks after the jobs and need not agree with ours
  */
 export async function enqueueOrder(
   tx: Pick<Transaction, "query">,
   order: { id: number; registryId: string },
-  runAt: Date | null,
+  delayMs: number,
 ): Promise<void> {
-  await tx.query(addJob, [orderTask(order.registryId), { orderId: order.id }, runAt, `order:${order.id}`, attemptsMax]);
+  const { id, registryId } = order;
+  await tx.query(addJob, [orderTask(registryId), { orderId: id }, delayMs, `order:${id}`, attemptsMax]);
 }
 
 /** The same for a hosting account's provisioning. */
 export async function enqueueProvision(
   tx: Pick<Transaction, "query">,
   accountId: number,
-  runAt: Date | null,
+  delayMs: number,
 ): Promise<void> {
-  await tx.query(addJob, [provisionTask, { accountId }, runAt, `account:${accountId}`, attemptsMax]);
+  await tx.query(addJob, [provisionTask, { accountId }, delayMs, `account:${accountId}`, attemptsMax]);
 }

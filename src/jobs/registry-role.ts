@@ -53,11 +53,12 @@ const writeCircuit = statement(
   {},
 );
 
-const liveOrders = statement(
-  "orders-live",
-  `SELECT id, next_step_at FROM registration_orders
+const forgottenOrders = statement(
+  "orders-forgotten",
+  `SELECT id, next_step_at FROM registration_orders AS o
    WHERE registry_id = $1 AND status IN ('NotProvisioned', 'Processing', 'Pending')
-     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'order:' || registration_orders.id)`,
+     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'order:' || o.id
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz))`,
   { id: "int8", next_step_at: "timestamptz?" },
 );
 
@@ -143,7 +144,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal): Promise<vo
     await readMessages(sessions, ended);
   } finally {
     stopAnswering();
-    await runner.stop().catch(() => {});
+    await runner.stop();
     await pool.drain(drainMs);
   }
 }
@@ -185,11 +186,15 @@ async function saveCircuit(context: Context, registryId: string, openUntil: Date
   await context.database.query(writeCircuit, [registryId, openUntil ?? null, context.clock.now()]);
 }
 
-/** An order without a job would wait for ever: whatever lost it, its owner finds it. */
-export async function enqueueForgotten({ context, profile }: RegistrySessions): Promise<void> {
-  const forgotten = await context.database.query(liveOrders, [profile.id]);
-  for (const order of forgotten) {
-    await enqueueOrder(context.database, { id: order.id, registryId: profile.id }, order.next_step_at);
+/**
+ * An order without a job would wait for ever, and one that is due would wait for hours when its job failed often: the
+ * queue's own delay grows to six hours. Whatever happened, the owner finds them.
+ */
+async function enqueueForgotten({ context, profile }: RegistrySessions): Promise<void> {
+  const now = context.clock.now();
+  for (const order of await context.database.query(forgottenOrders, [profile.id, now])) {
+    const delayMs = Math.max(0, (order.next_step_at ?? now).getTime() - now.getTime());
+    await enqueueOrder(context.database, { id: order.id, registryId: profile.id }, delayMs);
   }
 }
 

@@ -2,10 +2,12 @@ import { EventEmitter } from "node:events";
 import { Logger, type Runner, run, type TaskList, type WorkerEvents } from "graphile-worker";
 import type { Pool } from "pg";
 import type { Liveness } from "#jobs/liveness.ts";
+import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 
 /** How often the queue looks for jobs whose time has come; new ones are announced by NOTIFY. */
 const pollIntervalMs = 1_000;
+const restartMs = 1_000;
 
 export interface JobRunnerOptions {
   pool: Pool;
@@ -18,17 +20,65 @@ export interface JobRunnerOptions {
   crontab?: string;
 }
 
-/** Works on the jobs of the given tasks until it is stopped. */
-export async function startJobRunner(options: JobRunnerOptions): Promise<Runner> {
-  const { pool, log, liveness, tasks, jobsMax, crontab } = options;
+export interface JobRunner {
+  /** Takes no more jobs, and waits for those under way. Never throws. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Works on the jobs of the given tasks until it is stopped. A queue that gives up, as it does when it cannot write down
+ * how a job ended, is started again.
+ * @throws the driver's error when the queue cannot be started the first time
+ */
+export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunner> {
+  const stopped = new AbortController();
+  let current = await startQueue(options);
+
+  async function keepRunning(): Promise<void> {
+    for (;;) {
+      await current.ended;
+      if (stopped.signal.aborted) return;
+      options.log.warn({ tasks: Object.keys(options.tasks) }, "the job queue stopped by itself and is started again");
+      await sleep(restartMs, stopped.signal);
+      if (stopped.signal.aborted) return;
+      current = await startQueue(options).catch((error: unknown) => {
+        options.log.warn({ err: error }, "the job queue could not be started");
+        return { ended: Promise.resolve(), stop: async () => {} };
+      });
+      if (stopped.signal.aborted) await current.stop();
+    }
+  }
+
+  const running = keepRunning();
+  return {
+    async stop() {
+      stopped.abort();
+      await current.stop();
+      await running;
+    },
+  };
+}
+
+interface Queue {
+  ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function startQueue({ pool, log, liveness, tasks, jobsMax, crontab }: JobRunnerOptions): Promise<Queue> {
   const events: WorkerEvents = new EventEmitter();
-  events.on("worker:create", ({ worker }) => liveness.add(worker.workerId));
-  return run({
+  let poolId: string | undefined;
+  events.on("pool:create", ({ workerPool }) => {
+    poolId = workerPool.id;
+    liveness.add(poolId);
+  });
+  const runner: Runner = await run({
     pgPool: pool,
     taskList: tasks,
     concurrency: jobsMax,
     pollInterval: pollIntervalMs,
     noHandleSignals: true,
+    // Without batches the ends of jobs are written by promises that nobody awaits, and an error there ends the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     events,
     crontab: crontab ?? "",
     logger: new Logger((scope) => (level, message) => {
@@ -38,4 +88,15 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<Runner>
       else log.debug({ scope }, message);
     }),
   });
+  const ended = runner.promise
+    .catch((error: unknown) => log.warn({ err: error }, "the job queue failed"))
+    .finally(() => poolId !== undefined && liveness.remove(poolId));
+  return {
+    ended,
+    async stop() {
+      // It throws when it is stopping already.
+      await runner.stop().catch(() => {});
+      await ended;
+    },
+  };
 }

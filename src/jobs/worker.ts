@@ -26,7 +26,8 @@ const dropOldIdempotent = statement(
 const forgottenAccounts = statement(
   "hosting-accounts-forgotten",
   `SELECT id, next_step_at FROM hosting_accounts WHERE status = 'Provisioning'
-     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'account:' || hosting_accounts.id)`,
+     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'account:' || hosting_accounts.id
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR hosting_accounts.next_step_at > $1::timestamptz))`,
   { id: "int8", next_step_at: "timestamptz?" },
 );
 
@@ -80,13 +81,15 @@ function openNodes(context: Context): HostingNodes {
   );
 }
 
-/** Forgets what is too old to matter, and finds accounts whose job was lost. */
+/** Forgets what is too old to matter, and finds accounts whose job was lost, or sleeps after many failures. */
 async function keepHouse(context: Context): Promise<void> {
   const { database, clock } = context;
   const seconds = Math.floor(clock.now().getTime() / 1000);
   await database.query(dropOldCommitted, [seconds - committedRequestsKeptSeconds]);
   await database.query(dropOldIdempotent, [clock.now()]);
-  for (const account of await database.query(forgottenAccounts, [])) {
-    await enqueueProvision(database, account.id, account.next_step_at);
+  const now = clock.now();
+  for (const account of await database.query(forgottenAccounts, [now])) {
+    const delayMs = Math.max(0, (account.next_step_at ?? now).getTime() - now.getTime());
+    await enqueueProvision(database, account.id, delayMs);
   }
 }
