@@ -23,7 +23,7 @@ export async function cancelOrder(context: OrderContext, orderCode: string): Pro
       return await context.database.transaction<CancelResult>(async (tx) => {
         await happen(context, tx, order, { event: "cancel", reason: "cancelled by the operator" });
         // After the row's lock is held: an attempt committed before it is seen here, and none can follow.
-        const attempts = await readCreateAttempts(context, order.id);
+        const attempts = await readCreateAttempts(tx, order.id);
         if (attempts.unanswered > 0) throw new PossiblySent();
         return "cancelled";
       });

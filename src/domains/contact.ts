@@ -14,6 +14,7 @@ import { contactCreate } from "#registry/epp/commands/contact-create.ts";
 import { contactInfo } from "#registry/epp/commands/contact-info.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool.ts";
+import { EppFrameInvalid } from "#registry/epp/schema.ts";
 
 const authInfoBytes = 18;
 
@@ -77,7 +78,9 @@ export async function ensureContact(sessions: RegistrySessions, order: Order): P
     if (error instanceof EppUnanswered || error instanceof EppNotSent) {
       return { happening: { event: "not-executed", countsAsFailure: true, reason: error.message } };
     }
-    throw error;
+    if (!(error instanceof EppFrameInvalid)) throw error;
+    const operatorNote = `the contact could not be sent: ${error.message}`;
+    return { happening: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
   }
 }
 
@@ -127,6 +130,9 @@ async function createContact(
   if (event === "exists") {
     const info = await session.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
     if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
+    // Gone again, or no answer to build on.
+    const isOthers = info.data !== undefined || info.code === 2201;
+    if (!isOthers) return { happening: { event: "not-executed", reason, countsAsFailure: true } };
     return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
   }
   if (event === "operator-needed") {

@@ -8,12 +8,13 @@ import {
   type OrderHappening,
   readCreateAttempts,
 } from "#domains/orders.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { areCreatesPausedFor, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool.ts";
+import { EppFrameInvalid } from "#registry/epp/schema.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
 /** How long an order waits for the registrar's account to be topped up (2104). */
@@ -21,9 +22,13 @@ const creditWaitMsMax = 24 * 60 * 60_000;
 
 export async function createDomain(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
   const { context, profile, pool } = sessions;
-  const attempts = await readCreateAttempts(context, order.id);
+  const attempts = await readCreateAttempts(context.database, order.id);
   // The process that sent it is gone: its create may have happened.
   if (attempts.unanswered > 0) return lostAnswer(sessions, undefined);
+  // What an operator has to put right would be refused again, and end one order after the other.
+  if (await areCreatesPausedFor(context, profile.id, "configuration")) {
+    return { event: "not-executed", countsAsFailure: true, reason: `creates at ${profile.id} are paused` };
+  }
   const contact = await ensureContact(sessions, order);
   if (contact.happening) return contact.happening;
 
@@ -46,16 +51,19 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
     authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
   });
   const clTrid = await beginAttempt(context, order, command.name);
+  let response: EppResponse<DomainCreated>;
   try {
-    const response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
-    return await readAnswer(sessions, order, clTrid, response);
+    response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
   } catch (error) {
     if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
     const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
     if (error instanceof EppNotSent) return { event: "not-executed", attempt, countsAsFailure: true };
-    // Our own frame is not valid: it was not sent, and sending it again would not be better.
-    return { event: "rejected", attempt, operatorNote: `the create could not be sent: ${(error as Error).message}` };
+    if (!(error instanceof EppFrameInvalid)) throw error;
+    // It was not sent, and sending it again would not be better.
+    return { event: "rejected", attempt, operatorNote: `the create could not be sent: ${error.message}` };
   }
+  // Outside of the above: what fails here fails after the registry has answered.
+  return readAnswer(sessions, order, clTrid, response);
 }
 
 /** Row 14: nothing is believed before the registry has certainly stopped working on it. */

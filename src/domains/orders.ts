@@ -2,7 +2,7 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
+import { isFinal, nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 
 /** What an order's authInfo is sealed for: it opens in no other row. */
@@ -69,12 +69,15 @@ const lockOrder = statement("order-lock", "SELECT status, phase FROM registratio
   phase: "text?",
 });
 
+// Inserts nothing while a create of the order is unanswered: not even two owners at once can have two under way.
 const insertAttempt = statement(
   "attempt-insert",
   `INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at)
    SELECT $2 || '-' || next.number, $1, next.number, $3, $4
-   FROM (SELECT coalesce(max(number), 0) + 1 AS number FROM order_attempts WHERE order_id = $1) AS next
-   RETURNING cl_trid`,
+   FROM (SELECT coalesce(max(number), 0) + 1 AS number,
+           count(*) FILTER (WHERE command = 'domain:create' AND answered_at IS NULL) AS unanswered
+         FROM order_attempts WHERE order_id = $1) AS next
+   WHERE next.unanswered = 0 RETURNING cl_trid`,
   { cl_trid: "text" },
 );
 
@@ -97,16 +100,28 @@ const createAttempts = statement(
   { total: "int8", unanswered: "int8", first_at: "timestamptz?" },
 );
 
+const absences = statement(
+  "order-absences",
+  "SELECT count(*) AS absences FROM order_history WHERE order_id = $1 AND event = 'absent'",
+  { absences: "int8" },
+);
+
 export async function findOrder(context: OrderContext, orderId: number): Promise<Order | undefined> {
   const [order] = await context.database.query(orderById, [orderId]);
   return order;
 }
 
 /** Its creates that may have reached the registry, and when the first of them was about to. */
-export async function readCreateAttempts(context: OrderContext, orderId: number) {
-  const [attempts] = await context.database.query(createAttempts, [orderId]);
+export async function readCreateAttempts(database: Pick<Transaction, "query">, orderId: number) {
+  const [attempts] = await database.query(createAttempts, [orderId]);
   if (!attempts) throw new Error("the attempts query returned no row");
   return attempts;
+}
+
+/** How many of its creates were lost and then not found at the registry (row 17). */
+export async function countAbsences(context: OrderContext, orderId: number): Promise<number> {
+  const [row] = await context.database.query(absences, [orderId]);
+  return row?.absences ?? 0;
 }
 
 /** The order is not in the state any more in which it was read: read it again. */
@@ -115,14 +130,14 @@ export class OrderChanged extends Error {}
 /**
  * Commits an attempt row, which must stand before the first byte of its command is written.
  * @returns the clTRID to send: `<order_code>-<n>`, never used before
- * @throws OrderChanged when the order was cancelled meanwhile
+ * @throws OrderChanged when the order was cancelled meanwhile, or has a create without an answer
  */
 export async function beginAttempt(context: OrderContext, order: Order, command: string): Promise<string> {
   return context.database.transaction(async (tx) => {
     const [locked] = await tx.query(lockOrder, [order.id]);
     if (locked?.status !== order.status || locked.phase !== order.phase) throw new OrderChanged();
     const [attempt] = await tx.query(insertAttempt, [order.id, order.order_code, command, context.clock.now()]);
-    if (!attempt) throw new Error("the attempt was not inserted");
+    if (!attempt) throw new OrderChanged();
     return attempt.cl_trid;
   });
 }
@@ -158,6 +173,9 @@ export interface OrderHappening {
   countsAsFailure?: boolean;
 }
 
+/** They begin the next try; whether that one fails too is not known yet, so the backoff goes on growing. */
+const resumingEvents = new Set<OrderEvent>(["resumed", "available"]);
+
 /**
  * Lets something happen to an order: new state, history, domain row and next job in one transaction.
  * @throws OrderChanged when the order is not in the state any more in which it was read
@@ -172,11 +190,12 @@ export async function happen(
   if (!transition) throw new Error(`an order in ${orderState(order)} has no transition for ${happening.event}`);
   const now = context.clock.now();
   const next = orderColumns(transition.to);
-  const waits = next.phase === "waiting" ? (order.waiting_since ?? now) : order.waiting_since;
+  const failures = happening.countsAsFailure ? order.backoff_count + 1 : order.backoff_count;
+  const creditWaitSince = happening.event === "out-of-credit" ? (order.waiting_since ?? now) : order.waiting_since;
   const [updated] = await tx.query(updateOrder, [
     ...[order.id, order.status, order.phase, next.status, next.phase, next.verifyCause, now],
-    ...[happening.nextStepAt ?? null, happening.countsAsFailure ? order.backoff_count + 1 : 0],
-    ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, waits],
+    ...[happening.nextStepAt ?? null, resumingEvents.has(happening.event) || happening.countsAsFailure ? failures : 0],
+    ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, creditWaitSince],
     ...[happening.reason ?? null, happening.operatorNote ?? null],
   ]);
   if (!updated) throw new OrderChanged();
@@ -184,8 +203,9 @@ export async function happen(
     const { clTrid, resultCode, svTrid, isClosed } = happening.attempt;
     await tx.query(answerAttempt, [clTrid, resultCode, svTrid, isClosed ? now : null]);
   }
-  // The registry does not hold the name: what was possibly sent was not executed, and never will be.
-  if (happening.event === "absent") await tx.query(closeAttempts, [order.id, now]);
+  // Once the registry has said what became of the name, nothing is "possibly sent" any more.
+  const isSettled = isFinal(next.status) || (order.phase === "verify" && next.phase !== "verify");
+  if (isSettled) await tx.query(closeAttempts, [order.id, now]);
   if (next.status === "Finished") {
     if (!happening.registered) throw new Error("an order can only finish with its registration's dates");
     const { registeredAt, expiresAt, status } = happening.registered;
@@ -195,7 +215,8 @@ export async function happen(
   const note = happening.operatorNote ?? happening.reason ?? null;
   await tx.query(insertHistory, [order.id, now, happening.event, next.status, next.phase, note, order.order_code]);
   if (happening.nextStepAt) {
-    await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, happening.nextStepAt);
+    const delayMs = happening.nextStepAt.getTime() - now.getTime();
+    await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, delayMs);
   }
 }
 
@@ -206,7 +227,8 @@ const postponeOrder = statement(
 );
 
 /** Lets an order look again later; nothing happened to it. */
-export async function postpone(tx: Transaction, order: Order, nextStepAt: Date): Promise<void> {
+export async function postpone(context: OrderContext, tx: Transaction, order: Order, delayMs: number): Promise<void> {
+  const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
   await tx.query(postponeOrder, [order.id, order.status, nextStepAt]);
-  await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, nextStepAt);
+  await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, delayMs);
 }

@@ -11,6 +11,12 @@ const setPause = statement(
   {},
 );
 
+const findPause = statement(
+  "registry-paused",
+  "SELECT creates_paused_reason FROM registries WHERE id = $1 AND creates_paused_reason LIKE $2",
+  { creates_paused_reason: "text?" },
+);
+
 const clearPause = statement(
   "registry-resume",
   `UPDATE registries SET creates_paused_reason = NULL, updated_at = $3
@@ -24,6 +30,10 @@ export async function pauseCreates(context: Context, registryId: string, cause: 
     "creates at a registry are paused",
   );
   await context.database.query(setPause, [registryId, `${cause}: ${reason}`, context.clock.now()]);
+}
+
+export async function areCreatesPausedFor(context: Context, registryId: string, cause: PauseCause): Promise<boolean> {
+  return (await context.database.query(findPause, [registryId, `${cause}:%`])).length > 0;
 }
 
 /** Ends a pause with this cause, or with any for "any". Returns whether there was one. */

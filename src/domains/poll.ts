@@ -4,10 +4,11 @@
  * so that it never blocks the queue.
  */
 import { statement } from "#db/statement.ts";
-import { findOrder, happen, type Order, OrderChanged, type OrderHappening } from "#domains/orders.ts";
+import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postpone } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { isFinal } from "#domains/states.ts";
+import { isFinal, orderState } from "#domains/states.ts";
 import { lookAtPending } from "#domains/verify-step.ts";
+import { isSuccess } from "#registry/epp/codes.ts";
 import { pollAck } from "#registry/epp/commands/poll-ack.ts";
 import { type PollMessage, pollRequest } from "#registry/epp/commands/poll-request.ts";
 import type { Lease } from "#registry/epp/pool.ts";
@@ -15,9 +16,12 @@ import type { Lease } from "#registry/epp/pool.ts";
 /** Messages taken in one go, so that an endless queue cannot hold a session for ever. */
 const messagesPerRunMax = 200;
 
-const orderByClTrid = statement(
-  "order-by-cltrid",
-  "SELECT order_id FROM order_attempts WHERE cl_trid = $1 AND command = 'domain:create'",
+// RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
+const orderByTrid = statement(
+  "order-by-trid",
+  `SELECT order_id FROM registration_orders AS o JOIN order_attempts AS attempt ON attempt.order_id = o.id
+   WHERE o.registry_id = $1 AND o.domain_name = $2 AND command = 'domain:create'
+     AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
   { order_id: "int8" },
 );
 
@@ -47,52 +51,79 @@ export async function drainPollQueue(sessions: RegistrySessions): Promise<void> 
     const response = await lease.request(pollRequest(), { clTRID: sessions.queryClTrid() });
     if (response.code !== 1301 || !response.data) return;
     if (!(await applyMessage(sessions, response.data))) return;
-    await acknowledge(sessions, lease, response.data.id);
+    if (!(await acknowledge(sessions, lease, response.data.id))) return;
   }
 }
 
-async function acknowledge(sessions: RegistrySessions, lease: Lease, messageId: string): Promise<void> {
-  await lease.request(pollAck(messageId), { clTRID: sessions.queryClTrid() });
+/** Returns whether the registry has let it go: asking again would bring the same message. */
+async function acknowledge(sessions: RegistrySessions, lease: Lease, messageId: string): Promise<boolean> {
+  const { code } = await lease.request(pollAck(messageId), { clTRID: sessions.queryClTrid() });
+  return isSuccess(code);
 }
 
-/** Returns false when the message has to come again, because what it means cannot be told now. */
+/** Returns false when the message has to come again, because its order does not know yet that it is pending. */
 async function applyMessage(sessions: RegistrySessions, message: PollMessage): Promise<boolean> {
-  const order = await orderOf(sessions, message);
-  const isForPending = order?.status === "Pending";
-  const happening = order && isForPending ? await pendingOutcome(sessions, order, message) : undefined;
-  if (isForPending && !happening) return false;
-  const isLate = order !== undefined && isFinal(order.status);
-  const needsOperator =
-    !message.panData || !order || (isLate && message.panData.paResult !== (order.status === "Finished"));
-  const { context, profile } = sessions;
+  const { context } = sessions;
+  const order = await pendingOrderOf(sessions, message);
+  // Its answer 1001 is under way, or is being written.
+  if (order && orderState(order) === "Processing (create)") return false;
+  const outcome = order?.status === "Pending" ? await pendingOutcome(sessions, order, message) : undefined;
+  const needsOperator = !message.panData || !order || contradicts(order, message.panData.paResult);
+  const values = [order?.id ?? null, needsOperator, message.payload ?? JSON.stringify(message.panData ?? message.text)];
+  let isNew = false;
   try {
     await context.database.transaction(async (tx) => {
-      const now = context.clock.now();
-      const payload = message.payload ?? JSON.stringify(message.panData ?? message.text);
-      const values = [profile.id, message.id, now, order?.id ?? null, needsOperator, payload];
-      const [isNew] = await tx.query(insertMessage, values);
-      if (isNew && order && happening) await happen(context, tx, order, happening);
+      const received = [sessions.profile.id, message.id, context.clock.now()];
+      isNew = (await tx.query(insertMessage, [...received, ...values])).length > 0;
+      if (!isNew || !order || order.status !== "Pending") return;
+      if (outcome) await happen(context, tx, order, outcome);
+      else await postpone(context, tx, order, sessions.profile.settleMs);
     });
   } catch (error) {
     if (error instanceof OrderChanged) return false;
     throw error;
   }
-  if (needsOperator) {
-    const fields = { alarm: "poll-message", registry: profile.id, messageId: message.id, order: order?.order_code };
-    context.log.error(fields, "a registry's message needs an operator");
+  if (isNew && needsOperator) {
+    const fields = { registry: sessions.profile.id, messageId: message.id, order: order?.order_code };
+    context.log.error({ alarm: "poll-message", ...fields }, "a registry's message needs an operator");
   }
   return true;
 }
 
-async function orderOf({ context }: RegistrySessions, message: PollMessage): Promise<Order | undefined> {
-  const clTrid = message.panData?.paTRID.clTRID;
-  if (clTrid === undefined) return undefined;
-  const [attempt] = await context.database.query(orderByClTrid, [clTrid]);
-  const order = attempt && (await findOrder(context, attempt.order_id));
-  return order?.domain_name === message.panData?.name.toLowerCase() ? order : undefined;
+/** Whether it says something else about an order that has ended; one that still lives is asked about by its steps. */
+function contradicts(order: Order, paResult: boolean): boolean {
+  return isFinal(order.status) && paResult !== (order.status === "Finished");
 }
 
-/** Row 20: only `paResult` counts. The dates of an approved name come from its info. */
+/**
+ * The order that the message is about. The message is itself the proof that the create was answered with 1001: an order
+ * that lost this answer, and is about to ask what became of it (row 15), need not ask any more.
+ */
+async function pendingOrderOf(sessions: RegistrySessions, message: PollMessage): Promise<Order | undefined> {
+  const { context, profile } = sessions;
+  const order = await orderOf(sessions, message);
+  if (order?.phase !== "verify") return order;
+  const nextStepAt = new Date(context.clock.now().getTime() + profile.reconcileIntervalMs);
+  await context.database
+    .transaction((tx) => happen(context, tx, order, { event: "ours-pending", nextStepAt }))
+    .catch((error: unknown) => {
+      if (!(error instanceof OrderChanged)) throw error;
+    });
+  return findOrder(context, order.id);
+}
+
+async function orderOf({ context, profile }: RegistrySessions, message: PollMessage): Promise<Order | undefined> {
+  if (!message.panData) return undefined;
+  const { name, paTRID } = message.panData;
+  const values = [profile.id, name.toLowerCase(), paTRID.clTRID ?? null, paTRID.svTRID];
+  const [attempt] = await context.database.query(orderByTrid, values);
+  return attempt && findOrder(context, attempt.order_id);
+}
+
+/**
+ * Row 20: only `paResult` counts. The dates of an approved name come from its info; `undefined` while that does not show
+ * it yet. Then the message is kept, and the order looks again soon: one name must not hold up the queue.
+ */
 async function pendingOutcome(
   sessions: RegistrySessions,
   order: Order,

@@ -76,6 +76,7 @@ const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][]
   ["4", "Processing (check)", "available", "Processing (create)"],
   ["5", "Processing (check)", "taken", "Errors"],
   ["5", "Processing (check)", "refused", "FailedValidation"],
+  ["5a", "Processing (check)", "exists", "Processing (verify: exists)"],
   ["6", "Processing (check)", "check-lost", "Processing (waiting)"],
   ["6", "Processing (check)", "unreachable", "Processing (waiting)"],
   ["6", "Processing (waiting)", "unreachable", "Processing (waiting)"],

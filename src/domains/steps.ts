@@ -7,7 +7,14 @@
  */
 import { availabilityOf } from "#domains/availability.ts";
 import { createDomain } from "#domains/create-step.ts";
-import { findOrder, happen, type Order, OrderChanged, type OrderHappening } from "#domains/orders.ts";
+import {
+  findOrder,
+  happen,
+  type Order,
+  OrderChanged,
+  type OrderHappening,
+  readCreateAttempts,
+} from "#domains/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { isFinal, orderState } from "#domains/states.ts";
 import { reconcilePending, verifyCreate } from "#domains/verify-step.ts";
@@ -27,8 +34,9 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
   for (;;) {
     const order = await findOrder(context, orderId);
     if (!order || isFinal(order.status)) return;
-    if (order.next_step_at && order.next_step_at > context.clock.now()) {
-      await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, order.next_step_at);
+    const delayMs = (order.next_step_at?.getTime() ?? 0) - context.clock.now().getTime();
+    if (delayMs > 0) {
+      await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, delayMs);
       return;
     }
     let happening: OrderHappening | undefined;
@@ -93,12 +101,16 @@ async function claim({ pool }: RegistrySessions): Promise<OrderHappening> {
 }
 
 /** Rows 4 to 6. */
-async function check({ pool, profile }: RegistrySessions, order: Order): Promise<OrderHappening> {
+async function check(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  const { context, pool, profile } = sessions;
+  const { total: createsSent } = await readCreateAttempts(context.database, order.id);
   try {
     const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs });
     const availability = availabilityOf(answer);
     if (availability === "available") return { event: "available" };
     const reason = answer.reason ?? "the registry says that the name is not available";
+    // A create of ours may have been executed after all: a check does not say whose the name is.
+    if (createsSent > 0) return { event: "exists", reason };
     return { event: availability === "taken" ? "taken" : "refused", reason };
   } catch (error) {
     if (error instanceof EppUnavailable) return { event: "unreachable", countsAsFailure: true };

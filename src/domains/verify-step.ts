@@ -6,6 +6,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import {
   authInfoRow,
+  countAbsences,
   type Order,
   type OrderHappening,
   postpone,
@@ -87,9 +88,9 @@ async function absent({ context }: RegistrySessions, order: Order): Promise<Orde
       reason: "the registry refuses the name as existing, yet does not hold it: it is reserved",
     };
   }
-  const attempts = await readCreateAttempts(context, order.id);
-  if (attempts.total < createAttemptsMax) return { event: "absent" };
-  const operatorNote = `${attempts.total} creates were lost without a trace at the registry`;
+  const creates = (await countAbsences(context, order.id)) + 1;
+  if (creates < createAttemptsMax) return { event: "absent" };
+  const operatorNote = `${creates} creates were lost without a trace at the registry`;
   return { event: "unexplained", operatorNote, countsAsFailure: true };
 }
 
@@ -110,7 +111,7 @@ async function isOrdersOwn(context: Context, order: Order, info: DomainInfo): Pr
     const own = context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed);
     return info.authInfo.reveal() === own.reveal();
   }
-  const { first_at } = await readCreateAttempts(context, order.id);
+  const { first_at } = await readCreateAttempts(context.database, order.id);
   if (!first_at || !info.crDate) return false;
   const seconds = (time: number) => Math.floor(time / 1000);
   return seconds(info.crDate.getTime()) >= seconds(first_at.getTime() - clockSkewMs);
@@ -127,9 +128,9 @@ export async function lookAtPending(sessions: RegistrySessions, order: Order): P
   if (answer === unknown) return undefined;
   if (answer.code === 2303) return { event: "absent", reason: "the registry did not approve the registration" };
   const info = answer.data;
+  const isOthers = answer.code === 2201 || (info && info.clID !== sessions.profile.registrarId);
+  if (isOthers) return { event: "held-by-other", reason: "the name is held by another registrar" };
   if (answer.code !== 1000 || !info || info.statuses.includes("pendingCreate")) return undefined;
-  if (info.clID !== sessions.profile.registrarId)
-    return { event: "held-by-other", reason: "held by another registrar" };
   const registered = registeredOf(info);
   return registered && { event: "ours", registered };
 }
@@ -139,7 +140,6 @@ export async function reconcilePending(sessions: RegistrySessions, order: Order)
   const happening = await lookAtPending(sessions, order);
   if (happening) return happening;
   const { context, profile } = sessions;
-  const nextStepAt = new Date(context.clock.now().getTime() + profile.reconcileIntervalMs);
-  await context.database.transaction((tx) => postpone(tx, order, nextStepAt));
+  await context.database.transaction((tx) => postpone(context, tx, order, profile.reconcileIntervalMs));
   return undefined;
 }
