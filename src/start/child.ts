@@ -20,6 +20,8 @@ export interface ChildOptions {
   /** Arguments after the entry point. Asked for at each start, since ports are known only after the first. */
   args: () => string[];
   environment: () => Record<string, string>;
+  /** For Node itself. */
+  nodeFlags: readonly string[];
   logFile: string;
   /** Told each time that it answers: at the first start, and after each restart. */
   onReady: (ready: Record<string, unknown>) => void;
@@ -85,12 +87,12 @@ export function keepAlive(options: ChildOptions): Child {
   };
 }
 
-function launch({ args, environment, logFile }: ChildOptions) {
+function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
   rotate(logFile);
   const log = openSync(logFile, "a", 0o600);
   const logStart = statSync(logFile).size;
   // A process group of its own: the terminal's Ctrl-C reaches only the parent, which stops everything in order.
-  const child = spawn(process.execPath, [entry, ...args()], {
+  const child = spawn(process.execPath, [...nodeFlags, entry, ...args()], {
     detached: true,
     env: childEnvironment(environment()),
     stdio: ["ignore", log, log, "ipc"],
