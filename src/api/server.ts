@@ -40,18 +40,21 @@ export interface Server {
 /** @throws when the address cannot be listened on */
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const edge = createEdge(context, options);
+  const { requestTimeoutMs = requestTimeoutMsDefault, connectionsMax = connectionsMaxDefault } = options;
   const requestId = () => context.random.bytes(12).toString("hex");
   /** Sockets with a request that has arrived whole and has no answer yet. */
   const answering = new WeakSet<Socket>();
 
   const app = fastify({
     bodyLimit: bodyBytesMax,
-    requestTimeout: options.requestTimeoutMs ?? requestTimeoutMsDefault,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     // A request without a Host header would get an answer of Node's own form; `handle` refuses it in ours.
     http: {
       maxHeaderSize: headerBytesMax,
       connectionsCheckingInterval: timeoutCheckMs,
+      // Node swaps the two times when this one is the longer (60 s by default).
+      headersTimeout: requestTimeoutMs,
       requireHostHeader: false,
     },
     forceCloseConnections: "idle",
@@ -65,7 +68,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
       writeRaw(socket, refuse(known ? new ApiError(known) : notHttp, socket));
     },
   });
-  const isOverLimit = limitConnections(app, options.connectionsMax ?? connectionsMaxDefault);
+  const isOverLimit = limitConnections(app, connectionsMax);
   const refuse = (error: ApiError, socket: Socket) => edge.refuse(error, requestId(), socket.remoteAddress ?? "");
   const refuseAndClose = (request: FastifyRequest, reply: FastifyReply, error: ApiError) =>
     write(reply.header("connection", "close"), refuse(error, request.socket));

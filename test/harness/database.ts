@@ -1,4 +1,4 @@
-import { after, type TestContext } from "node:test";
+import { after } from "node:test";
 import { createDatabase, type Database } from "#db/database.ts";
 import { createLog } from "#lib/log.ts";
 import { startTestServer, type TestServer } from "./server.ts";
@@ -10,7 +10,7 @@ export interface TestDatabase {
 }
 
 /** What is torn down is torn down when the tests that asked for it are done. */
-type Scope = Pick<TestContext, "after">;
+export type Scope = { after(hook: () => unknown): void };
 
 let databasesMade = 0;
 let ownServer: Promise<TestServer> | undefined;

@@ -5,10 +5,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { createReplayGuard } from "#api/replay.ts";
-import { type Server, startServer } from "#api/server.ts";
+import { type Server, type ServerOptions, startServer } from "#api/server.ts";
 import type { Context } from "#context.ts";
+import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createPack } from "#hosting/manage-packs.ts";
@@ -29,7 +29,8 @@ import { setProfile } from "#resellers/profile.ts";
 import { type SandboxRegistry, startSandboxRegistry } from "../../sandbox/registry/server.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
-import { testDatabase } from "./database.ts";
+import { type Scope, testDatabase } from "./database.ts";
+import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
 const registrarId = "deedhouse";
@@ -46,7 +47,9 @@ export interface GatewayOptions {
   sandbox?: Partial<Settings>;
   registry?: Partial<RegistryProfile>;
   context?: Partial<Context>;
-  sourceFailuresMax?: number;
+  server?: Partial<ServerOptions>;
+  /** Puts a proxy between the context and PostgreSQL. Default false. */
+  proxy?: boolean;
 }
 
 export interface TestReseller {
@@ -60,6 +63,10 @@ export interface TestGateway {
   databaseUrl: string;
   registry: SandboxRegistry;
   node: TestNode | undefined;
+  /** Of a gateway that was started with one. */
+  proxy: DatabaseProxy;
+  /** Where the api keeps its journal of nonces. */
+  replayDir: string;
   url: string;
   /** A new reseller with a complete profile (unless told otherwise) and a key with all scopes. */
   addReseller(options?: { kind?: "reseller" | "plain"; rateLimit?: number; profile?: boolean }): Promise<TestReseller>;
@@ -87,12 +94,12 @@ export const testProfile = {
 
 const passingStatuses = ["NotProvisioned", "Processing", "Pending", "Provisioning"];
 
-/** Everything ends with the test. */
-export async function startTestGateway(t: TestContext, options: GatewayOptions = {}): Promise<TestGateway> {
-  const { url: databaseUrl, database } = await testDatabase(t);
+/** @param scope the test context, or `{ after }` of node:test for one gateway per file: everything ends with it */
+export async function startTestGateway(scope: Scope, options: GatewayOptions = {}): Promise<TestGateway> {
+  const { url: databaseUrl, database: directDatabase } = await testDatabase(scope);
   const closers: (() => Promise<unknown>)[] = [];
   // What was started last depends on what was started before it.
-  t.after(async () => {
+  scope.after(async () => {
     for (const close of closers.reverse()) await close();
   });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
@@ -111,7 +118,14 @@ export async function startTestGateway(t: TestContext, options: GatewayOptions =
 
   const log = createLog("test", process.env.DEEDHOUSE_TEST_LOG ?? "silent");
   const clock = options.clock ?? systemClock;
-  const listener = createListener({ url: databaseUrl, clock, log });
+  const proxy = options.proxy ? await startDatabaseProxy(databaseUrl) : undefined;
+  let database = directDatabase;
+  if (proxy) {
+    closers.push(() => proxy.close());
+    database = createDatabase({ url: proxy.url, transactionsMax: 5, applicationName: "deedhouse-test", log });
+    closers.push(() => database.close());
+  }
+  const listener = createListener({ url: proxy?.url ?? databaseUrl, clock, log });
   closers.push(() => listener.close());
   const context: Context = {
     database,
@@ -129,14 +143,15 @@ export async function startTestGateway(t: TestContext, options: GatewayOptions =
     siteDomain: "localhost",
     ...options.context,
   };
-  return runGateway(context, { ...options, databaseUrl, folder, registry, node, closers });
+  return runGateway(context, { ...options, databaseUrl, folder, registry, node, proxy, closers });
 }
 
-interface Surroundings extends Omit<GatewayOptions, "registry" | "node"> {
+interface Surroundings extends Omit<GatewayOptions, "registry" | "node" | "proxy"> {
   databaseUrl: string;
   folder: string;
   registry: SandboxRegistry;
   node: TestNode | undefined;
+  proxy: DatabaseProxy | undefined;
   closers: (() => Promise<unknown>)[];
 }
 
@@ -157,6 +172,11 @@ async function runGateway(context: Context, around: Surroundings): Promise<TestG
     databaseUrl,
     registry,
     node,
+    get proxy() {
+      if (!around.proxy) throw new Error("start the gateway with a proxy");
+      return around.proxy;
+    },
+    replayDir: around.folder,
     get url() {
       return api.url();
     },
@@ -194,7 +214,7 @@ async function runGateway(context: Context, around: Surroundings): Promise<TestG
   return gateway;
 }
 
-async function startTestApi(context: Context, { folder, sourceFailuresMax = 1_000, closers }: Surroundings) {
+async function startTestApi(context: Context, { folder, server: own, closers }: Surroundings) {
   const windowSeconds = 300;
   const startGuard = (isFirst: boolean) => {
     const guard = createReplayGuard({ journalDir: folder, clock: context.clock, log: context.log, windowSeconds });
@@ -203,7 +223,10 @@ async function startTestApi(context: Context, { folder, sourceFailuresMax = 1_00
   };
   let replayGuard = startGuard(true);
   const listen = (): Promise<Server> =>
-    startServer(context, { host: "127.0.0.1", port: 0, replayGuard, windowSeconds, sourceFailuresMax });
+    startServer(context, {
+      ...{ host: "127.0.0.1", port: 0, replayGuard, windowSeconds, sourceFailuresMax: 1_000 },
+      ...own,
+    });
   let server = await listen();
   closers.push(async () => {
     await server.close();
@@ -220,7 +243,10 @@ async function startTestApi(context: Context, { folder, sourceFailuresMax = 1_00
   };
 }
 
-async function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): Promise<RegistryProfile> {
+async function registryProfile(
+  registry: SandboxRegistry,
+  own: Partial<RegistryProfile> = {},
+): Promise<RegistryProfile> {
   const transformTimeoutMs = own.transformTimeoutMs ?? 1_000;
   return {
     id: "sandbox",

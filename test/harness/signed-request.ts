@@ -86,7 +86,7 @@ export function sendSigned(call: Call): Promise<Reply> {
           const headers = Object.fromEntries(
             raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : [])),
           );
-          const isJson = headers["content-type"]?.startsWith("application/json");
+          const isJson = headers["content-type"]?.startsWith("application/json") && text !== "";
           resolve({
             status: incoming.statusCode ?? 0,
             statusMessage: incoming.statusMessage ?? "",

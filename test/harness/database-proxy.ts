@@ -1,0 +1,112 @@
+/**
+ * Stands between the gateway and PostgreSQL: can take the database away, lose the answer to a COMMIT, and tell which
+ * statements were executed. Reads the client's half of PostgreSQL's protocol 3 (manual, chapter "Message Flow").
+ */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface DatabaseProxy {
+  url: string;
+  /** The name of each prepared statement that was executed, or the text of a simple query, in order. */
+  executed: string[];
+  /** Cuts all connections and refuses new ones. */
+  cut(): void;
+  restore(): void;
+  /** Lets the next COMMIT reach the database, and cuts its connection before the answer comes back. */
+  loseNextCommitAnswer(): void;
+  close(): Promise<void>;
+}
+
+/** @param databaseUrl with a host and port to connect to */
+export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  const executed: string[] = [];
+  let isCut = false;
+  let losesCommit = false;
+
+  const server = createServer((client) => {
+    if (isCut) return void client.resetAndDestroy();
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    let isDeaf = false;
+    const readMessages = createMessageReader((executedNow) => {
+      executed.push(executedNow);
+      if (executedNow !== "COMMIT" || !losesCommit) return;
+      losesCommit = false;
+      isDeaf = true;
+    });
+    client.on("data", (chunk) => {
+      readMessages(chunk);
+      upstream.write(chunk);
+    });
+    upstream.on("data", (chunk) => {
+      // The answer has come, so the transaction is committed: now nobody may hear of it.
+      if (isDeaf) client.resetAndDestroy();
+      else client.write(chunk);
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = new URL(databaseUrl);
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port);
+
+  const cutAll = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    url: url.href,
+    executed,
+    cut() {
+      isCut = true;
+      cutAll();
+    },
+    restore() {
+      isCut = false;
+    },
+    loseNextCommitAnswer() {
+      losesCommit = true;
+    },
+    async close() {
+      cutAll();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Reads one client's messages; a Bind ("B") names the statement that its Execute runs, a Query ("Q") is text. */
+function createMessageReader(onExecute: (executed: string) => void): (chunk: Buffer) => void {
+  let unread = Buffer.alloc(0);
+  let isStarted = false;
+  return (chunk) => {
+    unread = Buffer.concat([unread, chunk]);
+    for (;;) {
+      // The start-up message alone has no type byte before its length.
+      const typeBytes = isStarted ? 1 : 0;
+      if (unread.length < typeBytes + 4) return;
+      const end = typeBytes + unread.readUInt32BE(typeBytes);
+      if (unread.length < end) return;
+      const type = isStarted ? String.fromCharCode(unread[0] ?? 0) : "";
+      const payload = unread.subarray(typeBytes + 4, end);
+      if (type === "Q") onExecute(untilNul(payload, 0));
+      if (type === "B") onExecute(untilNul(payload, payload.indexOf(0) + 1));
+      isStarted = true;
+      unread = unread.subarray(end);
+    }
+  };
+}
+
+function untilNul(bytes: Buffer, start: number): string {
+  return bytes.subarray(start, bytes.indexOf(0, start)).toString();
+}
