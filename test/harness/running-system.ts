@@ -8,10 +8,12 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sleep } from "#lib/clock.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
+import { Secret } from "#lib/secret.ts";
 import type { readyDocument } from "#start/report.ts";
 import { type Client, createClient } from "../../client/sdk/client.ts";
 import { quickFolder } from "./quick-folder.ts";
+import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
 export const repository = fileURLToPath(new URL("../..", import.meta.url));
 const entry = join(repository, "bin/deedhouse.ts");
@@ -47,6 +49,8 @@ export interface RunningSystem {
   stdout(): string;
   /** Whatever is called is signed with the sandbox's key. */
   client: Client;
+  /** Sends one signed request and gives the answer as it came, whatever it is. */
+  send(method: string, target: string, options?: SignedRequestOptions): Promise<Reply>;
   /** Runs the command-line tool against this system, as its reseller and its operator. */
   tool(args: string[], options?: RunOptions): Promise<Ended>;
   kill(signal: NodeJS.Signals): Promise<Ended>;
@@ -76,6 +80,8 @@ export async function startSystem(
 ): Promise<RunningSystem> {
   const readyFile = join(folder, "ready.json");
   const data = join(folder, "data");
+  // One that was killed has left its own.
+  await rm(readyFile, { force: true });
   const where = ["--data", data, "--port-base", "0", "--ready-file", readyFile];
   const { child, ended, stdout } = launch(["start", ...where, ...args], options);
   const ready = () => JSON.parse(readFileSync(readyFile, "utf8")) as ReadyDocument;
@@ -99,6 +105,10 @@ export async function startSystem(
     ready,
     stdout,
     client: createClient({ url, apiKey, apiSecret }),
+    send: (method, target, sent) => {
+      const key = { id: apiKey, secret: new Secret(apiSecret) };
+      return sendSigned({ url, key, clock: systemClock, method, target, ...sent });
+    },
     tool: (toolArgs, { env, ...rest } = {}) => {
       const reseller = { DEEDHOUSE_URL: url, DEEDHOUSE_API_KEY: apiKey, DEEDHOUSE_API_SECRET: apiSecret };
       return runTool(toolArgs, { env: { ...process.env, ...reseller, ...env }, ...rest });
