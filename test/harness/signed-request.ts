@@ -5,7 +5,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { KeyWithSecret } from "#resellers/keys.ts";
 
 export interface SignedRequestOptions {
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a text or bytes as they are. */
   body?: unknown;
   headers?: Record<string, string>;
   nonce?: string;
@@ -44,21 +44,21 @@ export function newNonce(): string {
 export function authorize(call: Omit<Call, "url">): string {
   const { key, clock, method, target, nonce = newNonce() } = call;
   const timestamp = call.timestamp ?? Math.floor(clock.now().getTime() / 1000);
-  const body = bodyText(call.body);
-  const digest = body === "" ? "" : createHash("md5").update(body).digest("base64");
+  const body = bodyBytes(call.body);
+  const digest = body.length === 0 ? "" : createHash("md5").update(body).digest("base64");
   const encoded = encodeURIComponent(call.signedTarget ?? target);
   const text = `${key.id}${(call.signedMethod ?? method).toLowerCase()}${encoded}${timestamp}${nonce}${digest}`;
   const signature = createHmac("sha256", key.secret.reveal()).update(text).digest("base64");
   return `hmac ${key.id}:${signature}:${nonce}:${timestamp}`;
 }
 
-function bodyText(body: unknown): string {
-  if (body === undefined) return "";
-  return typeof body === "string" ? body : JSON.stringify(body);
+function bodyBytes(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === "string" ? body : (JSON.stringify(body) ?? ""));
 }
 
 export function sendSigned(call: Call): Promise<Reply> {
-  const body = bodyText(call.body);
+  const body = bodyBytes(call.body);
   const authorization = call.authorization === undefined ? authorize(call) : call.authorization;
   const { hostname, port } = new URL(call.url);
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ export function sendSigned(call: Call): Promise<Reply> {
         agent: false,
         headers: {
           ...(authorization !== null && { authorization }),
-          ...(body !== "" && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+          ...(body.length > 0 && { "content-type": "application/json", "content-length": body.length }),
           ...call.headers,
         },
       },

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { routes } from "#api/routes.ts";
+import type { ErrorCode } from "#errors.ts";
+import { assertError, type ErrorBody } from "../harness/assert-reply.ts";
+import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+
+// Every code that a use case lists is provoked here in its documented condition, and none of them changes anything.
+
+const gateway = await startTestGateway({ after });
+const reseller = await gateway.addReseller();
+const rival = await gateway.addReseller();
+const plain = await gateway.addReseller({ kind: "plain" });
+const incomplete = await gateway.addReseller({ profile: false });
+const pack = await gateway.addPack();
+const unofferedPack = await gateway.addPack({ offeredTo: [rival.id] });
+const retiredPack = await gateway.addPack();
+await runSql(gateway.databaseUrl, `UPDATE service_packs SET retired_at = now() WHERE id = ${retiredPack}`);
+await runSql(gateway.databaseUrl, "INSERT INTO blocked_names VALUES ('listed', '', now()), ('whole.test', '', now())");
+
+interface Scenario {
+  as?: TestReseller;
+  target: string;
+  body?: unknown;
+  /** Sees the error's body, beyond what is true of all errors. */
+  says?: RegExp;
+  fields?: string[];
+  arrange?(): Promise<unknown>;
+  tidy?(): Promise<unknown>;
+}
+
+const registrations = "/domains/registrations";
+const register = (domain_name: unknown, more: Partial<Scenario> = {}): Scenario => {
+  return { target: registrations, body: { domain_name }, ...more };
+};
+const goodAccount = { servicepack_id: pack, identifier: "fresh.example", password: "correct horse battery" };
+const create = (change: Record<string, unknown>, more: Partial<Scenario> = {}): Scenario => {
+  return { target: "/hostingaccounts", body: { ...goodAccount, ...change }, ...more };
+};
+const wrongPaging = ["skip=-1", "take=0", "take=x", "skip=1.0", "skip=0&skip=0", "cursor=00", "take=", "skip=1e3"];
+
+/** By method and path, by code: the requests that provoke it. */
+const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
+  "GET /domains": { invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains?${query}` })) },
+  "GET /domains/:domain_name": {
+    invalid_request: [{ target: "/domains/" }, { target: "/v1/domains/?x=1" }],
+    domain_not_valid: [
+      { target: "/domains/-a.example" },
+      { target: "/domains/example" },
+      { target: "/domains/1.2.3.4" },
+    ],
+    domain_not_found: [{ target: "/domains/nobodys.example" }],
+  },
+  "POST /domains/registrations": {
+    bad_request: [
+      { target: registrations, says: /empty/ },
+      ...["nonsense", "[]", "null", '"text"', "1", "{", '{"domain_name": 1e999}', "[".repeat(60_000)].map((body) => {
+        return { target: registrations, body };
+      }),
+      { target: registrations, body: "{}", fields: ["domain_name"] },
+      ...[null, 1, 1e300, true, ["a.example"], { a: 1 }].map((name) => register(name, { fields: ["domain_name"] })),
+      ...[
+        "",
+        " ",
+        "example",
+        "a..example",
+        "a.example\0",
+        "-a.example",
+        "a b.example",
+        `${"a".repeat(64)}.example`,
+      ].map((name) => register(name, { fields: ["domain_name"] })),
+      register("www.name.example", { says: /one label/i }),
+      register("www.name.com", { says: /one label/i }),
+      register("name.example", { as: incomplete, fields: ["profile"] }),
+    ],
+    domain_availability_blocked: [
+      register("name.com", { says: /\.example, \.test/ }),
+      register("listed.example", { says: /blocked/ }),
+      register("Listed.Test", { says: /blocked/ }),
+      register("whole.test", { says: /blocked/ }),
+      ...["reserved-a.example", "blocked-a.example", "premium-a.example"].map((name) => register(name)),
+    ],
+    domain_availability_taken: [register("taken-a.example", { says: /not free/ })],
+    domain_availability_lookuperror: [register("slow-3000-a.example")],
+    service_unavailable: [
+      register("paused.example", {
+        arrange: () => setRegistry("creates_paused_reason = 'credit: none left'"),
+        tidy: () => setRegistry("creates_paused_reason = NULL"),
+      }),
+      register("open.example", {
+        arrange: () => setRegistry("circuit_open_until = now() + interval '1 minute'"),
+        tidy: () => setRegistry("circuit_open_until = NULL"),
+      }),
+    ],
+  },
+  "GET /domains/registrations/:order_code": {
+    bad_request: ["", "x", "REG-00000000", "REG-0000000U-000"].map((code) => {
+      return { target: `${registrations}/${code}`, fields: ["order_code"] };
+    }),
+    order_not_found: [{ target: `${registrations}/REG-00000000-000` }],
+  },
+  "GET /hostingaccounts": {
+    invalid_paging_request: wrongPaging.map((query) => ({ target: `/hostingaccounts?${query}` })),
+  },
+  "GET /hostingaccounts/:identifier": {
+    hostingaccount_invalid_identifier: ["nobodys.example", "", "%00", "-", "x".repeat(300), "%2e%2e"].map(
+      (identifier) => {
+        return { target: `/hostingaccounts/${identifier}` };
+      },
+    ),
+  },
+  "POST /hostingaccounts": {
+    missing_reseller: [create({}, { as: plain })],
+    missing_reseller_profile: [create({}, { as: incomplete })],
+    bad_request: [
+      { target: "/hostingaccounts", says: /empty/ },
+      { target: "/hostingaccounts", body: "[]" },
+      { target: "/hostingaccounts", body: "{}", fields: ["servicepack_id", "identifier", "password"] },
+      create(
+        { servicepack_id: 14490, identifier: [], password: null },
+        {
+          fields: ["servicepack_id", "identifier", "password"],
+        },
+      ),
+      ...["www", "a.localhost", "127.0.0.1", "panel.deedhouse.test"].map((identifier) => {
+        return create({ identifier }, { fields: ["identifier"] });
+      }),
+      create({ password: "short" }, { fields: ["password"] }),
+    ],
+    invalid_service_pack: ["0", "", "1", "x", "9".repeat(40), unofferedPack, retiredPack, `0${pack}`].map((id) => {
+      return create({ servicepack_id: id });
+    }),
+    hosting_already_exist: [create({ identifier: "exists.example" }), create({ identifier: "Exists.EXAMPLE." })],
+    service_unavailable: [],
+  },
+  "GET /servicepacks": {},
+};
+
+const setRegistry = (assignment: string) =>
+  runSql(gateway.databaseUrl, `UPDATE registries SET ${assignment} WHERE id = 'sandbox'`);
+
+async function everythingStored(): Promise<unknown> {
+  const [row] = await runSql(
+    gateway.databaseUrl,
+    `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
+       (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
+       (SELECT count(*) FROM graphile_worker.jobs) AS jobs, (SELECT count(*) FROM committed_requests) AS answers`,
+  );
+  return row;
+}
+
+await runSql(
+  gateway.databaseUrl,
+  `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
+     files_max, ftp_sessions_max, status, created_at, updated_at)
+   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', now(), now())`,
+);
+
+for (const { method, path, useCase } of routes) {
+  const cases = scenarios[`${method} ${path}`] ?? {};
+
+  // The database being away is a file of its own, and so is the full queue of hashes.
+  const elsewhere = (code: ErrorCode) => code === "service_unavailable" && (cases[code] ?? []).length === 0;
+
+  test(`${method} ${path}: a request is made here for each error that it lists, and for no other`, () => {
+    const listed = useCase.errors.filter((code) => !elsewhere(code)).toSorted();
+    const provoked = Object.keys(cases)
+      .filter((code) => !elsewhere(code as ErrorCode))
+      .toSorted();
+    assert.deepEqual(provoked, listed);
+  });
+
+  for (const [code, requests] of Object.entries(cases) as [ErrorCode, Scenario[]][]) {
+    if (elsewhere(code)) continue;
+    test(`${method} ${path}: answers ${code} in its condition and changes nothing`, async () => {
+      for (const { as = reseller, target, body, says, fields, arrange, tidy } of requests) {
+        await arrange?.();
+        const before = await everythingStored();
+        const reply = await gateway.send(as, method, target, { body });
+        await tidy?.();
+        const error: ErrorBody = assertError(reply, code);
+        const shown = `${target} ${JSON.stringify(body)?.slice(0, 100)} → ${reply.text}`;
+        if (says) assert.match(error.error_text, says, shown);
+        if (fields)
+          assert.deepEqual(
+            error.validation_errors?.map(({ field }) => field),
+            fields,
+            shown,
+          );
+        assert.equal(error.validation_errors !== undefined, code === "bad_request", shown);
+        assert.deepEqual(await everythingStored(), before, shown);
+      }
+    });
+  }
+}
+
+test("nothing that was sent as a secret comes back in an error", async () => {
+  for (const password of ["s3cret", "x".repeat(65), `ctrl\r\n${"S3CRET"}`, "my fresh.example is S3CRET", 12345678]) {
+    const reply = await gateway.send(reseller, "POST", "/hostingaccounts", { body: { ...goodAccount, password } });
+    const { validation_errors } = assertError(reply, "bad_request");
+    assert.deepEqual(
+      validation_errors?.map(({ field }) => field),
+      ["password"],
+    );
+    assert.ok(!reply.text.includes(String(password)) && !/s3cret/i.test(reply.text), reply.text);
+  }
+});
+
+test("fields that nobody asked for are ignored, a byte order mark too, and bytes that are not UTF-8 are refused", async () => {
+  const extra = { ...goodAccount, password: "short", domain_name: "x", __proto__: 1, "": [] };
+  assertError(await gateway.send(reseller, "POST", "/hostingaccounts", { body: extra }), "bad_request");
+  const marked = await gateway.send(reseller, "POST", "/domains/registrations", {
+    body: `\ufeff{"domain_name":"taken-b.example","more":{"deep":[1]},"domain_name":"taken-c.example"}`,
+  });
+  assertError(marked, "domain_availability_taken");
+  const broken = Buffer.concat([Buffer.from('{"domain_name":"'), Buffer.from([0xff]), Buffer.from('.example"}')]);
+  assertError(await gateway.send(reseller, "POST", "/domains/registrations", { body: broken }), "bad_request");
+});
