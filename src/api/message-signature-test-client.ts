@@ -44,6 +44,9 @@ export function digestOf(body: string, algorithm: "sha-256" | "sha-512" = "sha-2
   return `${algorithm}=:${createHash(algorithm.replace("-", "")).update(body).digest("base64")}:`;
 }
 
+type SentHeaders = Record<string, string | undefined>;
+export type Sent = ReturnType<typeof signed>;
+
 /** Signs as a client does, independently of the code under test. */
 export function signed(draft: Draft, key: string | Buffer = secret) {
   const headers = { ...(draft.body !== "" && { "content-digest": digestOf(draft.body) }), ...draft.headers };
@@ -61,13 +64,11 @@ export function signed(draft: Draft, key: string | Buffer = secret) {
     target: draft.target,
     authority: draft.authority,
     body: Buffer.from(draft.body),
-    headers: { ...headers, "signature-input": `sig1=${params}`, signature: `sig1=:${signature}:` } as Headers,
+    headers: { ...headers, "signature-input": `sig1=${params}`, signature: `sig1=:${signature}:` } as SentHeaders,
   };
 }
-type Headers = Record<string, string | undefined>;
-export type Sent = ReturnType<typeof signed>;
 
-export function parse(headers: Headers) {
+export function parse(headers: SentHeaders) {
   const { signature, "signature-input": signatureInput, "content-digest": contentDigest } = headers;
   return parseMessageSignature({ signatureInput, signature, contentDigest });
 }

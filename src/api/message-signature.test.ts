@@ -18,7 +18,7 @@ import {
   signed,
   withBody,
 } from "./message-signature-test-client.ts";
-import { secret, sign } from "./signature-test-client.ts";
+import { keyId, secret, sign } from "./signature-test-client.ts";
 
 const rfcBody = '{"hello": "world"}';
 const rfcDigest = "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+AbwAgBWnrIiYllu7BNNyealdVLvRwEmTHWXvJwew==:";
