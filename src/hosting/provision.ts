@@ -1,6 +1,7 @@
 /**
  * Makes a hosting account real: chooses its node, sees that login, home and site exist there, and proves it with a
- * probe. Every step can be repeated: killed anywhere, it is simply run again.
+ * probe. Every step can be repeated: killed anywhere, it is simply run again. What decides for good (the node, giving
+ * up) is committed before it is done, so that a worker that comes late cannot do the opposite.
  */
 import type { Context } from "#context.ts";
 import {
@@ -26,29 +27,27 @@ export type HostingNodes = ReadonlyMap<string, HostingNode>;
 
 /** The task `provision`. */
 export async function provisionAccount(context: Context, nodes: HostingNodes, accountId: number): Promise<void> {
-  let account = await findAccount(context, accountId);
-  if (account?.status !== "Provisioning") return;
-  if (account.node_id === null) {
-    // The choice is committed before anything is made: a retry must never make the account on a second node.
-    const [nodeId] = nodes.keys();
-    if (nodeId === undefined) throw new Error("no hosting node is configured");
-    await record(context, account, { event: "placed", nodeId });
-    account = { ...account, node_id: nodeId };
-  }
+  const found = await findAccount(context, accountId);
+  if (found?.status !== "Provisioning") return;
+  const account = found.node_id === null ? await place(context, nodes, found) : found;
+  if (!account) return;
   const node = nodes.get(account.node_id ?? "");
-  if (!node) throw new Error(`the hosting node ${account.node_id} is not configured any more`);
-  await record(context, account, await makeAndProbe(context, node, account));
+  if (!node) await again(context, account, `the hosting node ${account.node_id} is not configured any more`);
+  else if (account.error_text !== null) await unmake(context, node, account);
+  else await makeAndProbe(context, node, account);
 }
 
-async function record(context: Context, account: Account, happening: AccountHappening): Promise<void> {
-  await context.database.transaction((tx) => happenToAccount(context, tx, account, happening));
-  if (happening.operatorNote) {
-    const fields = { alarm: "hosting", identifier: account.identifier, note: happening.operatorNote };
-    context.log.error(fields, "a hosting account's creation needs an operator");
-  }
+/** The account with its node, the same in every retry; nothing when there is none or somebody else has changed it. */
+async function place(context: Context, nodes: HostingNodes, account: Account): Promise<Account | undefined> {
+  const [nodeId] = nodes.keys();
+  if (nodeId !== undefined) return record(context, account, { event: "placed", nodeId });
+  const note = "no hosting node is configured";
+  if (ageMs(context, account) > givenUpAfterMs) {
+    await record(context, account, { event: "refused", note, errorText: failedText });
+  } else await again(context, account, note);
 }
 
-async function makeAndProbe(context: Context, node: HostingNode, account: Account): Promise<AccountHappening> {
+async function makeAndProbe(context: Context, node: HostingNode, account: Account): Promise<void> {
   const key = { identifier: account.identifier, uid: account.uid };
   try {
     await node.ensureAccount({
@@ -61,38 +60,67 @@ async function makeAndProbe(context: Context, node: HostingNode, account: Accoun
       suspended: false,
     });
     await node.probe(key);
-    return { event: "probed" };
+    await record(context, account, { event: "probed" });
   } catch (error) {
-    if (error instanceof NodeUnavailable) return doubtful(context, node, account, error.message);
-    if (!(error instanceof NodeRefused)) throw error;
-    return giveUp(context, node, account, error.message);
+    if (error instanceof NodeRefused) await giveUp(context, node, account, error.message);
+    else if (error instanceof NodeUnavailable) await doubt(context, node, account, error.message);
+    else throw error;
   }
 }
 
-async function doubtful(
-  context: Context,
-  node: HostingNode,
-  account: Account,
-  note: string,
-): Promise<AccountHappening> {
-  const ageMs = context.clock.now().getTime() - account.created_at.getTime();
-  if (ageMs > givenUpAfterMs) return giveUp(context, node, account, note);
-  return again(context, account, note, ageMs > alarmAfterMs);
+/** A node that is down keeps the account in doubt for as long as it takes; one that answers can be given up on. */
+async function doubt(context: Context, node: HostingNode, account: Account, note: string): Promise<void> {
+  if (ageMs(context, account) > givenUpAfterMs && (await isThere(node, account))) {
+    await giveUp(context, node, account, note);
+  } else await again(context, account, note);
 }
 
-function again(context: Context, account: Account, note: string, isAlarming: boolean): AccountHappening {
-  const delayMs = backoffMs(account.backoff_count + 1, backoff, context.random);
-  const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
-  return { event: "doubtful", note, nextStepAt, ...(isAlarming && { operatorNote: `still not ready: ${note}` }) };
+async function isThere(node: HostingNode, { identifier }: Account): Promise<boolean> {
+  try {
+    await node.find(identifier);
+    return true;
+  } catch (error) {
+    if (error instanceof NodeUnavailable) return false;
+    throw error;
+  }
 }
 
-/** What was made is unmade before the identifier is free again; while that cannot be done, it is not given up. */
-async function giveUp(context: Context, node: HostingNode, account: Account, note: string): Promise<AccountHappening> {
+async function giveUp(context: Context, node: HostingNode, account: Account, note: string): Promise<void> {
+  const happening = { event: "abandoned", errorText: failedText, operatorNote: `given up: ${note}` } as const;
+  const abandoned = await record(context, account, happening);
+  if (abandoned) await unmake(context, node, abandoned);
+}
+
+/** What was made is unmade before the identifier is free again. */
+async function unmake(context: Context, node: HostingNode, account: Account): Promise<void> {
   try {
     await node.remove({ identifier: account.identifier, uid: account.uid });
-    return { event: "refused", note, errorText: failedText };
   } catch (error) {
-    if (!(error instanceof NodeUnavailable)) throw error;
-    return again(context, account, note, true);
+    if (error instanceof NodeUnavailable) return again(context, account, error.message);
+    // It never took this account in, so there is nothing of it.
+    if (!(error instanceof NodeRefused)) throw error;
   }
+  await record(context, account, { event: "refused" });
+}
+
+async function again(context: Context, account: Account, note: string): Promise<void> {
+  const delayMs = backoffMs(account.backoff_count + 1, backoff, context.random);
+  const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
+  const isAlarming = ageMs(context, account) > alarmAfterMs;
+  const operatorNote = isAlarming ? { operatorNote: `still not ready: ${note}` } : {};
+  await record(context, account, { event: "doubtful", note, nextStepAt, ...operatorNote });
+}
+
+/** Returns the account as it is now, or nothing when somebody else has changed it. */
+async function record(context: Context, account: Account, happening: AccountHappening): Promise<Account | undefined> {
+  const changed = await context.database.transaction((tx) => happenToAccount(context, tx, account, happening));
+  if (changed && happening.operatorNote) {
+    const fields = { alarm: "hosting", identifier: account.identifier, note: happening.operatorNote };
+    context.log.error(fields, "a hosting account's creation needs an operator");
+  }
+  return changed;
+}
+
+function ageMs(context: Context, account: Account): number {
+  return context.clock.now().getTime() - account.created_at.getTime();
 }

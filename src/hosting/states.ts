@@ -3,13 +3,14 @@
 export const hostingStatuses = ["Provisioning", "Ready", "Suspended", "Failed"] as const;
 export type HostingStatus = (typeof hostingStatuses)[number];
 
-export const hostingEvents = ["placed", "doubtful", "probed", "refused", "suspended", "resumed"] as const;
+export const hostingEvents = ["placed", "doubtful", "probed", "abandoned", "refused", "suspended", "resumed"] as const;
 export type HostingEvent = (typeof hostingEvents)[number];
 
 export const hostingTransitions: readonly { from: HostingStatus; event: HostingEvent; to: HostingStatus }[] = [
   { from: "Provisioning", event: "placed", to: "Provisioning" },
   { from: "Provisioning", event: "doubtful", to: "Provisioning" },
   { from: "Provisioning", event: "probed", to: "Ready" },
+  { from: "Provisioning", event: "abandoned", to: "Provisioning" },
   { from: "Provisioning", event: "refused", to: "Failed" },
   { from: "Ready", event: "suspended", to: "Suspended" },
   { from: "Suspended", event: "resumed", to: "Ready" },
