@@ -1,0 +1,128 @@
+/** A gateway with a real hosting node whose three ports can be taken away one by one, a reseller and a service pack. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { statement } from "#db/statement.ts";
+import { provisionAccount } from "#hosting/provision.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import type { NodeProfile } from "#nodes/profiles.ts";
+import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
+import { type GatewayOptions, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { type Relay, startRelay } from "./relay.ts";
+
+export const password = "Correct-horse-9-battery";
+
+/** What a condition may take on a machine that does other things too. */
+const patienceMs = 20_000;
+const pollMs = 25;
+
+export interface Account {
+  identifier: string;
+  status: string;
+  ftp: { host: string; port: number; username: string };
+  web: { url: string };
+  disk_quota_bytes: number;
+  disk_used_bytes: number;
+  error_text?: string;
+}
+
+export interface HostingStage {
+  gateway: TestGateway;
+  node: TestNode;
+  control: Relay;
+  ftp: Relay;
+  web: Relay;
+  reseller: TestReseller;
+  packId: string;
+  /** POSTs an account and takes its 202. Returns its row's id. */
+  create(identifier: string, owner?: TestReseller): Promise<number>;
+  read(identifier: string, owner?: TestReseller): Promise<Account>;
+  /** Waits until it is made, or given up. */
+  settled(identifier: string, owner?: TestReseller): Promise<Account>;
+  /** Runs the account's job now, in this process: for tests that steer the clock and have no worker. */
+  provision(accountId: number): Promise<void>;
+  /** The events of its history; of equal ones in a row, one. */
+  story(accountId: number): Promise<string[]>;
+  /** The node's process ends and comes back on other ports, behind the same relays. */
+  restartNode(): Promise<void>;
+}
+
+const history = statement(
+  "test-hosting-history",
+  "SELECT event, status, note FROM hosting_history WHERE account_id = $1 ORDER BY id",
+  { event: "text", status: "text", note: "text?" },
+);
+const accountId = statement(
+  "test-hosting-account-id",
+  "SELECT max(id) AS id FROM hosting_accounts WHERE identifier = $1 AND reseller_id = $2",
+  { id: "int8?" },
+);
+
+export async function startHostingStage(
+  scope: Pick<TestContext, "after">,
+  options: GatewayOptions & { diskBytesMax?: number } = {},
+): Promise<HostingStage> {
+  const node = await startTestNode();
+  const { controlPort, ftpPort, webPort } = node.ports;
+  const relays = await Promise.all([controlPort, ftpPort, webPort].map((port) => startRelay(port)));
+  const [control, ftp, web] = relays as [Relay, Relay, Relay];
+  const profile: NodeProfile = {
+    id: "embedded",
+    controlUrl: `http://127.0.0.1:${control.port}`,
+    controlToken: node.controlToken,
+    ftp: { host: "127.0.0.1", port: ftp.port },
+    web: { host: "127.0.0.1", port: web.port },
+  };
+  const gateway = await startTestGateway(scope, { ...options, context: { nodes: [profile], ...options.context } });
+  // The gateway's own hook, made before, ends the worker first.
+  scope.after(async () => {
+    await Promise.all(relays.map((relay) => relay.close()));
+    await node.close();
+  });
+  const reseller = await gateway.addReseller();
+  const packId = await gateway.addPack({ diskBytesMax: options.diskBytesMax ?? 100_000 });
+  const { context } = gateway;
+  const drivers = new Map(
+    context.nodes.map((one) => [one.id, createEmbeddedNodeDriver({ ...one, ...context })] as const),
+  );
+  return {
+    ...{ gateway, node, control, ftp, web, reseller, packId },
+    async create(identifier, owner = reseller) {
+      const body = { servicepack_id: packId, identifier, password };
+      const reply = await gateway.send(owner, "POST", "/v1/hostingaccounts", { body });
+      assert.equal(reply.status, 202, reply.text);
+      const [row] = await context.database.query(accountId, [identifier, owner.id]);
+      return row?.id ?? assert.fail("the account is not stored");
+    },
+    async read(identifier, owner = reseller) {
+      const reply = await gateway.send(owner, "GET", `/v1/hostingaccounts/${identifier}`);
+      assert.equal(reply.status, 200, reply.text);
+      return reply.body as Account;
+    },
+    settled: async (identifier, owner = reseller) =>
+      (await gateway.settled(owner, `/v1/hostingaccounts/${identifier}`)) as unknown as Account,
+    provision: (id) => provisionAccount(context, drivers, id),
+    async story(id) {
+      const events = (await context.database.query(history, [id])).map(({ event }) => event);
+      return events.filter((event, index) => event !== events[index - 1]);
+    },
+    async restartNode() {
+      for (const relay of relays) relay.cut();
+      await node.restart();
+      control.join(node.ports.controlPort);
+      ftp.join(node.ports.ftpPort);
+      web.join(node.ports.webPort);
+    },
+  };
+}
+
+/** Asks until the answer is no longer undefined or false. */
+export async function eventually<Value>(what: string, ask: () => Promise<Value | undefined | false>): Promise<Value> {
+  const deadlineMs = systemClock.monotonicMs() + patienceMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (systemClock.monotonicMs() > deadlineMs) throw new Error(`it never came that ${what}`);
+    await sleep(pollMs);
+  }
+}
