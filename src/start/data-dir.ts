@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { parseNamedKey } from "#build-context.ts";
 import type { Random } from "#lib/random.ts";
 
 export interface DataDir {
@@ -63,19 +64,41 @@ export function openDataDir(path: string, random: Random): DataDir {
   ensureFile(dir.registrarsFile, () =>
     JSON.stringify([newRegistrar("deedhouse", random), newRegistrar("rival", random)]),
   );
+  checkMasterKey(dir);
+  readRegistrar(dir);
   return dir;
 }
 
-function newRegistrar(id: string, random: Random) {
+function checkMasterKey({ masterKeyFile }: DataDir): void {
+  try {
+    for (const text of readFileSync(masterKeyFile, "utf8")
+      .trim()
+      .split(/[\s,]+/))
+      parseNamedKey(text);
+  } catch {
+    throw new Error(`${masterKeyFile} holds no master key: put it back, or name a new folder with --data DIR`);
+  }
+}
+
+function newRegistrar(id: string, random: Random): Registrar {
   // RFC 5730 §4.1 (pwType): 6 to 16 characters.
   return { id, password: random.bytes(12).toString("base64url") };
 }
 
-/** The account that the gateway has at the sandbox registry. */
-export function readRegistrar(dir: DataDir): { id: string; password: string } {
-  const [own] = JSON.parse(readFileSync(dir.registrarsFile, "utf8")) as { id: string; password: string }[];
-  if (!own) throw new Error(`${dir.registrarsFile} names no registrar`);
-  return own;
+interface Registrar {
+  id: string;
+  password: string;
+}
+
+/** The account that the gateway has at the sandbox registry. @throws Error with one sentence */
+export function readRegistrar({ registrarsFile }: DataDir): Registrar {
+  try {
+    const [own] = JSON.parse(readFileSync(registrarsFile, "utf8")) as Partial<Registrar>[];
+    if (own?.id && own.password) return { id: own.id, password: own.password };
+  } catch {
+    // Told below.
+  }
+  throw new Error(`${registrarsFile} names no registrar: remove it, and the next start makes a new one`);
 }
 
 function ensureFile(path: string, content: () => string): void {

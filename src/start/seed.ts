@@ -7,7 +7,7 @@ import { createPack, hasPacks } from "#hosting/manage-packs.ts";
 import { systemClock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
-import { createSealer } from "#lib/sealed-secret.ts";
+import { createSealer, UnreadableSecret } from "#lib/sealed-secret.ts";
 import { changeRateLimit, createReseller, findReseller, type OperatorContext } from "#resellers/create.ts";
 import { createKey, findKey, type KeyWithSecret } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
@@ -39,7 +39,7 @@ export interface Seeded {
   isNew: boolean;
 }
 
-/** Makes what is missing; what is there stays as it is. */
+/** Makes what is missing; what is there stays as it is. @throws Error when the master key is not the database's */
 export async function seedSandbox(config: Config, log: Log, rateLimit: number | undefined): Promise<Seeded> {
   const database = createDatabase({
     url: config.databaseUrl,
@@ -62,6 +62,11 @@ export async function seedSandbox(config: Config, log: Log, rateLimit: number | 
     const known = await findKey(context, resellerId, sandboxLabel);
     if (known) return { key: known, isNew: false };
     return { key: await createKey(context, resellerId, { label: sandboxLabel }), isNew: true };
+  } catch (error) {
+    if (!(error instanceof UnreadableSecret)) throw error;
+    throw new Error(
+      `master.key is not the one that the secrets in this folder's database are sealed under: put that back`,
+    );
   } finally {
     await database.close();
   }
