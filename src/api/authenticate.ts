@@ -133,8 +133,8 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]),
       );
       if (replayGuard.isUsed(keyId, nonce)) {
-        const replayed = await findCommittedAnswer(context, keyId, nonce, digest);
-        if (!replayed) throw refuse(request, "authorization_nonce_reused", keyId);
+        const replayed = await findCommittedAnswer(context, { keyId, nonce, digest });
+        if (!replayed || replayed === "other") throw refuse(request, "authorization_nonce_reused", keyId);
         return { key, authorization, digest, replayed, rateLimit: takeFromReseller(key) };
       }
       // Nothing is awaited from here on, so no twin can pass the same checks in between.

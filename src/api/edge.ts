@@ -18,6 +18,7 @@ import {
   AlreadyCommitted,
   findCommittedAnswer,
   type IdempotentRequest,
+  type SignedWrite,
   storeCommittedAnswer,
   storeIdempotentAnswer,
 } from "#api/stored-answers.ts";
@@ -142,7 +143,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     const work = () => runUseCase(route.useCase, useCaseRequest, request);
     if (route.method === "POST") {
       // A nonce that was released after a 5xx may belong to a write whose commit went through unseen.
-      const committed = await findCommittedAnswer(context, write.keyId, write.nonce, digest);
+      const committed = await findOwnAnswer(write);
       if (committed) return committed;
     }
     try {
@@ -151,10 +152,17 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     } catch (error) {
       if (!(error instanceof AlreadyCommitted)) throw error;
       // Somebody has committed a write under this nonce since: this very request elsewhere, or another one.
-      const committed = await findCommittedAnswer(context, write.keyId, write.nonce, digest);
-      if (!committed) throw new ApiError("authorization_nonce_reused");
+      const committed = await findOwnAnswer(write);
+      if (!committed) throw error;
       return committed;
     }
+  }
+
+  /** The stored answer of this very write. @throws ApiError when its nonce belongs to another committed request */
+  async function findOwnAnswer(write: SignedWrite): Promise<Answer | undefined> {
+    const committed = await findCommittedAnswer(context, write);
+    if (committed === "other") throw new ApiError("authorization_nonce_reused");
+    return committed;
   }
 
   async function runUseCase(useCase: UseCase, useCaseRequest: UseCaseRequest, request: EdgeRequest): Promise<Answer> {

@@ -66,15 +66,14 @@ const bodyText = (answer: Answer) => (answer.body === undefined ? null : JSON.st
 /** Thrown inside a transaction when another one has already committed this very request: it must be rolled back. */
 export class AlreadyCommitted extends Error {}
 
-/** The answer of the committed write with this nonce, if it was the same request. */
+/** What was committed under a nonce: `undefined` for nothing, the answer, or "other" when it was another request's. */
 export async function findCommittedAnswer(
   context: Context,
-  keyId: string,
-  nonce: string,
-  digest: Buffer,
-): Promise<Answer | undefined> {
+  { keyId, nonce, digest }: Omit<SignedWrite, "timestamp">,
+): Promise<Answer | "other" | undefined> {
   const [row] = await context.database.point(committedByNonce, [keyId, nonce]);
-  return row?.request_digest.equals(digest) ? storedAnswer(row) : undefined;
+  if (!row) return undefined;
+  return row.request_digest.equals(digest) ? storedAnswer(row) : "other";
 }
 
 export interface SignedWrite {

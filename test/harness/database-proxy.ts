@@ -1,5 +1,5 @@
 /**
- * Stands between the gateway and PostgreSQL: can take the database away, lose the answer to a COMMIT, and tell which
+ * Stands between the gateway and PostgreSQL: can take the database away, hold back the answer to a COMMIT, and tell which
  * statements were executed. Reads the client's half of PostgreSQL's protocol 3 (manual, chapter "Message Flow").
  */
 import { once } from "node:events";
@@ -12,8 +12,8 @@ export interface DatabaseProxy {
   /** Cuts all connections and refuses new ones. */
   cut(): void;
   restore(): void;
-  /** Lets the next COMMIT reach the database, and cuts its connection before the answer comes back. */
-  loseNextCommitAnswer(): void;
+  /** Lets the next COMMIT reach the database and keeps its answer; resolves when it is committed. */
+  holdNextCommitAnswer(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const sockets = new Set<Socket>();
   const executed: string[] = [];
   let isCut = false;
-  let losesCommit = false;
+  let committed: (() => void) | undefined;
 
   const server = createServer((client) => {
     if (isCut) return void client.resetAndDestroy();
@@ -39,20 +39,19 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         other.destroy();
       });
     }
-    let isDeaf = false;
+    let held: (() => void) | undefined;
     const readMessages = createMessageReader((executedNow) => {
       executed.push(executedNow);
-      if (executedNow !== "COMMIT" || !losesCommit) return;
-      losesCommit = false;
-      isDeaf = true;
+      if (executedNow !== "COMMIT" || !committed) return;
+      held = committed;
+      committed = undefined;
     });
     client.on("data", (chunk) => {
       readMessages(chunk);
       upstream.write(chunk);
     });
     upstream.on("data", (chunk) => {
-      // The answer has come, so the transaction is committed: now nobody may hear of it.
-      if (isDeaf) client.resetAndDestroy();
+      if (held) held();
       else client.write(chunk);
     });
   });
@@ -74,8 +73,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     restore() {
       isCut = false;
     },
-    loseNextCommitAnswer() {
-      losesCommit = true;
+    holdNextCommitAnswer() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      committed = resolve;
+      return promise;
     },
     async close() {
       cutAll();

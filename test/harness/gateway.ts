@@ -34,7 +34,8 @@ import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
 const registrarId = "deedhouse";
-const registrarPassword = "sandbox-pw-1";
+export const registrarPassword = "sandbox-pw-1";
+export const masterKey = Buffer.alloc(32, "test key");
 /** Long enough for a machine that does other things too; a test that waits this long has failed. */
 const patienceMs = 20_000;
 
@@ -133,7 +134,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     clock,
     random: systemRandom,
     log,
-    sealer: createSealer({ keys: [{ id: "1", key: new Secret(Buffer.alloc(32, "test key")) }], random: systemRandom }),
+    sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
     registries: [await registryProfile(registry, options.registry)],
     nodes: node ? [nodeProfile(node)] : [],
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),

@@ -1,0 +1,69 @@
+/** The api as a process of its own, beside a test gateway's: it can be killed at any moment and started again. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Scope } from "./database.ts";
+import { masterKey, registrarPassword, type TestGateway } from "./gateway.ts";
+
+export interface ApiProcess {
+  readonly url: string;
+  /** SIGKILL: nothing is said, closed or written any more. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** @param databaseUrl where it finds PostgreSQL: the gateway's, or its proxy's */
+export async function startApiProcess(
+  scope: Scope,
+  gateway: TestGateway,
+  databaseUrl = gateway.databaseUrl,
+): Promise<ApiProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-api-"));
+  const registries = gateway.context.registries.map(({ id, host, port, servername, registrarId, suffixes }) => {
+    const password = registrarPassword;
+    return { id, host, port, servername, registrarId, password, suffixes, caFile: gateway.registry.caFile };
+  });
+  await writeFile(join(folder, "registries.json"), JSON.stringify(registries));
+  await writeFile(join(folder, "nodes.json"), "[]");
+  const environment = {
+    ...process.env,
+    DATABASE_URL: databaseUrl,
+    DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
+    DEEDHOUSE_API_PORT: "0",
+    DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
+    DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
+    DEEDHOUSE_NODES_FILE: join(folder, "nodes.json"),
+    DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
+  };
+  let port = 0;
+  let kill = async () => {};
+
+  async function start(): Promise<void> {
+    const stdio: ("ignore" | "inherit" | "ipc")[] = ["ignore", "inherit", "inherit", "ipc"];
+    const child = spawn(process.execPath, ["bin/deedhouse.ts", "api"], { env: environment, stdio });
+    const exited = once(child, "exit");
+    kill = async () => {
+      child.kill("SIGKILL");
+      await exited;
+    };
+    const died = exited.then(() => Promise.reject(new Error("the api process ended at its start")));
+    died.catch(() => {});
+    const [ready] = await Promise.race([once(child, "message"), died]);
+    port = ready.port;
+  }
+
+  scope.after(async () => {
+    await kill();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await start();
+  return {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    kill: () => kill(),
+    start,
+  };
+}
