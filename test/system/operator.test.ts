@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { sleep, systemClock } from "#lib/clock.ts";
+import { Secret } from "#lib/secret.ts";
+import { type Ended, type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
+import { sendSigned } from "../harness/signed-request.ts";
+import { runSql } from "../harness/sql.ts";
+
+const folder = await systemFolder({ after });
+let system: RunningSystem;
+
+before(async () => {
+  system = await startSystem(folder, ["--rate-limit", "1000000"]);
+});
+
+/** Runs an operator's command on this system's folder. */
+const operate = (...args: string[]) => system.tool([...args, "--data", join(folder, "data")]);
+
+/** The same; it must succeed, and what it tells is returned. */
+async function operated(...args: string[]): Promise<Record<string, string>> {
+  const { code, stdout, stderr } = await operate(...args, "--json");
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+function assertFailed({ code, stdout, stderr }: Ended, expectedCode: number, sentence: RegExp): void {
+  assert.match(stderr, sentence);
+  assert.doesNotMatch(stderr, /unexpected|\n {4}at /);
+  assert.deepEqual({ code, stdout }, { code: expectedCode, stdout: "" });
+}
+
+const profile = {
+  fullName: "Ann Acme",
+  email: "ann@acme.example",
+  phone: "+32.25550100",
+  street: "Main Street 1",
+  city: "Brussels",
+  postalCode: "1000",
+  countryCode: "BE",
+};
+
+test("an account that an operator makes can register names, once its profile is complete", async () => {
+  await operated("account", "create", "acme", "--rate-limit", "500");
+  const { api_key: id, api_secret: secret } = await operated("key", "create", "--account", "acme");
+  const key = { id: id!, secret: new Secret(secret!) };
+  const order = () =>
+    sendSigned({
+      ...{ url: system.ready().url, key, clock: systemClock },
+      ...{ method: "POST", target: "/domains/registrations", body: { domain_name: "acme.example" } },
+    });
+  assert.equal((await order()).status, 400);
+  const file = join(folder, "profile.json");
+  writeFileSync(file, JSON.stringify(profile));
+  await operated("account", "profile", "acme", "--file", file);
+  const accepted = await order();
+  assert.equal(accepted.status, 202);
+  assert.equal(accepted.headers["x-ratelimit-limit"], "500");
+});
+
+test("tells what is wrong with an account or a profile", async () => {
+  assertFailed(await operate("account", "create", "sandbox"), 3, /an account named "sandbox" already/);
+  assertFailed(
+    await operate("account", "profile", "sandbox", "--city", "Ghent"),
+    3,
+    /the profile is not valid: .*email/,
+  );
+  assertFailed(await operate("account", "profile", "nobody", "--city", "Ghent"), 4, /no account named "nobody"/);
+  assertFailed(await operate("account", "profile", "sandbox", "--file", "/nowhere"), 2, /can't read the profile/);
+  assertFailed(await operate("account", "create", " "), 2, /printable characters/);
+  assertFailed(await operate("account", "create", "x", "--kind", "king"), 2, /Allowed choices are reseller, plain/);
+  assertFailed(await operate("account", "create", "x", "--rate-limit", "0"), 2, /whole number from 1/);
+});
+
+test("tells what is wrong with a key", async () => {
+  const create = (...args: string[]) => operate("key", "create", "--account", "sandbox", ...args);
+  assertFailed(await create("--scope", "domains:steal"), 3, /no scope domains:steal: choose from domains:read/);
+  assertFailed(await create("--allow", "192.0.2.1/33"), 2, /an address such as/);
+  assertFailed(await create("--allow", "office"), 2, /an address such as/);
+  assertFailed(await create("--expires", "tomorrow"), 2, /a date such as/);
+  assertFailed(await operate("key", "create", "--account", "nobody"), 4, /no account named "nobody"/);
+  assertFailed(await operate("key", "create"), 2, /required option '--account <name>'/);
+  assertFailed(await operate("key", "revoke", "0".repeat(32)), 4, /nothing to revoke/);
+});
+
+test("a service pack is on offer from its creation until it is retired, to those it is meant for", async () => {
+  const offered = async () => {
+    const { body } = await system.send("GET", "/servicepacks");
+    return (body as { id: string }[]).map(({ id }) => id);
+  };
+  await operated("account", "create", "other");
+  const { id: forAll } = await operated("packs", "create", "Starter", "--disk-mb", "500");
+  const { id: forOther } = await operated("packs", "create", "Special", "--disk-mb", "500", "--offer-to", "other");
+  const ids = await offered();
+  assert.deepEqual([ids.includes(forAll!), ids.includes(forOther!)], [true, false]);
+  await operated("packs", "retire", forAll!);
+  assert.equal((await offered()).includes(forAll!), false);
+  assertFailed(await operate("packs", "retire", forAll!), 4, /no service pack .* is on offer/);
+  assertFailed(await operate("packs", "create", "Tiny", "--disk-mb", "half"), 2, /whole number/);
+  assertFailed(await operate("packs", "create", "X", "--disk-mb", "1", "--offer-to", "ghost"), 4, /no account named/);
+});
+
+test("a blocked name cannot be registered until it is unblocked", async () => {
+  const order = () => system.send("POST", "/domains/registrations", { body: { domain_name: "bank.example" } });
+  await operated("block", "add", "BANK");
+  const refused = await order();
+  assert.equal((refused.body as { error_code: string }).error_code, "domain_availability_blocked");
+  await operated("block", "remove", "bank");
+  assert.equal((await order()).status, 202);
+  assertFailed(await operate("block", "remove", "bank"), 4, /bank is not blocked/);
+  assertFailed(await operate("block", "add", "a_b.example"), 2, /The name/);
+});
+
+test("cancels an order that has not reached the registry, and none that has ended", async () => {
+  // Its registry takes a second over each answer, and the worker is halted over the first one.
+  const accepted = await system.send("POST", "/domains/registrations", {
+    body: { domain_name: "slow-1000-x.example" },
+  });
+  const worker = system.ready().pids.worker!;
+  process.kill(worker, "SIGSTOP");
+  assert.equal(accepted.status, 202);
+  const code = accepted.headers.location!.split("/").at(-1)!;
+  const cancelled = await operated("orders", "cancel", code).finally(() => process.kill(worker, "SIGCONT"));
+  assert.equal(cancelled.status, "Cancelled");
+  const { body } = await system.send("GET", accepted.headers.location!);
+  assert.equal((body as { status: string }).status, "Cancelled");
+  assertFailed(await operate("orders", "cancel", code), 3, /has ended already/);
+  assertFailed(await operate("orders", "cancel", "REG-NOTHING"), 4, /no order with this code/);
+});
+
+test("takes registrations again at a registry that was paused", async () => {
+  const { database_url: url } = system.ready();
+  await runSql(url, "UPDATE registries SET creates_paused_reason = 'credit: none left' WHERE id = 'sandbox'");
+  const order = () => system.send("POST", "/domains/registrations", { body: { domain_name: "paused.example" } });
+  assert.equal((await order()).status, 503);
+  await operated("registry", "resume", "sandbox");
+  assert.equal((await order()).status, 202);
+  assertFailed(await operate("registry", "resume", "sandbox"), 4, /creates at sandbox are not paused/);
+});
+
+for (const [how, isListenerKilled] of [
+  ["", false],
+  [", also while the database's word is cut off", true],
+] as const) {
+  test(`a revoked key is refused within a second${how}`, async () => {
+    const { url, database_url: databaseUrl } = system.ready();
+    const { api_key: id, api_secret: secret } = await operated(
+      "key",
+      "create",
+      "--account",
+      "sandbox",
+      "--label",
+      "brief",
+    );
+    const key = { id: id!, secret: new Secret(secret!) };
+    const ask = async () =>
+      (await sendSigned({ url, key, clock: systemClock, method: "GET", target: "/domains" })).status;
+    for (let round = 0; round < 5; round++) assert.equal(await ask(), 200);
+    const done = new AbortController();
+    const cutting = isListenerKilled ? cutListeners(databaseUrl, done.signal) : Promise.resolve();
+    try {
+      await operated("key", "revoke", id!);
+      await sleep(1_000);
+      for (let round = 0; round < 5; round++) assert.equal(await ask(), 401);
+    } finally {
+      done.abort();
+      await cutting;
+    }
+  });
+}
+
+/** Ends every connection that listens for notifications as soon as it is there. */
+async function cutListeners(databaseUrl: string, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    const cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'deedhouse-listener'";
+    await runSql(databaseUrl, cut);
+  }
+}
+
+test("says where to look when no system runs on the folder", async () => {
+  const failed = await system.tool(["key", "revoke", "0".repeat(32), "--data", join(folder, "nowhere")]);
+  assertFailed(failed, 8, /no deedhouse runs on .*nowhere\n.*--data DIR/);
+});
+
+test("answers a wrong command line with how it is used, and exit code 2", async () => {
+  for (const args of [
+    ["fly"],
+    ["key"],
+    ["key", "fly"],
+    ["block", "add"],
+    ["start", "--port-base", "x"],
+    ["start", "on"],
+  ]) {
+    const { code, stdout } = await system.tool(args);
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: "" }, args.join(" "));
+  }
+});
+
+test("npx deedhouse runs in the checkout, and its help names every command", async () => {
+  const child = spawn("npx", ["deedhouse", "--help"], { cwd: repository, stdio: ["ignore", "pipe", "inherit"] });
+  const [help, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
+  assert.equal(code, 0);
+  for (const name of [
+    "start",
+    "api",
+    "worker",
+    "domains",
+    "hosting",
+    "account",
+    "key",
+    "packs",
+    "block",
+    "orders",
+    "registry",
+  ]) {
+    assert.match(help, new RegExp(`^  ${name} `, "m"));
+  }
+});
