@@ -64,7 +64,7 @@ const insertDomain = statement(
   {},
 );
 
-const lockOrder = statement("order-lock", "SELECT status, phase FROM registration_orders WHERE id = $1 FOR UPDATE", {
+const lockRow = statement("order-lock", "SELECT status, phase FROM registration_orders WHERE id = $1 FOR UPDATE", {
   status: "text",
   phase: "text?",
 });
@@ -128,14 +128,22 @@ export async function countAbsences(context: OrderContext, orderId: number): Pro
 export class OrderChanged extends Error {}
 
 /**
+ * Locks an order's row until the transaction ends.
+ * @throws OrderChanged when it is not in the state any more in which it was read
+ */
+export async function lockOrder(tx: Transaction, order: Order): Promise<void> {
+  const [locked] = await tx.query(lockRow, [order.id]);
+  if (locked?.status !== order.status || locked.phase !== order.phase) throw new OrderChanged();
+}
+
+/**
  * Commits an attempt row, which must stand before the first byte of its command is written.
  * @returns the clTRID to send: `<order_code>-<n>`, never used before
  * @throws OrderChanged when the order was cancelled meanwhile, or has a create without an answer
  */
 export async function beginAttempt(context: OrderContext, order: Order, command: string): Promise<string> {
   return context.database.transaction(async (tx) => {
-    const [locked] = await tx.query(lockOrder, [order.id]);
-    if (locked?.status !== order.status || locked.phase !== order.phase) throw new OrderChanged();
+    await lockOrder(tx, order);
     const [attempt] = await tx.query(insertAttempt, [order.id, order.order_code, command, context.clock.now()]);
     if (!attempt) throw new OrderChanged();
     return attempt.cl_trid;

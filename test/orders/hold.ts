@@ -1,0 +1,68 @@
+/**
+ * Stops whoever commits a certain change at its COMMIT: a deferred trigger waits for a lock that the test holds. So a
+ * worker can be killed exactly there, and the test decides whether the change was committed before it died.
+ */
+import type { TestContext } from "node:test";
+import { Client } from "pg";
+import { until } from "./judge.ts";
+
+export interface HeldChange {
+  table: "registration_orders" | "order_attempts" | "registry_contacts" | "poll_messages" | "hosting_accounts";
+  on: "INSERT" | "UPDATE";
+  /** SQL on the row NEW (and OLD). */
+  when: string;
+}
+
+export interface Hold {
+  /** Somebody is about to commit the change. */
+  reached(): Promise<void>;
+  /** Lets the change be committed, and everyone after it pass. */
+  release(): Promise<void>;
+  /** Undoes the change that waits, and lets everyone after it pass. */
+  rollBack(): Promise<void>;
+}
+
+const lockClass = 0x686f6c64;
+const waiting = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lockClass} AND NOT granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** One at a time per database. */
+export async function holdAt(t: TestContext, databaseUrl: string, { table, on, when }: HeldChange): Promise<Hold> {
+  const client = new Client({ connectionString: databaseUrl });
+  client.on("error", () => {});
+  await client.connect();
+  t.after(() => client.end());
+  await client.query(`SELECT pg_advisory_lock(${lockClass}, 0)`);
+  await client.query(`
+    CREATE OR REPLACE FUNCTION test_hold() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_advisory_xact_lock_shared(${lockClass}, 0); RETURN NULL; END $$`);
+  await client.query(`
+    CREATE CONSTRAINT TRIGGER test_hold AFTER ${on} ON ${table} DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_hold()`);
+  const letPass = async () => {
+    await client.query(`SELECT pg_advisory_unlock(${lockClass}, 0)`);
+    // Waits for the transactions that it has stopped.
+    await client.query(`DROP TRIGGER test_hold ON ${table}`);
+  };
+  return {
+    reached: () => until(`${table} is changed`, async () => (await client.query(waiting)).rows.length > 0),
+    release: letPass,
+    async rollBack() {
+      await client.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS waiting`);
+      await until("the change is undone", async () => (await client.query(waiting)).rows.length === 0);
+      await letPass();
+    },
+  };
+}
+
+/** Makes every job wait before it is taken, so that something can happen between an order and its first step. */
+export async function delayJobs(t: TestContext, databaseUrl: string, delayMs: number): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  t.after(() => client.end());
+  await client.query(`
+    CREATE FUNCTION test_delay() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN NEW.run_at := NEW.run_at + interval '${delayMs} milliseconds'; RETURN NEW; END $$;
+    CREATE TRIGGER test_delay BEFORE INSERT ON graphile_worker._private_jobs
+      FOR EACH ROW EXECUTE FUNCTION test_delay()`);
+}

@@ -1,0 +1,70 @@
+/** Places orders and judges how they end: by what the registry holds and did, and by what the API says. */
+import assert from "node:assert/strict";
+import { sleep } from "#lib/clock.ts";
+import type { TestGateway, TestReseller } from "../harness/gateway.ts";
+
+export const registrarId = "deedhouse";
+
+export interface PlacedOrder {
+  name: string;
+  location: string;
+  code: string;
+}
+
+/** A registration that is answered with 202. */
+export async function place(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
+  const reply = await gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: name } });
+  assert.equal(reply.status, 202, `${name}: ${reply.text}`);
+  const location = reply.headers.location ?? "";
+  return { name, location, code: location.slice(location.lastIndexOf("/") + 1) };
+}
+
+export function creates(gateway: TestGateway, name: string) {
+  return gateway.registry.store.journal
+    .entries({ name, command: "domain:create" })
+    .filter(({ direction }) => direction === "in");
+}
+
+export async function statusOf(gateway: TestGateway, reseller: TestReseller, order: PlacedOrder): Promise<string> {
+  const { body } = await gateway.send(reseller, "GET", order.location);
+  return (body as { status: string }).status;
+}
+
+/**
+ * Waits for the order's end, and holds it against the registry: a finished name is held by us with the expiry date that
+ * the portfolio shows, any other is not held by us, and no create was executed beside one that still stands.
+ */
+export async function assertEnds(
+  gateway: TestGateway,
+  reseller: TestReseller,
+  order: PlacedOrder,
+  status: string,
+): Promise<void> {
+  const settled = await gateway.settled(reseller, order.location);
+  assert.equal(settled.status, status, order.name);
+  assertHeldRight(gateway, order.name, status);
+  const { body } = await gateway.send(reseller, "GET", "/domains");
+  const owned = (body as { domain_name: string; expiration_date: string }[]).find(
+    ({ domain_name }) => domain_name === order.name,
+  );
+  const held = gateway.registry.store.domains.find(order.name);
+  assert.equal(owned?.expiration_date, status === "Finished" ? held?.exDate : undefined, order.name);
+}
+
+function assertHeldRight({ registry }: TestGateway, name: string, status: string): void {
+  const isHeld = registry.store.domains.find(name)?.clID === registrarId;
+  assert.equal(isHeld, status === "Finished", `${name} is ${status}, and held by us: ${isHeld}`);
+  const { journal } = registry.store;
+  const executed = journal.entries({ name, command: "domain:create" }).filter((entry) => entry.executed).length;
+  const undone = ["domain:undo", "domain:deny"].flatMap((command) => journal.entries({ name, command })).length;
+  assert.equal(executed - undone, isHeld ? 1 : 0, `${name}: ${executed} creates executed, ${undone} undone`);
+}
+
+/** Waits for something that is on its way. A test that waits this long has failed. */
+export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 1_500; looks++) {
+    if (await isTrue()) return;
+    await sleep(10);
+  }
+  throw new Error(`it never came to be that ${what}`);
+}

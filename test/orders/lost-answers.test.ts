@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+
+async function assertFinish(gateway: TestGateway, reseller: TestReseller, names: string[]): Promise<void> {
+  const orders = await Promise.all(names.map((name) => place(gateway, reseller, name)));
+  await Promise.all(orders.map((order) => assertEnds(gateway, reseller, order, "Finished")));
+  const open = "SELECT cl_trid FROM order_attempts WHERE answered_at IS NULL";
+  assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
+}
+
+test("a create that was executed is found again when its answer is lost, and is not repeated (rows 14, 15)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const names = ["drop-after-1.example", "garbage-1.example", "trid-1.example", "short-1.example"];
+  await assertFinish(gateway, reseller, names);
+  for (const name of names) assert.equal(creates(gateway, name).length, 1, name);
+});
+
+test("an answer that comes after the timeout is never read (rows 14, 15)", async (t) => {
+  const gateway = await startTestGateway(t, { sandbox: { lateMs: 1_500 } });
+  const reseller = await gateway.addReseller();
+  await assertFinish(gateway, reseller, ["late-1.example"]);
+  assert.equal(creates(gateway, "late-1.example").length, 1);
+});
+
+test("a create that the registry never saw, or failed to do, is sent again (row 17)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const names = ["drop-before-1.example", "once-2400-1.example", "once-2500-1.example"];
+  await assertFinish(gateway, reseller, names);
+  for (const name of names) assert.equal(creates(gateway, name).length, 2, name);
+});
+
+test("a create that the registry undid is noticed by the second look, and sent again (rows 15, 17)", async (t) => {
+  const gateway = await startTestGateway(t, { sandbox: { undoDelayMs: 700 } });
+  const reseller = await gateway.addReseller();
+  await assertFinish(gateway, reseller, ["undo-after-1.example"]);
+  const executed = creates(gateway, "undo-after-1.example").filter((entry) => entry.executed);
+  assert.equal(executed.length, 2);
+});
+
+test("five creates without a trace are enough: then an operator is asked (row 17)", async (t) => {
+  const gateway = await startTestGateway(t, { registry: { settleMs: 50 } });
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "drop-before-ever.example");
+  const note = "SELECT FROM registration_orders WHERE operator_note LIKE '5 creates were lost%'";
+  await until("an operator is asked", async () => {
+    // The registry's label acts once; here it acts each time.
+    gateway.registry.store.firedLabels.delete(order.name);
+    return (await runSql(gateway.databaseUrl, note)).length > 0;
+  });
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  assert.equal(creates(gateway, order.name).length, 5);
+});
+
+test("an order never ends on ignorance: it asks until the registry answers (row 19)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "drop-after-down.example");
+  await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
+  gateway.registry.pause();
+  const ignorant = "SELECT FROM order_history WHERE event = 'verify-lost'";
+  await until("it was asked in vain", async () => (await runSql(gateway.databaseUrl, ignorant)).length > 1);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  gateway.registry.resume();
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.equal(creates(gateway, order.name).length, 1);
+});

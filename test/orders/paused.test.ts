@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { resumeCreatesPausedFor } from "#domains/pause.ts";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { createSteeredClock } from "./steered-clock.ts";
+
+async function assertPaused(gateway: TestGateway, reseller: TestReseller): Promise<void> {
+  const paused = "SELECT FROM registries WHERE creates_paused_reason IS NOT NULL";
+  await until("creates are paused", async () => (await runSql(gateway.databaseUrl, paused)).length > 0);
+  const body = { domain_name: "while-paused.example" };
+  const refused = await gateway.send(reseller, "POST", "/domains/registrations", { body });
+  assert.equal(refused.status, 503);
+  assert.ok(Number(refused.headers["retry-after"]) > 0);
+}
+
+test("a refusal of our set-up ends the order and pauses creates until they are resumed (row 11)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  for (const code of [2100, 2101, 2102, 2103, 2201, 2307]) {
+    await assertEnds(gateway, reseller, await place(gateway, reseller, `code-${code}-x.example`), "Errors");
+    await assertPaused(gateway, reseller);
+    assert.ok(await resumeCreatesPausedFor(gateway.context, "sandbox", "any"));
+    await assertEnds(gateway, reseller, await place(gateway, reseller, `after-${code}.example`), "Finished");
+  }
+  assert.equal(await resumeCreatesPausedFor(gateway.context, "sandbox", "any"), false);
+});
+
+test("an order that was accepted before a pause waits for the operator and is not refused after it (row 11)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const waiting = await place(gateway, reseller, "slow-300-other.example");
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "code-2101-x.example"), "Errors");
+  const held = "SELECT FROM order_history WHERE note = 'creates at sandbox are paused'";
+  await until("the other order waits", async () => (await runSql(gateway.databaseUrl, held)).length > 0);
+  assert.deepEqual(creates(gateway, waiting.name), []);
+  assert.equal(await statusOf(gateway, reseller, waiting), "Processing");
+  assert.ok(await resumeCreatesPausedFor(gateway.context, "sandbox", "any"));
+  await assertEnds(gateway, reseller, waiting, "Finished");
+});
+
+test("without credit an order waits, and goes on by itself when there is credit again (row 12)", async (t) => {
+  const clock = createSteeredClock();
+  const gateway = await startTestGateway(t, { clock });
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "once-2104-x.example");
+  await assertPaused(gateway, reseller);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  clock.skip(0.3);
+  await assertEnds(gateway, reseller, order, "Finished");
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "after.example"), "Finished");
+});
+
+test("without credit for a day an order ends, and the day counts from the first refusal (row 12)", async (t) => {
+  const clock = createSteeredClock();
+  const gateway = await startTestGateway(t, { clock });
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "code-2104-x.example");
+  const refusals = (count: number) =>
+    until(`it was refused ${count} times`, () => creates(gateway, order.name).length === count);
+  await refusals(1);
+  clock.skip(23);
+  await refusals(2);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  clock.skip(2);
+  await assertEnds(gateway, reseller, order, "Errors");
+  assert.equal(creates(gateway, order.name).length, 3);
+});

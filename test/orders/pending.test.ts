@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { holdAt } from "./hold.ts";
+import { assertEnds, creates, type PlacedOrder, place, registrarId, statusOf, until } from "./judge.ts";
+
+async function startWithQueue(t: TestContext, { reconcileIntervalMs = 60_000, pendingDelayMs = 300 } = {}) {
+  const registry = { reconcileIntervalMs, pollIntervalMs: 50 };
+  const gateway = await startTestGateway(t, { registry, sandbox: { pendingDelayMs } });
+  return { gateway, reseller: await gateway.addReseller() };
+}
+
+async function placePending(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
+  const order = await place(gateway, reseller, name);
+  await until("it is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
+  return order;
+}
+
+/** A message of the registry about a name's create. */
+function putMessage({ registry }: TestGateway, id: string, name: string, approved: boolean, text: string): void {
+  const create = registry.store.journal.entries({ name, command: "domain:create" }).at(-1);
+  registry.store.messages.put({
+    id,
+    registrar: registrarId,
+    queuedAt: "2030-01-01T00:00:00.000Z",
+    text,
+    name,
+    approved,
+    clTRID: create?.clTRID,
+    svTRID: create?.svTRID ?? "SBX-0",
+  });
+}
+
+/** The registry decides about a `pending-never-` name. */
+function decide(gateway: TestGateway, name: string, approved: boolean): void {
+  const { store } = gateway.registry;
+  const domain = store.domains.find(name);
+  assert.ok(domain);
+  if (approved) {
+    store.domains.put({ ...domain, statuses: [], scheduled: undefined });
+  } else {
+    store.domains.delete(name);
+    const event = { at: domain.crDate, direction: "event", command: "domain:deny", name, executed: false } as const;
+    store.journal.record({ number: store.nextNumber(), ...event });
+  }
+}
+
+const queueIsEmpty = (gateway: TestGateway) =>
+  until("the queue is empty", () => gateway.registry.store.messages.values().length === 0);
+
+test("a pending name is finished or ended by the registry's message (rows 8, 20)", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  const [approved, denied] = await Promise.all([
+    placePending(gateway, reseller, "pending-approve-1.example"),
+    placePending(gateway, reseller, "pending-deny-1.example"),
+  ]);
+  await assertEnds(gateway, reseller, approved, "Finished");
+  await assertEnds(gateway, reseller, denied, "Errors");
+  await queueIsEmpty(gateway);
+});
+
+test("only paResult counts, whatever the message's text says (row 20)", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  const yes = await placePending(gateway, reseller, "pending-never-yes.example");
+  const no = await placePending(gateway, reseller, "pending-never-no.example");
+  decide(gateway, yes.name, true);
+  putMessage(gateway, "yes-1", yes.name, true, "The pending create was denied");
+  decide(gateway, no.name, false);
+  putMessage(gateway, "no-1", no.name, false, "The pending create was approved");
+  await assertEnds(gateway, reseller, yes, "Finished");
+  await assertEnds(gateway, reseller, no, "Errors");
+});
+
+test("a message that comes again after its commit changes nothing and is acknowledged again", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  const order = await placePending(gateway, reseller, "pending-never-twice.example");
+  decide(gateway, order.name, true);
+  putMessage(gateway, "twice", order.name, true, "approved");
+  await assertEnds(gateway, reseller, order, "Finished");
+  await queueIsEmpty(gateway);
+  // The same id as before, even with another result: the first one was applied.
+  putMessage(gateway, "twice", order.name, false, "denied");
+  await queueIsEmpty(gateway);
+  await assertEnds(gateway, reseller, order, "Finished");
+  const stored = "SELECT message_id, needs_operator FROM poll_messages";
+  assert.deepEqual(await runSql(gateway.databaseUrl, stored), [{ message_id: "twice", needs_operator: false }]);
+});
+
+test("a message that nobody understands is kept for an operator and does not hold up the queue", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  putMessage(gateway, "0-unknown", "never-ordered.example", true, "approved");
+  const order = await placePending(gateway, reseller, "pending-approve-2.example");
+  await assertEnds(gateway, reseller, order, "Finished");
+  await queueIsEmpty(gateway);
+  const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
+  assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "0-unknown" }]);
+});
+
+test("a message that contradicts an order's end changes nothing, and an operator is told (row 25)", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  const order = await placePending(gateway, reseller, "pending-approve-3.example");
+  await assertEnds(gateway, reseller, order, "Finished");
+  putMessage(gateway, "late", order.name, false, "denied");
+  const flagged = "SELECT FROM poll_messages WHERE message_id = 'late' AND needs_operator";
+  await until("it is kept", async () => (await runSql(gateway.databaseUrl, flagged)).length > 0);
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("an approval that the registry does not show yet is kept, and the order looks again", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t, { reconcileIntervalMs: 300 });
+  const order = await placePending(gateway, reseller, "pending-never-slow.example");
+  putMessage(gateway, "early", order.name, true, "approved");
+  await queueIsEmpty(gateway);
+  assert.equal(await statusOf(gateway, reseller, order), "Pending");
+  decide(gateway, order.name, true);
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("a decision that comes before the order has written down that it is pending is not lost", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t, { pendingDelayMs: 50 });
+  const hold = await holdAt(t, gateway.databaseUrl, {
+    table: "registration_orders",
+    on: "UPDATE",
+    when: "NEW.status = 'Pending'",
+  });
+  const order = await place(gateway, reseller, "pending-approve-early.example");
+  await hold.reached();
+  const seen = () =>
+    gateway.registry.store.journal.entries({ command: "poll:req" }).filter(({ code }) => code === 1301);
+  await until("the message was read", () => seen().length > 0);
+  await hold.release();
+  await assertEnds(gateway, reseller, order, "Finished");
+  await queueIsEmpty(gateway);
+});
+
+test("without a message the registry is asked from time to time (row 21)", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t, { reconcileIntervalMs: 400 });
+  const [lost, denied, never] = await Promise.all([
+    placePending(gateway, reseller, "pending-lost-1.example"),
+    placePending(gateway, reseller, "pending-never-denied.example"),
+    placePending(gateway, reseller, "pending-never-1.example"),
+  ]);
+  decide(gateway, denied.name, false);
+  await assertEnds(gateway, reseller, lost, "Finished");
+  await assertEnds(gateway, reseller, denied, "Errors");
+  assert.equal(await statusOf(gateway, reseller, never), "Pending");
+  assert.equal(creates(gateway, never.name).length, 1);
+});
