@@ -7,7 +7,7 @@ import { loadCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
 import { createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
-import { createSealer, type MasterKey, parseMasterKey } from "#lib/sealed-secret.ts";
+import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { loadNodes } from "#nodes/profiles.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
@@ -53,11 +53,4 @@ export function buildContext(config: Config, role: string): OpenContext {
       await Promise.all([listener.close(), database.close()]);
     },
   };
-}
-
-/** `id:key`; the id marks what is sealed under the key, so that keys can be rotated. */
-export function parseNamedKey(text: string): MasterKey {
-  const colon = text.indexOf(":");
-  if (colon < 1) throw new Error("a master key is written as id:key, like 2026:<64 hex digits>");
-  return { id: text.slice(0, colon), key: parseMasterKey(text.slice(colon + 1)) };
 }

@@ -2,7 +2,6 @@
 import { Command } from "commander";
 import { wholeNumber } from "#operator/arguments.ts";
 import { addOperatorCommands } from "#operator/commands.ts";
-import { start } from "#start/start.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import { CommandFailure, exitCodes, guarded } from "../client/cli/failures.ts";
 
@@ -52,6 +51,7 @@ function addStartCommand(program: Command): void {
     .addHelpText("after", "\nExample:\n  npm start -- --data /srv/deedhouse --port-base 8400")
     .action(
       guarded(async ({ data, portBase, rateLimit, readyFile }: StartCommandOptions) => {
+        const { start } = await import("#start/start.ts");
         await start({ dataDir: data, portBase, rateLimit, readyFile }).catch((error: Error) => {
           throw new CommandFailure(error.message, exitCodes.unexpected);
         });

@@ -115,6 +115,13 @@ export function parseMasterKey(text: string): Secret<Buffer> {
   return new Secret(key);
 }
 
+/** `id:key`; the id marks what is sealed under the key, so that keys can be rotated. */
+export function parseNamedKey(text: string): MasterKey {
+  const colon = text.indexOf(":");
+  if (colon < 1) throw new Error("a master key is written as id:key, like 2026:<64 hex digits>");
+  return { id: text.slice(0, colon), key: parseMasterKey(text.slice(colon + 1)) };
+}
+
 function deriveKeys(master: MasterKey): DerivedKey {
   if (!keyIdShape.test(master.id)) {
     throw new Error("A master key's id must be 1 to 32 lower-case letters, digits and hyphens.");

@@ -5,7 +5,6 @@ import { commandGroup, type OperatorOptions, onDatabase, operatorCommand } from 
 import { createReseller, getReseller } from "#resellers/create.ts";
 import { createKey, revokeKey } from "#resellers/keys.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
-import { setProfile } from "#resellers/profile.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
 interface AccountOptions {
@@ -61,6 +60,7 @@ function addProfileCommand(account: Command): void {
     .action(
       onDatabase(async (context, name: string, options: OperatorOptions & Record<string, string>) => {
         const { data, json, file, ...fields } = options;
+        const { setProfile } = await import("#resellers/profile.ts");
         await setProfile(context, await getReseller(context, name), file === undefined ? fields : readProfile(file));
         return { account: name, profile: "complete" };
       }),

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { InvalidDomainName } from "#lib/domain-name.ts";
-import { type OpenOperatorContext, openOperatorContext } from "#operator/context.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printFields, printJson } from "../../client/cli/output.ts";
@@ -37,6 +37,8 @@ export function onDatabase<Args extends unknown[]>(
   return guarded(async (...args: Args) => {
     // Commander passes the command itself as the last one.
     const options = (args.at(-1) as Command).opts<OperatorOptions>();
+    // Loaded only now, so that help and the reseller's commands need not wait for it.
+    const { openOperatorContext } = await import("#operator/context.ts");
     try {
       await using context = openOperatorContext(options.data);
       const result = await work(context, ...args);

@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseNamedKey } from "#build-context.ts";
 import { operatorEnvironment } from "#config.ts";
 import { createDatabase } from "#db/database.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
-import { createSealer, type Sealer } from "#lib/sealed-secret.ts";
+import { createSealer, parseNamedKey, type Sealer } from "#lib/sealed-secret.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 

@@ -2,8 +2,8 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { parseNamedKey } from "#build-context.ts";
 import type { Random } from "#lib/random.ts";
+import { parseNamedKey } from "#lib/sealed-secret.ts";
 
 export interface DataDir {
   root: string;

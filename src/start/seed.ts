@@ -1,13 +1,12 @@
 /** What a new sandbox has: a reseller with a complete profile, a key, and three service packs. */
 
-import { parseNamedKey } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import { createDatabase } from "#db/database.ts";
 import { createPack, hasPacks } from "#hosting/manage-packs.ts";
 import { systemClock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
-import { createSealer, UnreadableSecret } from "#lib/sealed-secret.ts";
+import { createSealer, parseNamedKey, UnreadableSecret } from "#lib/sealed-secret.ts";
 import { changeRateLimit, createReseller, findReseller, type OperatorContext } from "#resellers/create.ts";
 import { createKey, findKey, type KeyWithSecret } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
