@@ -28,6 +28,11 @@ async function operated(...args: string[]): Promise<Record<string, string>> {
   return JSON.parse(stdout);
 }
 
+/** Runs commands that must fail, all at once: arguments, exit code, what is told. */
+async function assertAllFail(cases: [args: string[], code: number, sentence: RegExp][]): Promise<void> {
+  await Promise.all(cases.map(async ([args, code, sentence]) => assertFailed(await operate(...args), code, sentence)));
+}
+
 function assertFailed({ code, stdout, stderr }: Ended, expectedCode: number, sentence: RegExp): void {
   assert.match(stderr, sentence);
   assert.doesNotMatch(stderr, /unexpected|\n {4}at /);
@@ -63,28 +68,28 @@ test("an account that an operator makes can register names, once its profile is 
 });
 
 test("tells what is wrong with an account or a profile", async () => {
-  assertFailed(await operate("account", "create", "sandbox"), 3, /an account named "sandbox" already/);
-  assertFailed(
-    await operate("account", "profile", "sandbox", "--city", "Ghent"),
-    3,
-    /the profile is not valid: .*email/,
-  );
-  assertFailed(await operate("account", "profile", "nobody", "--city", "Ghent"), 4, /no account named "nobody"/);
-  assertFailed(await operate("account", "profile", "sandbox", "--file", "/nowhere"), 2, /can't read the profile/);
-  assertFailed(await operate("account", "create", " "), 2, /printable characters/);
-  assertFailed(await operate("account", "create", "x", "--kind", "king"), 2, /Allowed choices are reseller, plain/);
-  assertFailed(await operate("account", "create", "x", "--rate-limit", "0"), 2, /whole number from 1/);
+  await assertAllFail([
+    [["account", "create", "sandbox"], 3, /an account named "sandbox" already/],
+    [["account", "profile", "sandbox", "--city", "Ghent"], 3, /the profile is not valid: .*email/],
+    [["account", "profile", "nobody", "--city", "Ghent"], 4, /no account named "nobody"/],
+    [["account", "profile", "sandbox", "--file", "/nowhere"], 2, /can't read the profile/],
+    [["account", "create", " "], 2, /printable characters/],
+    [["account", "create", "x", "--kind", "king"], 2, /Allowed choices are reseller, plain/],
+    [["account", "create", "x", "--rate-limit", "0"], 2, /whole number from 1/],
+  ]);
 });
 
 test("tells what is wrong with a key", async () => {
-  const create = (...args: string[]) => operate("key", "create", "--account", "sandbox", ...args);
-  assertFailed(await create("--scope", "domains:steal"), 3, /no scope domains:steal: choose from domains:read/);
-  assertFailed(await create("--allow", "192.0.2.1/33"), 2, /an address such as/);
-  assertFailed(await create("--allow", "office"), 2, /an address such as/);
-  assertFailed(await create("--expires", "tomorrow"), 2, /a date such as/);
-  assertFailed(await operate("key", "create", "--account", "nobody"), 4, /no account named "nobody"/);
-  assertFailed(await operate("key", "create"), 2, /required option '--account <name>'/);
-  assertFailed(await operate("key", "revoke", "0".repeat(32)), 4, /nothing to revoke/);
+  const create = ["key", "create", "--account", "sandbox"];
+  await assertAllFail([
+    [[...create, "--scope", "domains:steal"], 3, /no scope domains:steal: choose from domains:read/],
+    [[...create, "--allow", "192.0.2.1/33"], 2, /an address such as/],
+    [[...create, "--allow", "office"], 2, /an address such as/],
+    [[...create, "--expires", "tomorrow"], 2, /a date such as/],
+    [["key", "create", "--account", "nobody"], 4, /no account named "nobody"/],
+    [["key", "create"], 2, /required option '--account <name>'/],
+    [["key", "revoke", "0".repeat(32)], 4, /nothing to revoke/],
+  ]);
 });
 
 test("a service pack is on offer from its creation until it is retired, to those it is meant for", async () => {
@@ -99,9 +104,11 @@ test("a service pack is on offer from its creation until it is retired, to those
   assert.deepEqual([ids.includes(forAll!), ids.includes(forOther!)], [true, false]);
   await operated("packs", "retire", forAll!);
   assert.equal((await offered()).includes(forAll!), false);
-  assertFailed(await operate("packs", "retire", forAll!), 4, /no service pack .* is on offer/);
-  assertFailed(await operate("packs", "create", "Tiny", "--disk-mb", "half"), 2, /whole number/);
-  assertFailed(await operate("packs", "create", "X", "--disk-mb", "1", "--offer-to", "ghost"), 4, /no account named/);
+  await assertAllFail([
+    [["packs", "retire", forAll!], 4, /no service pack .* is on offer/],
+    [["packs", "create", "Tiny", "--disk-mb", "half"], 2, /whole number/],
+    [["packs", "create", "Tiny", "--disk-mb", "1", "--offer-to", "ghost"], 4, /no account named/],
+  ]);
 });
 
 test("a blocked name cannot be registered until it is unblocked", async () => {
@@ -111,8 +118,10 @@ test("a blocked name cannot be registered until it is unblocked", async () => {
   assert.equal((refused.body as { error_code: string }).error_code, "domain_availability_blocked");
   await operated("block", "remove", "bank");
   assert.equal((await order()).status, 202);
-  assertFailed(await operate("block", "remove", "bank"), 4, /bank is not blocked/);
-  assertFailed(await operate("block", "add", "a_b.example"), 2, /The name/);
+  await assertAllFail([
+    [["block", "remove", "bank"], 4, /bank is not blocked/],
+    [["block", "add", "a_b.example"], 2, /The name/],
+  ]);
 });
 
 test("cancels an order that has not reached the registry, and none that has ended", async () => {
@@ -128,8 +137,10 @@ test("cancels an order that has not reached the registry, and none that has ende
   assert.equal(cancelled.status, "Cancelled");
   const { body } = await system.send("GET", accepted.headers.location!);
   assert.equal((body as { status: string }).status, "Cancelled");
-  assertFailed(await operate("orders", "cancel", code), 3, /has ended already/);
-  assertFailed(await operate("orders", "cancel", "REG-NOTHING"), 4, /no order with this code/);
+  await assertAllFail([
+    [["orders", "cancel", code], 3, /has ended already/],
+    [["orders", "cancel", "REG-NOTHING"], 4, /no order with this code/],
+  ]);
 });
 
 test("takes registrations again at a registry that was paused", async () => {
@@ -187,17 +198,13 @@ test("says where to look when no system runs on the folder", async () => {
 });
 
 test("answers a wrong command line with how it is used, and exit code 2", async () => {
-  for (const args of [
-    ["fly"],
-    ["key"],
-    ["key", "fly"],
-    ["block", "add"],
-    ["start", "--port-base", "x"],
-    ["start", "on"],
-  ]) {
-    const { code, stdout } = await system.tool(args);
-    assert.deepEqual({ code, stdout }, { code: 2, stdout: "" }, args.join(" "));
-  }
+  const wrong = [["fly"], ["key"], ["key", "fly"], ["block", "add"], ["start", "--port-base", "x"], ["start", "on"]];
+  await Promise.all(
+    wrong.map(async (args) => {
+      const { code, stdout } = await system.tool(args);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: "" }, args.join(" "));
+    }),
+  );
 });
 
 test("npx deedhouse runs in the checkout, and its help names every command", async () => {
