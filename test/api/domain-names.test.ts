@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertError, assertFullForm } from "../harness/assert-reply.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+
+const gateway = await startTestGateway({ after }, { worker: false });
+const reseller = await gateway.addReseller();
+const rival = await gateway.addReseller();
+await runSql(
+  gateway.databaseUrl,
+  `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+     will_renew, status, name_servers)
+   VALUES ('xn--mller-kva.example', $1, 'sandbox', '2026-04-18T07:45:21.187Z', '2027-04-18T07:45:21.1Z', now(), false,
+           'ok', '{ns1.dns.example}'),
+          ('plain.example', $1, 'sandbox', now(), now(), now(), true, 'ok', '{}'),
+          ('rivals.example', $2, 'sandbox', now(), now(), now(), true, 'ok', '{}')`,
+  [reseller.id, rival.id],
+);
+const read = (name: string, prefix = "") => gateway.send(reseller, "GET", `${prefix}/domains/${name}`);
+
+test("a domain has the three promised fields first, timestamps in UTC with three fractional digits", async () => {
+  const reply = await read("xn--mller-kva.example");
+  assert.equal(reply.status, 200);
+  assertFullForm(reply);
+  assert.deepEqual(Object.entries(reply.body as object), [
+    ["domain_name", "xn--mller-kva.example"],
+    ["expiration_date", "2027-04-18T07:45:21.100Z"],
+    ["will_renew", false],
+    ["registration_date", "2026-04-18T07:45:21.187Z"],
+    ["status", "ok"],
+    ["name_servers", ["ns1.dns.example"]],
+  ]);
+});
+
+test("U-label, A-label, any case, percent-encoded or not, with a trailing dot or full-width: one record", async () => {
+  for (const name of [
+    ...["xn--mller-kva.example", "XN--MLLER-KVA.EXAMPLE", "Xn--Mller-Kva.Example.", "xn%2D%2dmller-kva%2Eexample"],
+    ...["müller.example", "MÜLLER.example", "mu\u0308ller.example", "müller。example", "ｍüller.example"].map(
+      encodeURIComponent,
+    ),
+    ...["m%c3%bcller.example", "M%C3%9CLLER.EXAMPLE", "%6d%C3%BCller%2eexample%2e"],
+  ]) {
+    for (const prefix of ["", "/v1"]) {
+      const reply = await read(name, prefix);
+      assert.equal(reply.status, 200, `${name} ${reply.text}`);
+      assert.equal((reply.body as { domain_name: string }).domain_name, "xn--mller-kva.example");
+    }
+  }
+});
+
+test("what is no name by its syntax is domain_not_valid", async () => {
+  for (const name of [
+    ...["example", "-a.example", "a-.example", "a..example", ".example", "a.example..", "a_b.example", "ab--c.example"],
+    ...["xn--a.example", "xn--.example", `${"a".repeat(64)}.example`, `${"a.".repeat(127)}example`, "1.2.3.4", "a.123"],
+    ...["a b.example", "a/b.example", "a\0.example", "☃.example", "a\u200bb.example", "[::1]", "a.example:80"].map(
+      encodeURIComponent,
+    ),
+  ]) {
+    assertError(await read(name), "domain_not_valid");
+  }
+});
+
+test("no name at all is invalid_request", async () => {
+  assertError(await read(""), "invalid_request");
+  assertError(await read("", "/v1"), "invalid_request");
+});
+
+test("another's name and nobody's are one answer", async () => {
+  const replies = [await read("rivals.example"), await read("nobodys.example"), await read("www.plain.example")];
+  for (const reply of replies) {
+    assertError(reply, "domain_not_found");
+    assert.equal(reply.text, replies[0]?.text);
+    assert.deepEqual(Object.keys(reply.headers), Object.keys(replies[0]?.headers ?? {}));
+  }
+});
