@@ -6,6 +6,8 @@ export interface Relay {
   readonly port: number;
   /** Cuts all connections and refuses new ones. */
   cut(): void;
+  /** Lets a chunk that begins with this text through, and cuts before an answer comes back. */
+  cutAfter(text: string): void;
   /** Connections are taken again; they lead to `target`, when it is given. */
   join(target?: number): void;
   close(): Promise<void>;
@@ -15,7 +17,15 @@ export interface Relay {
 export async function startRelay(target: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   let isCut = false;
+  let lastText: string | undefined;
   let currentTarget = target;
+  const cutAll = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  const cut = () => {
+    isCut = true;
+    cutAll();
+  };
   const server = createServer((client) => {
     if (isCut) return void client.resetAndDestroy();
     const upstream = connect(currentTarget, "127.0.0.1");
@@ -29,21 +39,27 @@ export async function startRelay(target: number): Promise<Relay> {
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
     }
+    let isDeaf = false;
+    client.on("data", (chunk) => {
+      isDeaf ||= lastText !== undefined && chunk.toString("latin1").startsWith(lastText);
+      upstream.write(chunk);
+    });
+    upstream.on("data", (chunk) => {
+      if (isDeaf) cut();
+      else client.write(chunk);
+    });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
-  const cutAll = () => {
-    for (const socket of sockets) socket.resetAndDestroy();
-  };
   return {
     port: (server.address() as AddressInfo).port,
-    cut() {
-      isCut = true;
-      cutAll();
+    cut,
+    cutAfter(text) {
+      lastText = text;
     },
     join(newTarget = currentTarget) {
       isCut = false;
+      lastText = undefined;
       currentTarget = newTarget;
     },
     async close() {

@@ -1,12 +1,12 @@
 /** A gateway with a real hosting node whose three ports can be taken away one by one, a reseller and a service pack. */
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
 import { statement } from "#db/statement.ts";
 import { provisionAccount } from "#hosting/provision.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 import type { NodeProfile } from "#nodes/profiles.ts";
 import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
+import type { Scope } from "../harness/database.ts";
 import { type GatewayOptions, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { type Relay, startRelay } from "./relay.ts";
 
@@ -43,14 +43,23 @@ export interface HostingStage {
   provision(accountId: number): Promise<void>;
   /** The events of its history; of equal ones in a row, one. */
   story(accountId: number): Promise<string[]>;
+  /** What the account's row says to the operator and to the worker. */
+  inside(accountId: number): Promise<Inside>;
   /** The node's process ends and comes back on other ports, behind the same relays. */
   restartNode(): Promise<void>;
 }
 
+const inside = statement(
+  "test-hosting-inside",
+  "SELECT uid, operator_note, next_step_at FROM hosting_accounts WHERE id = $1",
+  { uid: "int8", operator_note: "text?", next_step_at: "timestamptz?" },
+);
+type Inside = NonNullable<(typeof inside)["row"]>;
+
 const history = statement(
   "test-hosting-history",
-  "SELECT event, status, note FROM hosting_history WHERE account_id = $1 ORDER BY id",
-  { event: "text", status: "text", note: "text?" },
+  "SELECT event FROM hosting_history WHERE account_id = $1 ORDER BY id",
+  { event: "text" },
 );
 const accountId = statement(
   "test-hosting-account-id",
@@ -59,7 +68,7 @@ const accountId = statement(
 );
 
 export async function startHostingStage(
-  scope: Pick<TestContext, "after">,
+  scope: Scope,
   options: GatewayOptions & { diskBytesMax?: number } = {},
 ): Promise<HostingStage> {
   const node = await startTestNode();
@@ -105,6 +114,10 @@ export async function startHostingStage(
     async story(id) {
       const events = (await context.database.query(history, [id])).map(({ event }) => event);
       return events.filter((event, index) => event !== events[index - 1]);
+    },
+    async inside(id) {
+      const [row] = await context.database.query(inside, [id]);
+      return row ?? assert.fail("there is no such account");
     },
     async restartNode() {
       for (const relay of relays) relay.cut();

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { type Account, startHostingStage } from "./stage.ts";
+
+const stage = await startHostingStage({ after }, { worker: false });
+const { node, gateway, reseller } = stage;
+
+test("an account that its node refuses fails, and its owner is told", async () => {
+  await node.driver.ensureAccount(testAccount("refused.example", 1));
+  const id = await stage.create("refused.example");
+  await stage.provision(id);
+  const { status, error_text } = await stage.read("refused.example");
+  assert.equal(status, "Failed");
+  assert.equal(
+    error_text,
+    "The account could not be created. The identifier is free again; ask the operator for the cause.",
+  );
+  assert.deepEqual(await stage.story(id), ["requested", "placed", "abandoned", "refused"]);
+  assert.equal((await node.driver.find("refused.example"))?.uid, 1, "what was in the way is untouched");
+});
+
+test("a failed identifier is free for another reseller, and its first owner reads Failed all the same", async () => {
+  await node.driver.ensureAccount(testAccount("second.example", 2));
+  await stage.provision(await stage.create("second.example"));
+  await node.driver.remove({ identifier: "second.example", uid: 2 });
+
+  const other = await gateway.addReseller();
+  await stage.provision(await stage.create("second.example", other));
+  assert.equal((await stage.read("second.example", other)).status, "Ready");
+  assert.equal((await stage.read("second.example")).status, "Failed");
+  const { body } = await gateway.send(reseller, "GET", "/v1/hostingaccounts");
+  assert.ok(!(body as Account[]).some(({ identifier }) => identifier === "second.example"));
+});
+
+test("whoever failed can try again and reads the new account", async () => {
+  await node.driver.ensureAccount(testAccount("again.example", 3));
+  const failed = await stage.create("again.example");
+  await stage.provision(failed);
+  await node.driver.remove({ identifier: "again.example", uid: 3 });
+  const made = await stage.create("again.example");
+  await stage.provision(made);
+  assert.equal((await stage.read("again.example")).status, "Ready");
+  assert.notEqual((await stage.inside(made)).uid, (await stage.inside(failed)).uid);
+});
+
+test("an account whose uid the node gave to another fails, and the other keeps its files", async () => {
+  const id = await stage.create("mixed.example");
+  const { uid } = await stage.inside(id);
+  await node.driver.ensureAccount(testAccount("stranger.example", uid));
+  await stage.provision(id);
+  assert.equal((await stage.read("mixed.example")).status, "Failed");
+  assert.equal((await node.driver.find("stranger.example"))?.uid, uid);
+});
+
+test("an account that failed is never made afterwards, however late its job comes", async () => {
+  await node.driver.ensureAccount(testAccount("late.example", 4));
+  const id = await stage.create("late.example");
+  await stage.provision(id);
+  await node.driver.remove({ identifier: "late.example", uid: 4 });
+  await stage.provision(id);
+  assert.equal(await node.driver.find("late.example"), undefined);
+  const { uid } = await stage.inside(id);
+  await assert.rejects(node.driver.ensureAccount(testAccount("late.example", uid)), /uid_retired/);
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { findAccount, happenToAccount } from "#hosting/accounts.ts";
+import type { HostingEvent } from "#hosting/states.ts";
+import { startWorker } from "#jobs/worker.ts";
+import { testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { runSql } from "../harness/sql.ts";
+import { password, startHostingStage } from "./stage.ts";
+
+const stage = await startHostingStage({ after }, { worker: false });
+const { gateway, node } = stage;
+const { context } = gateway;
+const readyStory = ["requested", "placed", "probed"];
+
+/** The account is on the node once, with the uid that the gateway knows, and one folder. */
+async function assertMadeOnce(identifier: string, id: number): Promise<void> {
+  const { uid } = await stage.inside(id);
+  const found = (await node.driver.list()).filter((account) => account.identifier === identifier);
+  assert.deepEqual(
+    found.map((account) => account.uid),
+    [uid],
+  );
+  assert.ok((await readdir(join(node.dataDir, "homes"))).includes(String(uid)));
+  assert.deepEqual(await readdir(join(node.dataDir, "homes", String(uid), "www")), []);
+}
+
+/** Reads the account now; what is returned lets the event happen to it as it was read. */
+async function prepare(id: number, event: HostingEvent, rest = {}) {
+  const account = (await findAccount(context, id)) ?? assert.fail();
+  return () => context.database.transaction((tx) => happenToAccount(context, tx, account, { event, ...rest }));
+}
+
+test("two workers at once make each account once", async (t) => {
+  const names = ["one", "two", "three", "four", "five", "six"].map((name) => `${name}.pair.example`);
+  const workers = await Promise.all([1, 2].map(() => startWorker(context, gateway.databaseUrl)));
+  t.after(() => Promise.all(workers.map((worker) => worker.close())));
+  const ids = await Promise.all(names.map((name) => stage.create(name)));
+  for (const [index, name] of names.entries()) {
+    assert.equal((await stage.settled(name)).status, "Ready");
+    assert.deepEqual(await stage.story(ids[index]!), readyStory);
+    await assertMadeOnce(name, ids[index]!);
+  }
+  const homes = await readdir(join(node.dataDir, "homes"));
+  assert.equal(homes.length, new Set(homes).size);
+});
+
+test("of fifty requests for one identifier at once one is accepted, and one account is made", async () => {
+  const body = { servicepack_id: stage.packId, identifier: "popular.example", password };
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, () => gateway.send(stage.reseller, "POST", "/hostingaccounts", { body })),
+  );
+  const codes = replies.map(({ status, body: answer }) => (answer as { error_code: string })?.error_code ?? status);
+  assert.deepEqual(codes.toSorted(), [202, ...Array(49).fill("hosting_already_exist")]);
+  const [row] = await runSql<{ id: string }>(
+    gateway.databaseUrl,
+    "SELECT id FROM hosting_accounts WHERE identifier = 'popular.example'",
+  );
+  await stage.provision(Number(row?.id));
+  await assertMadeOnce("popular.example", Number(row?.id));
+});
+
+test("an account whose job runs three times at once is made once", async () => {
+  const id = await stage.create("thrice.example");
+  await Promise.all([1, 2, 3].map(() => stage.provision(id)));
+  assert.equal((await stage.read("thrice.example")).status, "Ready");
+  assert.deepEqual(await stage.story(id), readyStory);
+  await assertMadeOnce("thrice.example", id);
+});
+
+test("a worker that was killed after any step is taken over, and leaves nothing behind", async () => {
+  const steps: Record<string, (id: number, identifier: string) => Promise<unknown>> = {
+    placed: async (id) => (await prepare(id, "placed", { nodeId: "embedded" }))(),
+    made: async (id, identifier) => {
+      const { uid } = await stage.inside(id);
+      await node.driver.ensureAccount(testAccount(identifier, uid, { diskBytesMax: 1, filesMax: 100 }));
+    },
+    probing: async (id) => {
+      const { uid } = await stage.inside(id);
+      await writeFile(join(node.dataDir, "homes", String(uid), "www", "deedhouse-probe-0.txt"), "left behind");
+    },
+  };
+  for (const last of Object.keys(steps)) {
+    const identifier = `${last}.killed.example`;
+    const id = await stage.create(identifier);
+    for (const [step, take] of Object.entries(steps)) {
+      await take(id, identifier);
+      if (step === last) break;
+    }
+    await stage.provision(id);
+    assert.equal((await stage.read(identifier)).status, "Ready", last);
+    assert.deepEqual(await stage.story(id), readyStory);
+    await assertMadeOnce(identifier, id);
+  }
+});
+
+test("what a worker decides that comes late changes nothing", async () => {
+  const ready = await stage.create("ready.late.example");
+  const abandonLate = await prepare(ready, "abandoned", { errorText: "too late" });
+  await stage.provision(ready);
+  assert.equal(await abandonLate(), undefined);
+  assert.equal((await stage.read("ready.late.example")).status, "Ready");
+
+  const abandoned = await stage.create("abandoned.late.example");
+  await (await prepare(abandoned, "placed", { nodeId: "embedded" }))();
+  const probedLate = await prepare(abandoned, "probed");
+  await (await prepare(abandoned, "abandoned", { errorText: "given up" }))();
+  assert.equal(await probedLate(), undefined);
+  await stage.provision(abandoned);
+  assert.equal((await stage.read("abandoned.late.example")).status, "Failed");
+
+  const placed = await stage.create("placed.late.example");
+  const placeLate = await prepare(placed, "placed", { nodeId: "another" });
+  await (await prepare(placed, "placed", { nodeId: "embedded" }))();
+  assert.equal(await placeLate(), undefined);
+});
+
+test("housekeeping finds an account whose job was lost, and one whose worker died with it", async (t) => {
+  const lost = await stage.create("lost.example");
+  const dead = await stage.create("dead.example");
+  const jobs = "graphile_worker._private_jobs";
+  await runSql(gateway.databaseUrl, `DELETE FROM ${jobs} WHERE key = $1`, [`account:${lost}`]);
+  const died = "locked_by = 'a dead pool', locked_at = now() - interval '1 minute', attempts = 1";
+  await runSql(gateway.databaseUrl, `UPDATE ${jobs} SET ${died} WHERE key = $1`, [`account:${dead}`]);
+  await gateway.startWorker();
+  t.after(() => gateway.stopWorker());
+  for (const [identifier, id] of [
+    ["lost.example", lost],
+    ["dead.example", dead],
+  ] as const) {
+    assert.equal((await stage.settled(identifier)).status, "Ready");
+    assert.deepEqual(await stage.story(id), readyStory);
+  }
+});
