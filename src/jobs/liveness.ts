@@ -40,7 +40,7 @@ export interface Liveness {
 }
 
 /** Keeps the locks of this process's pools, and frees the jobs of pools that are gone. */
-export function startLiveness(context: Context, databaseUrl: string): Liveness {
+export function startLiveness(context: Pick<Context, "database" | "log">, databaseUrl: string): Liveness {
   const poolIds = new Set<string>();
   const stopped = new AbortController();
   let client: Client | undefined;

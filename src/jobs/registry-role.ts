@@ -32,6 +32,12 @@ const takeCheck = statement(
   { domain_name: "text" },
 );
 
+const waitingChecks = statement(
+  "registry-checks-waiting",
+  "SELECT id::text FROM registry_checks WHERE registry_id = $1",
+  { id: "text" },
+);
+
 const dropStaleChecks = statement(
   "registry-checks-drop",
   "DELETE FROM registry_checks WHERE registry_id = $1 AND asked_at < $2::timestamptz - interval '1 minute'",
@@ -224,9 +230,20 @@ function answerChecks(sessions: RegistrySessions): () => void {
       .then(availabilityOf, () => "unknown" as const);
     await context.database.query(answerCheck, [JSON.stringify({ id, availability })]);
   };
-  return context.listener.on(checkChannel, (id) => {
+  const tryAnswer = (id: string) =>
     answer(id).catch((error: unknown) => context.log.warn({ err: error }, "a registry check could not be answered"));
-  });
+  // What was asked while nobody listened.
+  const catchUp = async () => {
+    const waiting = await context.database.query(waitingChecks, [profile.id]).catch(() => []);
+    for (const { id } of waiting) tryAnswer(id);
+  };
+  const stopListening = context.listener.on(checkChannel, tryAnswer);
+  const stopReconnects = context.listener.onReconnect(catchUp);
+  catchUp();
+  return () => {
+    stopListening();
+    stopReconnects();
+  };
 }
 
 async function readMessages(sessions: RegistrySessions, ended: AbortSignal): Promise<void> {

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Task } from "graphile-worker";
+import { Pool } from "pg";
+import { sleep } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { testDatabase } from "../../test/harness/database.ts";
+import { runSql } from "../../test/harness/sql.ts";
+import { startLiveness } from "./liveness.ts";
+import { startJobRunner } from "./runner.ts";
+
+const log = createLog("test", "silent");
+
+async function startRunner(t: TestContext, task: Task, { jobsMax = 2 } = {}) {
+  const { url, database } = await testDatabase(t);
+  const pool = new Pool({ connectionString: url, max: 6, application_name: "test-jobs" });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const liveness = startLiveness({ database, log }, url);
+  const runner = await startJobRunner({ pool, log, liveness, tasks: { task }, jobsMax });
+  t.after(async () => {
+    await runner.stop();
+    await liveness.close();
+    await pool.end();
+  });
+  const addJob = () => runSql(url, "SELECT graphile_worker.add_job('task')");
+  return { url, database, addJob, runner };
+}
+
+async function untilEqual<Value>(read: () => Value | Promise<Value>, wanted: Value): Promise<void> {
+  for (let looks = 0; looks < 2_000; looks++) {
+    if ((await read()) === wanted) return;
+    await sleep(10);
+  }
+  throw new Error(`it never was ${String(wanted)}`);
+}
+
+const jobsLeft = async (url: string) => (await runSql(url, "SELECT FROM graphile_worker._private_jobs")).length;
+
+test("a job that takes long is not given to anybody else, also when another process looks for dead ones", async (t) => {
+  let runs = 0;
+  const { url, database, addJob } = await startRunner(t, async () => {
+    runs += 1;
+    await sleep(3_500);
+  });
+  const other = startLiveness({ database, log }, url);
+  t.after(() => other.close());
+  await addJob();
+  await untilEqual(() => runs, 1);
+  await untilEqual(() => jobsLeft(url), 0);
+  assert.equal(runs, 1);
+});
+
+test("a job whose worker is gone is done by another", async (t) => {
+  let runs = 0;
+  const { url } = await startRunner(t, async () => {
+    runs += 1;
+  });
+  const take = `WITH job AS (SELECT (graphile_worker.add_job('task', run_at := now() + interval '1 hour')).id)
+    SELECT id FROM job`;
+  const [job] = await runSql<{ id: string }>(url, take);
+  const lock = `UPDATE graphile_worker._private_jobs
+    SET run_at = now(), locked_by = 'pool-of-the-dead', locked_at = now() WHERE id = $1`;
+  await runSql(url, lock, [job?.id]);
+  await untilEqual(() => runs, 1);
+  await untilEqual(() => jobsLeft(url), 0);
+});
+
+test("the queue works again after all of its database connections broke, even in the middle of a job", async (t) => {
+  let runs = 0;
+  const release = Promise.withResolvers<void>();
+  const { url, addJob } = await startRunner(t, async () => {
+    runs += 1;
+    if (runs === 1) await release.promise;
+  });
+  await addJob();
+  await untilEqual(() => runs, 1);
+  await runSql(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-jobs'");
+  release.resolve();
+  await addJob();
+  await untilEqual(() => jobsLeft(url), 0);
+  assert.ok(runs >= 2);
+});
+
+test("a stop waits for the job under way and takes no more", async (t) => {
+  let ended = 0;
+  const { addJob, runner, url } = await startRunner(
+    t,
+    async () => {
+      await sleep(300);
+      ended += 1;
+    },
+    { jobsMax: 1 },
+  );
+  await addJob();
+  await addJob();
+  await untilEqual(async () => (await runSql(url, "SELECT FROM graphile_worker.jobs WHERE locked_by <> ''")).length, 1);
+  await runner.stop();
+  assert.equal(ended, 1);
+  assert.equal(await jobsLeft(url), 1);
+});

@@ -1,0 +1,136 @@
+/**
+ * A worker is killed between any two steps of an order, while a second one waits to take over. Whatever was and was not
+ * written down by then, the order ends right: one create at most, and the name held if and only if it is Finished.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { type HeldChange, holdAt } from "./hold.ts";
+import { assertEnds, creates, place, until } from "./judge.ts";
+import { startWithWorkers } from "./worker-process.ts";
+
+interface Point {
+  name: string;
+  /** The beginning of the domain name, which the sandbox registry understands. */
+  label?: string;
+  /** What the worker is about to commit when it is killed. */
+  change: HeldChange;
+  /** Whether that is committed all the same. */
+  isCommitted: boolean;
+  /** Much like another point: only in the full matrix, with DEEDHOUSE_TEST_MATRIX=full. */
+  isExtra?: boolean;
+  ends?: string;
+}
+
+const orders = (when: string): HeldChange => ({ table: "registration_orders", on: "UPDATE", when });
+const attempts = (on: HeldChange["on"], command: string): HeldChange => ({
+  table: "order_attempts",
+  on,
+  when: `NEW.command = '${command}'`,
+});
+const messages: HeldChange = { table: "poll_messages", on: "INSERT", when: "true" };
+
+const points: Point[] = [
+  { name: "before the claim", change: orders("NEW.phase = 'check'"), isCommitted: false },
+  { name: "after the claim", change: orders("NEW.phase = 'check'"), isExtra: true, isCommitted: true },
+  { name: "after the check", change: orders("NEW.phase = 'create'"), isCommitted: true },
+  {
+    name: "after the contact's attempt",
+    change: attempts("INSERT", "contact:create"),
+    isExtra: true,
+    isCommitted: true,
+  },
+  { name: "after the contact's answer", change: attempts("UPDATE", "contact:create"), isCommitted: false },
+  { name: "before the attempt", change: attempts("INSERT", "domain:create"), isExtra: true, isCommitted: false },
+  { name: "after the attempt, before its bytes", change: attempts("INSERT", "domain:create"), isCommitted: true },
+  {
+    name: "after the bytes, never executed",
+    label: "drop-before-",
+    change: orders("NEW.phase = 'verify'"),
+    isCommitted: false,
+  },
+  { name: "after the answer", change: orders("NEW.status = 'Finished'"), isCommitted: false },
+  { name: "after the end", change: orders("NEW.status = 'Finished'"), isCommitted: true },
+  {
+    name: "between the two looks",
+    label: "drop-after-",
+    change: orders("NEW.confirm_after IS NOT NULL"),
+    isCommitted: true,
+  },
+  {
+    name: "after the second look",
+    label: "drop-after-",
+    change: orders("NEW.status = 'Finished'"),
+    isExtra: true,
+    isCommitted: false,
+  },
+  {
+    name: "after a create without a trace",
+    label: "drop-before-",
+    change: orders("OLD.phase = 'verify' AND NEW.phase = 'create'"),
+    isCommitted: true,
+  },
+  {
+    name: "after the answer that it is pending",
+    label: "pending-approve-",
+    change: orders("NEW.status = 'Pending'"),
+    isExtra: true,
+    isCommitted: false,
+  },
+  {
+    name: "after it is pending",
+    label: "pending-approve-",
+    change: orders("NEW.status = 'Pending'"),
+    isCommitted: true,
+  },
+  { name: "before the message's commit", label: "pending-approve-", change: messages, isCommitted: false },
+  {
+    name: "after the message's commit, before its ack",
+    label: "pending-deny-",
+    change: messages,
+    isCommitted: true,
+    ends: "Errors",
+  },
+];
+
+const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
+const matrix = points.filter(({ isExtra }) => isFull || !isExtra);
+
+test("an order ends right when its worker is killed", async (t) => {
+  const workers = await startWithWorkers(t, { sandbox: { pendingDelayMs: 300 } });
+  const { gateway } = workers;
+  let owner = await workers.start();
+  let successor = workers.start();
+  for (const [number, { name, label = "", change, isCommitted, ends = "Finished" }] of matrix.entries()) {
+    await t.test(name, async (step) => {
+      // Each with a contact of its own, which is made with its order.
+      const reseller = await gateway.addReseller();
+      const hold = await holdAt(step, gateway.databaseUrl, change);
+      const order = await place(gateway, reseller, `${label}killed-${number}.example`);
+      await hold.reached();
+      const next = await successor;
+      await owner.kill();
+      await (isCommitted ? hold.release() : hold.rollBack());
+      owner = next;
+      successor = workers.start();
+      await assertEnds(gateway, reseller, order, ends);
+      await assertNothingLeft(gateway);
+    });
+  }
+  await t.test("after execution, before the answer", async () => {
+    const reseller = await gateway.addReseller();
+    const order = await place(gateway, reseller, "late-killed.example");
+    await until("the create is executed", () => creates(gateway, order.name).some(({ executed }) => executed));
+    await successor;
+    await owner.kill();
+    await assertEnds(gateway, reseller, order, "Finished");
+    await assertNothingLeft(gateway);
+  });
+});
+
+async function assertNothingLeft({ registry, databaseUrl }: TestGateway): Promise<void> {
+  await until("all messages are acknowledged", () => registry.store.messages.values().length === 0);
+  const open = await runSql(databaseUrl, "SELECT cl_trid FROM order_attempts WHERE answered_at IS NULL");
+  assert.deepEqual(open, [], "attempts are left open");
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runSql } from "../harness/sql.ts";
+import { assertEnds, creates, place, until } from "./judge.ts";
+import { startWithWorkers } from "./worker-process.ts";
+
+const ordersAtOnce = 12;
+
+test("a registry has one owner at a time, whose killing loses no order and repeats no create", async (t) => {
+  const { gateway, start } = await startWithWorkers(t);
+  const owner = "SELECT FROM pg_stat_activity WHERE application_name = 'deedhouse-owner-sandbox' AND state = 'idle'";
+  // The one that waits for the registry's lock is not idle.
+  const untilOwned = () => until("one owns it", async () => (await runSql(gateway.databaseUrl, owner)).length === 1);
+  const first = await start();
+  await untilOwned();
+  await start();
+  const reseller = await gateway.addReseller();
+  const logins = () =>
+    new Set(gateway.registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection)).size;
+  const orders = await Promise.all(
+    Array.from({ length: ordersAtOnce }, (_, index) =>
+      // Some are in the middle of each step when the owner is killed.
+      place(gateway, reseller, `${index % 3 === 0 ? "slow-150-" : ""}two-${index}.example`),
+    ),
+  );
+  assert.ok(logins() <= 4, "the second worker opened sessions beside the owner's");
+  await until("some creates were executed", () => orders.some(({ name }) => creates(gateway, name).length > 0));
+  await first.kill();
+  await untilOwned();
+  await Promise.all(orders.map((order) => assertEnds(gateway, reseller, order, "Finished")));
+});
+
+test("a worker that is told to stop hands its orders on without a loss", async (t) => {
+  const { gateway, start } = await startWithWorkers(t, { sandbox: { lateMs: 200 } });
+  const first = await start();
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "late-stopped.example");
+  await until("the create is executed", () => creates(gateway, order.name).length > 0);
+  await first.stop();
+  const settled = await runSql<{ status: string }>(gateway.databaseUrl, "SELECT status FROM registration_orders");
+  assert.deepEqual(settled, [{ status: "Finished" }], "it did not wait for the answer that was under way");
+  const refused = gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "no.example" } });
+  assert.equal((await refused).status, 503, "without an owner nothing is accepted");
+  await start();
+  await assertEnds(gateway, reseller, order, "Finished");
+});

@@ -1,0 +1,96 @@
+/** Workers as processes of their own, to be killed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemRandom } from "#lib/random.ts";
+import { createSealer } from "#lib/sealed-secret.ts";
+import { Secret } from "#lib/secret.ts";
+import type { Settings } from "../../sandbox/registry/settings.ts";
+import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
+
+const masterKey = Buffer.alloc(32, "the workers' key");
+const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
+
+export interface WorkerProcess {
+  /** SIGKILL: it finds no time for anything. Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM: it ends what it is doing. Resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+export interface Workers {
+  gateway: TestGateway;
+  /** Starts one more; resolves when it works, as a registry's owner or in wait for it. */
+  start(): Promise<WorkerProcess>;
+}
+
+export interface WorkersOptions {
+  node?: boolean;
+  sandbox?: Partial<Settings>;
+}
+
+/** A gateway whose workers are processes; all of them are gone after the test. */
+export async function startWithWorkers(t: TestContext, { node = false, sandbox = {} }: WorkersOptions = {}) {
+  const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
+  const registry = { transformTimeoutMs: 400, pollIntervalMs: 50 };
+  const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry, context: { sealer } });
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const environment = await writeConfiguration(gateway, folder);
+  const workers: Workers = { gateway, start: () => startProcess(t, environment) };
+  return workers;
+}
+
+async function writeConfiguration(gateway: TestGateway, folder: string): Promise<Record<string, string>> {
+  const [registry] = gateway.context.registries;
+  if (!registry) throw new Error("the gateway has no registry");
+  const { id, host, port, servername, registrarId, password, suffixes, sessionsMax, commandsPerSecond } = registry;
+  const { transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs } =
+    registry;
+  const profile = {
+    ...{ id, host, port, servername, registrarId, suffixes, sessionsMax, commandsPerSecond },
+    ...{ transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs },
+    password: password.reveal(),
+    caFile: gateway.registry.caFile,
+  };
+  const nodes = gateway.context.nodes.map(({ controlToken: _token, ...node }) => ({
+    ...node,
+    controlTokenFile: "token",
+  }));
+  const write = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o600 });
+  await write("registries.json", JSON.stringify([profile]));
+  await write("nodes.json", JSON.stringify(nodes));
+  await write("token", gateway.node?.controlToken.reveal() ?? "");
+  return {
+    DATABASE_URL: gateway.databaseUrl,
+    DEEDHOUSE_DEPLOYMENT: "sandbox",
+    DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
+    DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
+    DEEDHOUSE_REPLAY_DIR: folder,
+    DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
+    DEEDHOUSE_NODES_FILE: join(folder, "nodes.json"),
+  };
+}
+
+async function startProcess(t: TestContext, environment: Record<string, string>): Promise<WorkerProcess> {
+  const child = spawn(process.execPath, [entry, "worker"], {
+    env: { ...process.env, ...environment },
+    // Its end of the channel closes with us: it outlives no test.
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const end = async (signal: "SIGKILL" | "SIGTERM") => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await exited;
+  };
+  const worker: WorkerProcess = { kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+  t.after(worker.kill);
+  await Promise.race([once(child, "message"), once(child, "exit")]);
+  if (child.exitCode !== null) throw new Error("the worker could not be started; it says why on stderr");
+  return worker;
+}
