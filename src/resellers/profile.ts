@@ -1,4 +1,4 @@
-import Type, { type Static } from "typebox";
+import Type from "typebox";
 import Value from "typebox/value";
 import { statement } from "#db/statement.ts";
 import type { OperatorContext } from "#resellers/create.ts";
@@ -17,7 +17,6 @@ const profileShape = Type.Object({
   postalCode: Type.String({ minLength: 1, maxLength: 16 }),
   countryCode: Type.String({ pattern: "^[A-Z]{2}$" }),
 });
-export type Profile = Static<typeof profileShape>;
 
 const writeProfile = statement(
   "profile-write",

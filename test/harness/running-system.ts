@@ -33,6 +33,13 @@ export interface Ended {
   stderr: string;
 }
 
+export interface LaunchedTool {
+  child: ChildProcess;
+  ended: Promise<Ended>;
+  /** What it has printed so far. */
+  stdout(): string;
+}
+
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   uid?: number;
@@ -69,7 +76,7 @@ export async function systemFolder(scope: Scope): Promise<string> {
 
 /** Runs the tool, or a role, to its end. */
 export function runTool(args: string[], options: RunOptions = {}): Promise<Ended> {
-  return launch(args, options).ended;
+  return launchTool(args, options).ended;
 }
 
 /** Starts everything on a folder of `systemFolder` and returns when all of it answers. */
@@ -83,7 +90,7 @@ export async function startSystem(
   // One that was killed has left its own.
   await rm(readyFile, { force: true });
   const where = ["--data", data, "--port-base", "0", "--ready-file", readyFile];
-  const { child, ended, stdout } = launch(["start", ...where, ...args], options);
+  const { child, ended, stdout } = launchTool(["start", ...where, ...args], options);
   const ready = () => JSON.parse(readFileSync(readyFile, "utf8")) as ReadyDocument;
   const isReady = () => {
     try {
@@ -147,17 +154,19 @@ export async function eventually(what: string, isSo: () => boolean | Promise<boo
   }
 }
 
-function launch(args: string[], { env = process.env, uid, input }: RunOptions) {
-  const child: ChildProcess = spawn(process.execPath, [entry, ...args], {
+/** Starts the tool, or a role, and leaves it running. */
+export function launchTool(args: string[], { env = process.env, uid, input }: RunOptions = {}): LaunchedTool {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd: repository,
     env,
     stdio: ["pipe", "pipe", "pipe"],
     ...(uid !== undefined && { uid, gid: uid }),
   });
-  child.stdin?.on("error", () => {}).end(input ?? "");
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
-    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
       output[name] += text;
     });
   }

@@ -84,7 +84,10 @@ test(`fits into ${memoryMbMax} MB`, (context) => {
   assert.ok(total <= memoryMbMax, `${total} MB`);
 });
 
-test("a Ctrl-C stops all of it, and takes the ready file away", async () => {
+test("a Ctrl-C reaches one process, which stops all the others and takes the ready file away", async () => {
+  // A terminal signals the whole process group: the parts are not in it, so that they are stopped in order.
+  const inGroup = Object.values(system.ready().pids).filter((pid) => groupOf(pid!) === groupOf(system.pid));
+  assert.deepEqual(inGroup, []);
   const { code, stdout, stderr } = await system.kill("SIGINT");
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
   assert.match(stdout, /Stopped\.\n$/);
@@ -162,6 +165,12 @@ function searchFiles(path: string, needles: Buffer[]): string[] {
 function pssMb(pid: number): number {
   const kilobytes = /^Pss:\s+([0-9]+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
   return Number(kilobytes) / 1024;
+}
+
+/** The process group (proc_pid_stat(5), field 5). */
+function groupOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[2]);
 }
 
 function commandOf(pid: number): string {

@@ -9,6 +9,7 @@ import { sleep } from "#lib/clock.ts";
 import {
   type Ended,
   eventually,
+  launchTool,
   processesOf,
   type RunningSystem,
   type RunOptions,
@@ -68,11 +69,10 @@ test("refuses a folder that it cannot write, and a ready file that it cannot wri
 test("ends without a process when it is stopped in the middle of a start", async () => {
   const half = await systemFolder({ after });
   for (const delayMs of [300, 900, 1_500]) {
-    const ended = startOn(join(half, "data"));
+    const { child, ended } = launchTool(["start", "--data", join(half, "data"), "--port-base", "0"]);
     await eventually("it starts something", () => processesOf(half).length > 1);
     await sleep(delayMs);
-    const first = processesOf(half).sort((one, other) => one - other)[0]!;
-    process.kill(first, "SIGINT");
+    child.kill("SIGINT");
     const { code, stderr } = await ended;
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     assert.deepEqual(processesOf(half), []);

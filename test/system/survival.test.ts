@@ -59,6 +59,7 @@ test("answers 503 in full form while PostgreSQL is away, and goes on when it is 
     return true;
   });
   await back;
+  assert.match(system.stdout(), /^postgres ended and is started again$/m);
   await eventually("the API answers again", async () => (await system.send("GET", "/domains")).status === 200);
   await order("after-postgres");
 });
