@@ -35,6 +35,11 @@ export interface WorkerRole {
   close(): Promise<void>;
 }
 
+/**
+ * Provisions accounts, follows what they use, keeps house, and competes for the ownership of each registry; several
+ * workers can run at once.
+ * @throws the driver's error when the database cannot be asked
+ */
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
   // Two connections beside those of the jobs: for LISTEN, and for taking the next job.
   const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);
