@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from "commander";
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const durationMaxMs = 7 * unitMs.d;
+const durationMsMax = 7 * unitMs.d;
 
 /** `90s`, `10m`, `2h`, `1d` or plain seconds → milliseconds. Throws commander's `InvalidArgumentError`. */
 export function parseDurationMs(text: string): number {
   const match = /^([0-9]{1,9})([smhd])?$/.exec(text);
   if (!match) throw new InvalidArgumentError("Give a time such as 90s, 10m or 2h.");
   const durationMs = Number(match[1]) * unitMs[(match[2] ?? "s") as keyof typeof unitMs];
-  if (durationMs > durationMaxMs) throw new InvalidArgumentError("The longest time is 7d.");
+  if (durationMs > durationMsMax) throw new InvalidArgumentError("The longest time is 7d.");
   return durationMs;
 }
 

@@ -4,7 +4,7 @@ import { type HostingCalls, hostingCalls } from "./hosting.ts";
 import type { RetryNotice } from "./retry.ts";
 import { createSend } from "./transport.ts";
 
-const timeoutDefaultMs = 30_000;
+const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
 
 export interface ClientOptions {
@@ -36,7 +36,7 @@ export function createClient(options: ClientOptions): Client {
     apiKey: parseApiKey(options.apiKey),
     apiSecret: options.apiSecret,
     fetch: options.fetch ?? globalThis.fetch,
-    timeoutMs: options.timeoutMs ?? timeoutDefaultMs,
+    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
     retriesMax: options.retriesMax ?? retriesDefault,
     onRetry: options.onRetry,
     clock,

@@ -7,9 +7,9 @@ import { randomInt } from "node:crypto";
 import { ApiError, ConnectionError, isTransient } from "./errors.ts";
 
 const backoffBaseMs = 500;
-const backoffMaxMs = 30_000;
+const backoffMsMax = 30_000;
 /** A longer `retry-after` is not waited for: the caller gets the error and the number. */
-const retryDelayMaxMs = 120_000;
+const retryDelayMsMax = 120_000;
 // The service may refuse timestamps at or below the second it started in, so the new one must be a later second.
 const timestampRetryDelayMs = 1_100;
 
@@ -38,7 +38,7 @@ export function planRetry(
   if (error instanceof ConnectionError) return { delayMs: backoffMs(retriesDone), signature: "same" };
   if (isTransient(error) || error.status === 408) {
     const delayMs = error.retryAfterSeconds === undefined ? backoffMs(retriesDone) : error.retryAfterSeconds * 1000;
-    return delayMs <= retryDelayMaxMs ? { delayMs, signature: "same" } : undefined;
+    return delayMs <= retryDelayMsMax ? { delayMs, signature: "same" } : undefined;
   }
   switch (error.errorCode) {
     case "authorization_nonce_reused":
@@ -55,6 +55,6 @@ export function planRetry(
 
 /** Doubles from half a second to 30 s, of which the second half is random, so that clients do not come back in step. */
 function backoffMs(retriesDone: number): number {
-  const halfMs = Math.min(backoffMaxMs, backoffBaseMs * 2 ** retriesDone) / 2;
+  const halfMs = Math.min(backoffMsMax, backoffBaseMs * 2 ** retriesDone) / 2;
   return halfMs + randomInt(halfMs + 1);
 }

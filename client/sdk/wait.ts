@@ -2,11 +2,11 @@ import type { Clock } from "./clock.ts";
 import { ApiError, isTransient, WaitTimeoutError } from "./errors.ts";
 import type { Answer, WaitOptions } from "./types.ts";
 
-const waitTimeoutDefaultMs = 10 * 60 * 1000;
+const waitTimeoutMsDefault = 10 * 60 * 1000;
 /** When an unfinished answer does not say when to look again, and after a look that failed. */
-const checkAfterDefaultSeconds = 10;
+const checkAfterSecondsDefault = 10;
 /** Against a service that says 0 for ever. */
-const checkAfterMinSeconds = 1;
+const checkAfterSecondsMin = 1;
 /** The longest the service holds a status answer back (`Prefer: wait=N`). */
 const holdSecondsMax = 30;
 
@@ -23,7 +23,7 @@ export async function waitUntilFinal<T>(
   options: WaitOptions<T>,
   clock: Clock,
 ): Promise<Answer<T>> {
-  const deadlineMs = clock.monotonicMs() + (options.timeoutMs ?? waitTimeoutDefaultMs);
+  const deadlineMs = clock.monotonicMs() + (options.timeoutMs ?? waitTimeoutMsDefault);
   const remainingMs = () => Math.max(0, deadlineMs - clock.monotonicMs());
   let delaySeconds = options.checkAfterSeconds ?? 0;
   let latest: Answer<T> | undefined;
@@ -37,10 +37,10 @@ export async function waitUntilFinal<T>(
       if (!latest || statusOf(answer.data) !== statusOf(latest.data)) options.onStatus?.(answer);
       latest = answer;
       if (isFinal(answer.data)) return answer;
-      delaySeconds = Math.max(checkAfterMinSeconds, answer.checkAfterSeconds ?? checkAfterDefaultSeconds);
+      delaySeconds = Math.max(checkAfterSecondsMin, answer.checkAfterSeconds ?? checkAfterSecondsDefault);
     } catch (error) {
       if (isLastLook || !isTransient(error)) throw error;
-      delaySeconds = (error instanceof ApiError && error.retryAfterSeconds) || checkAfterDefaultSeconds;
+      delaySeconds = (error instanceof ApiError && error.retryAfterSeconds) || checkAfterSecondsDefault;
       continue;
     }
     if (isLastLook || remainingMs() === 0) throw new WaitTimeoutError(statusOf(latest.data), latest.checkAfterSeconds);

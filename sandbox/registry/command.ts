@@ -17,8 +17,8 @@ export interface ParsedFrame {
   name?: string | undefined;
 }
 
-const clTridLengthMin = 3;
-const clTridLengthMax = 64;
+const clTridCharsMin = 3;
+const clTridCharsMax = 64;
 
 const sessionVerbs = new Set(["login", "logout", "poll"]);
 
@@ -32,7 +32,7 @@ export function readFrame(root: XmlElement): ParsedFrame {
   const element = verb && sessionVerbs.has(verb) ? verbElement : verbElement?.children[0];
   const trid = findChild(top, "clTRID");
   const clTRID = trid && tokenOf(trid);
-  const isEchoable = clTRID && clTRID.length >= clTridLengthMin && clTRID.length <= clTridLengthMax;
+  const isEchoable = clTRID && clTRID.length >= clTridCharsMin && clTRID.length <= clTridCharsMax;
   return {
     kind: "command",
     verb,

@@ -1,6 +1,6 @@
 import { Refusal } from "./result-codes.ts";
 
-const nameLengthMax = 253;
+const nameCharsMax = 253;
 const label = /^(?!-)(?!..--)[a-z0-9-]{1,63}(?<!-)$/;
 const aLabel = /^xn--[a-z0-9-]{1,59}(?<!-)$/;
 
@@ -8,7 +8,7 @@ const aLabel = /^xn--[a-z0-9-]{1,59}(?<!-)$/;
 export function parseDomainName(text: string): string | undefined {
   const name = text.toLowerCase();
   const parts = name.split(".");
-  const valid = name.length <= nameLengthMax && parts.every((part) => label.test(part) || aLabel.test(part));
+  const valid = name.length <= nameCharsMax && parts.every((part) => label.test(part) || aLabel.test(part));
   return valid && parts.length > 1 ? name : undefined;
 }
 

@@ -62,6 +62,10 @@ export interface AuthenticatorOptions {
   sourceFailuresMax: number;
 }
 
+/**
+ * Makes the checks that every request passes before anything else is done for it; keys are read from the database and
+ * cached, failures and requests are counted in this process.
+ */
 export function createAuthenticator(context: Context, options: AuthenticatorOptions): Authenticator {
   const { clock, sealer } = context;
   const { replayGuard, windowSeconds } = options;

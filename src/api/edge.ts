@@ -77,6 +77,7 @@ export interface EdgeOptions extends AuthenticatorOptions {
   idempotencyWaitMs?: number;
 }
 
+/** Makes the edge of one api process; it keeps counts, cached keys and the requests in progress, and no truth. */
 export function createEdge(context: Context, options: EdgeOptions): Edge {
   const { log } = context;
   const { replayGuard } = options;

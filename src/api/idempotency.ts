@@ -9,7 +9,7 @@ import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
 import { sleep } from "#lib/clock.ts";
 
-const keyCharactersMax = 255;
+const keyCharsMax = 255;
 /** How long a repeat waits for the first request before it is told that it is still in progress. */
 const waitMs = 10_000;
 
@@ -18,8 +18,8 @@ const waitMs = 10_000;
  * @throws ApiError `bad_request` when it is empty or longer than 255 characters
  */
 export function parseIdempotencyKey(header: string | undefined): string | undefined {
-  if (header === undefined || (header.length > 0 && header.length <= keyCharactersMax)) return header;
-  const text = `The Idempotency-Key header takes 1 to ${keyCharactersMax} characters.`;
+  if (header === undefined || (header.length > 0 && header.length <= keyCharsMax)) return header;
+  const text = `The Idempotency-Key header takes 1 to ${keyCharsMax} characters.`;
   throw new ApiError("bad_request", {
     text,
     validationErrors: [{ error_code: "invalid", error_text: text, field: "idempotency-key" }],

@@ -47,6 +47,7 @@ export interface KeyStore {
   findFresh(keyId: string): Promise<ApiKey | undefined>;
 }
 
+/** Reads keys from the database and keeps them until a notification says that they changed, or might have. */
 export function createKeyStore(context: Context): KeyStore {
   const { database, listener, clock, sealer } = context;
   const cache = new Map<string, ApiKey>();

@@ -15,7 +15,7 @@ export interface Route {
   useCase: UseCase;
 }
 
-/** The whole API. Its printout is a golden file: test/golden/routes.txt. */
+/** The whole API; every path is served bare and under /v1. Its printout is a golden file: test/golden/routes.txt. */
 export const routes: readonly Route[] = [
   { method: "GET", path: "/domains", useCase: listDomains },
   { method: "GET", path: "/domains/:domain_name", useCase: readDomain },
@@ -26,9 +26,6 @@ export const routes: readonly Route[] = [
   { method: "POST", path: "/hostingaccounts", useCase: createHostingAccount },
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
 ];
-
-/** Every path is served bare and under /v1: the same resources. */
-export const prefixes = ["", "/v1"] as const;
 
 export interface RouteMatch {
   prefix: "" | "/v1";

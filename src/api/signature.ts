@@ -14,7 +14,7 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto";
 
 /** The scheme word is case-insensitive (RFC 9110 section 11.1), the key is not. */
 const authorizationForm = /^[Hh][Mm][Aa][Cc] ([0-9a-f]{32}):([!-9;-~]+):([A-Za-z0-9._-]{1,128}):([1-9][0-9]{9})$/;
-const nonceCharactersMax = 128;
+const nonceCharsMax = 128;
 /** The base64 text of 32 bytes; the last character carries four bits, so 16 characters can stand there. */
 const signatureForm = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 /** The scheme and authority of an absolute-form request target (RFC 9112 section 3.2.2). */
@@ -108,7 +108,7 @@ export function otherReadings(
   const readings = new Map<string, Reading>();
   for (const form of targetForms(path)) {
     // What the nonce's grammar does not allow can't move from the target into it.
-    const tail = /[A-Za-z0-9._-]*$/.exec(form.slice(-nonceCharactersMax))?.[0] ?? "";
+    const tail = /[A-Za-z0-9._-]*$/.exec(form.slice(-nonceCharsMax))?.[0] ?? "";
     for (const match of `${tail}${own}`.matchAll(/(?=([1-9][0-9]{9})([A-Za-z0-9._-]{1,128})$)/g)) {
       const [, digits = "", nonce = ""] = match;
       const timestamp = Number(digits);

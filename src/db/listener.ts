@@ -40,7 +40,7 @@ export interface Listener {
 /** A heartbeat that takes longer means that the connection is gone. */
 const heartbeatBudgetMs = 1_000;
 const reconnectDelayMs = 100;
-const reconnectDelayMaxMs = 2_000;
+const reconnectDelayMsMax = 2_000;
 
 /** Connects at once and for as long as it is not closed. */
 export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerOptions): Listener {
@@ -62,7 +62,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
       }
       aliveAt = undefined;
       pause = new AbortController();
-      if (!closed) await sleep(Math.min(reconnectDelayMs * 2 ** failures, reconnectDelayMaxMs), pause.signal);
+      if (!closed) await sleep(Math.min(reconnectDelayMs * 2 ** failures, reconnectDelayMsMax), pause.signal);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Context } from "#context.ts";
+import type { Listener } from "#db/listener.ts";
 import { sleep } from "#lib/clock.ts";
 
 /** Waiters of one process; one more is answered at once. */
@@ -18,7 +18,7 @@ export interface WaitOptions<Value> {
  * @param payload the notification's text that means this value
  */
 export async function waitForNotification<Value>(
-  context: Pick<Context, "listener">,
+  { listener }: { listener: Listener },
   channel: string,
   payload: string,
   { read, isAwaited, waitMs, signal }: WaitOptions<Value>,
@@ -28,10 +28,10 @@ export async function waitForNotification<Value>(
   const until = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
   let heard = Promise.withResolvers<void>();
   const wake = () => heard.resolve();
-  const stopListening = context.listener.on(channel, (heardPayload) => {
+  const stopListening = listener.on(channel, (heardPayload) => {
     if (heardPayload === payload) wake();
   });
-  const stopReconnects = context.listener.onReconnect(wake);
+  const stopReconnects = listener.onReconnect(wake);
   try {
     for (;;) {
       const value = await read();

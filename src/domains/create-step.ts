@@ -20,6 +20,10 @@ import type { EppResponse } from "#registry/epp/session.ts";
 /** How long an order waits for the registrar's account to be topped up (2104). */
 const creditWaitMsMax = 24 * 60 * 60_000;
 
+/**
+ * Sends the create of an order at most once for each attempt that is written down; an order whose create may have
+ * happened is looked up before anything else.
+ */
 export async function createDomain(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
   const { context, profile, pool } = sessions;
   const attempts = await readCreateAttempts(context.database, order.id);

@@ -40,6 +40,10 @@ export interface WorkerRole {
  * workers can run at once.
  * @throws the driver's error when the database cannot be asked
  */
+/**
+ * Starts the worker: runs the jobs of orders and accounts, and enqueues those that were forgotten.
+ * @param databaseUrl for the connections of the job queue, beside those of the context
+ */
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
   // Two connections beside those of the jobs: for LISTEN, and for taking the next job.
   const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);

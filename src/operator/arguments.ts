@@ -11,12 +11,12 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   };
 }
 
-const nameLengthMax = 100;
+const nameCharsMax = 100;
 
 /** A name that people read and type: no white space around it, no control characters. */
 export function printableName(text: string): string {
-  if (text.length <= nameLengthMax && /^[^\p{C}\s]([^\p{C}]*[^\p{C}\s])?$/u.test(text)) return text;
-  throw new InvalidArgumentError(`It must be 1 to ${nameLengthMax} printable characters, with no space around them.`);
+  if (text.length <= nameCharsMax && /^[^\p{C}\s]([^\p{C}]*[^\p{C}\s])?$/u.test(text)) return text;
+  throw new InvalidArgumentError(`It must be 1 to ${nameCharsMax} printable characters, with no space around them.`);
 }
 
 /** An address or a range of them, `192.0.2.1` or `2001:db8::/32`; each use of the option adds one. */

@@ -12,7 +12,7 @@ const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 const readyBudgetMs = 60_000;
 const stopBudgetMs = 25_000;
 const restartDelayMs = 500;
-const restartDelayMaxMs = 10_000;
+const restartDelayMsMax = 10_000;
 const logBytesMax = 10 * 1024 * 1024;
 
 export interface ChildOptions {
@@ -42,6 +42,7 @@ interface Ending {
   how: string;
 }
 
+/** Runs a program as a child process and starts it again, after a growing pause, whenever it ends. */
 export function keepAlive(options: ChildOptions): Child {
   const { name, logFile } = options;
   const stopping = new AbortController();
@@ -67,7 +68,7 @@ export function keepAlive(options: ChildOptions): Child {
       if (!hasStarted) return started.reject(new Error(`${name} could not start: ${how} (its log is ${logFile})`));
       options.onDeath(`${name} ended (${how}) and is started again; its log is ${logFile}`);
       failures = wasReady ? 0 : failures + 1;
-      await sleep(Math.min(restartDelayMs * 2 ** failures, restartDelayMaxMs), stopping.signal);
+      await sleep(Math.min(restartDelayMs * 2 ** failures, restartDelayMsMax), stopping.signal);
     }
   }
 

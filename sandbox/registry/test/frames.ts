@@ -5,7 +5,7 @@ const domain = 'xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"';
 const contact = 'xmlns:contact="urn:ietf:params:xml:ns:contact-1.0"';
 
 export const domainUri = "urn:ietf:params:xml:ns:domain-1.0";
-export const contactUri = "urn:ietf:params:xml:ns:contact-1.0";
+const contactUri = "urn:ietf:params:xml:ns:contact-1.0";
 
 export const helloFrame = `<epp ${epp}><hello/></epp>`;
 

@@ -102,7 +102,7 @@ export class RawClient {
 }
 
 /** The first element of that name anywhere below `element`. */
-export function findDeep(element: XmlElement, local: string): XmlElement | undefined {
+function findDeep(element: XmlElement, local: string): XmlElement | undefined {
   for (const child of element.children) {
     const found = child.local === local ? child : findDeep(child, local);
     if (found) return found;

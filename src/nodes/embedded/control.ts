@@ -13,7 +13,7 @@ import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Ui
 import type { UsageFeed } from "./usage-feed.ts";
 
 const bodyBytesMax = 16_384;
-const identifierParamLengthMax = 300;
+const identifierParamCharsMax = 300;
 const host = "127.0.0.1";
 
 export interface ControlOptions {
@@ -46,7 +46,7 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
   const server = fastify({
     bodyLimit: bodyBytesMax,
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: identifierParamLengthMax },
+    routerOptions: { maxParamLength: identifierParamCharsMax },
     ajv: { customOptions: { removeAdditional: false } },
   });
   const tokenHash = sha256(options.token.reveal());

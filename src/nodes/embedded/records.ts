@@ -7,11 +7,11 @@ import { Secret } from "#lib/secret.ts";
 import type { DesiredAccount } from "../driver.ts";
 import { unfinishedSuffix, unlinkDurably, writeFileAtomic } from "./atomic-file.ts";
 
-const identifierLengthMax = 243;
+const identifierCharsMax = 243;
 const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 
 /** An account's identifier is a canonical host name, which is also what makes it a safe FTP user and Host header. */
-export const Identifier = Type.String({ maxLength: identifierLengthMax, pattern: `^${label}(\\.${label})*$` });
+export const Identifier = Type.String({ maxLength: identifierCharsMax, pattern: `^${label}(\\.${label})*$` });
 
 export const Uid = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 });
 

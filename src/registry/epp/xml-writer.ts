@@ -61,7 +61,7 @@ const escapes: Readonly<Record<string, string>> = {
  * Text made safe between tags and inside double quotes.
  * @throws Error on characters that XML 1.0 §2.2 can't carry: the caller should have refused them long before
  */
-export function escapeXml(text: string): string {
+function escapeXml(text: string): string {
   if (/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/.test(text) || !text.isWellFormed()) {
     throw new Error("the text holds a character that XML can't carry");
   }

@@ -1,4 +1,4 @@
-const hostLengthMax = 255;
+const hostCharsMax = 255;
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 /** The host name of a Host header, without port and trailing dot, in lower case; undefined when it is none. */
@@ -7,7 +7,7 @@ export function parseHost(header: string | undefined): string | undefined {
     ?.toLowerCase()
     .replace(/:\d{1,5}$/, "")
     .replace(/\.$/, "");
-  return host !== undefined && host.length <= hostLengthMax && hostName.test(host) ? host : undefined;
+  return host !== undefined && host.length <= hostCharsMax && hostName.test(host) ? host : undefined;
 }
 
 /** The identifier whose site a host name asks for: the platform's name of the account, or its bare name. */
