@@ -1,0 +1,76 @@
+/** What a folder may import of ours: `from` and `allowed` are beginnings of paths from the repository's root. */
+export interface ImportRule {
+  from: string;
+  /** Besides the folder itself. */
+  allowed: string[];
+  /** Besides those and test/harness/. */
+  allowedInTests: string[];
+  why: string;
+}
+
+const serverParts = [
+  ...["src/api/", "src/build-context.ts", "src/config.ts", "src/context.ts", "src/db/", "src/domains/"],
+  ...["src/errors.ts", "src/hosting/", "src/jobs/", "src/lib/", "src/nodes/", "src/registry/", "src/resellers/"],
+  "src/role.ts",
+];
+
+/** The first rule whose `from` fits a file counts. */
+export const importRules: ImportRule[] = [
+  {
+    from: "client/sdk/",
+    allowed: [],
+    allowedInTests: ["client/testing/"],
+    why: "the library runs at the customer's, without us",
+  },
+  { from: "client/", allowed: [], allowedInTests: [], why: "the client runs at the customer's, without us" },
+  { from: "sandbox/", allowed: [], allowedInTests: [], why: "a test double that shares code shares mistakes" },
+  { from: "src/lib/", allowed: [], allowedInTests: [], why: "lib/ holds small things that know nothing of the rest" },
+  {
+    from: "src/registry/",
+    allowed: ["src/lib/"],
+    allowedInTests: [],
+    why: "the EPP client knows no database and no use case",
+  },
+  {
+    from: "src/db/",
+    allowed: ["src/lib/"],
+    allowedInTests: [],
+    why: "the database layer knows no use case",
+  },
+  {
+    from: "src/nodes/",
+    allowed: ["src/lib/", "src/config.ts", "src/role.ts"],
+    allowedInTests: ["bin/"],
+    why: "a hosting node may run on another machine and knows no database",
+  },
+  {
+    from: "src/cli.ts",
+    allowed: ["src/operator/", "src/start/", "client/cli/"],
+    allowedInTests: [],
+    why: "it only puts the commands together",
+  },
+  {
+    from: "src/operator/",
+    allowed: [...serverParts, "client/cli/"],
+    allowedInTests: [],
+    why: "the operator's commands are one tool with the client's, and load no server",
+  },
+  {
+    from: "src/start/",
+    allowed: serverParts,
+    allowedInTests: [],
+    why: "it starts the other programs as processes, it does not load them",
+  },
+  {
+    from: "src/",
+    allowed: serverParts,
+    allowedInTests: [],
+    why: "the server knows no client, no sandbox and no command line",
+  },
+  {
+    from: "bin/",
+    allowed: ["src/", "sandbox/registry/main.ts"],
+    allowedInTests: [],
+    why: "the entry point only chooses a role",
+  },
+];

@@ -1,0 +1,114 @@
+import { isCode, isTestCode } from "./source.ts";
+
+/** A rule that one line can break. */
+export interface LineRule {
+  /** The test's name: what is true of every line. */
+  rule: string;
+  /** What to do instead. */
+  instead: string;
+  pattern: RegExp;
+  appliesTo(path: string): boolean;
+  /** Comments may talk about what code may not do. */
+  inComments: boolean;
+}
+
+const readsClock = ["src/lib/clock.ts", "sandbox/registry/clock.ts", "client/sdk/clock.ts"];
+const drawsRandom = ["src/lib/random.ts"];
+const readsEnvironment = ["src/config.ts", "client/cli/settings.ts"];
+/** These files name what they forbid. */
+const isHouseStyle = (path: string) => path.startsWith("test/house-style");
+
+const code = (path: string) => isCode(path) && !isHouseStyle(path);
+const codeExcept = (paths: string[]) => (path: string) => code(path) && !paths.includes(path);
+
+export const lineRules: LineRule[] = [
+  {
+    rule: "only the clocks read the time",
+    instead: "ask context.clock.now() (tests: manualClock, so that no test depends on how fast it runs)",
+    pattern: /\bDate\.now\b|\bnew Date\(\)|\bnew Date\b(?!\()/,
+    appliesTo: (path) => codeExcept(readsClock)(path) && !path.startsWith("bench/"),
+    inComments: false,
+  },
+  {
+    rule: "only src/lib/random.ts draws random numbers and ids",
+    instead: "use context.random (in client/ and sandbox/, node:crypto's randomBytes)",
+    pattern: /\bMath\.random\b|\brandomUUID\b/,
+    appliesTo: codeExcept(drawsRandom),
+    inComments: false,
+  },
+  {
+    rule: "only the configuration reads the environment",
+    instead: "list and parse the variable in src/config.ts and pass its value on",
+    pattern: /\bprocess\.env\b/,
+    appliesTo: (path) => codeExcept(readsEnvironment)(path) && !isTestCode(path) && !path.startsWith("bench/"),
+    inComments: false,
+  },
+  {
+    rule: "SQL names its columns",
+    instead: "list the columns: a column that a migration adds must not appear in answers by itself",
+    pattern: /\bSELECT\s+(\w+\.)?\*|\bRETURNING \*/i,
+    appliesTo: (path) => (code(path) && !isTestCode(path)) || path.endsWith(".sql"),
+    inComments: false,
+  },
+  {
+    rule: "statements are declared at module level",
+    instead: "move it to the left margin: a statement declared in a function is declared again by the second call",
+    pattern: /^\s+.*(?<![.\w])statement\(/,
+    // paging.ts makes the statements of a list from the list's own, for callers at module level.
+    appliesTo: (path) => path.startsWith("src/") && codeExcept(["src/api/paging.ts"])(path) && !isTestCode(path),
+    inComments: false,
+  },
+  {
+    rule: "nothing is left to do",
+    instead: "do it, or say in the text why it is as it is",
+    pattern: /\b(TODO|FIXME|HACK)\b/,
+    appliesTo: (path) => !isHouseStyle(path),
+    inComments: true,
+  },
+  {
+    rule: "nothing depends on the machine it was written on, or on who wrote it when",
+    instead: "name paths from the repository's root, reasons instead of issue numbers",
+    pattern:
+      /(?<![\w.])\/(work|home|Users)\/|\bissue #?\d|\b(agent|session|turn) #\d|registry\.npmjs|npmmirror|\bverdaccio\b/i,
+    appliesTo: (path) => !isHouseStyle(path),
+    inComments: true,
+  },
+  {
+    rule: "a duration's name ends in its unit",
+    instead: "add the unit to the name: Ms, Seconds, Hours, Days",
+    pattern: /\bconst \w*(Timeout|Interval|Delay|Budget|Backoff|Grace|Window|Age)(Max|Min|Default)? = [\d(]/,
+    appliesTo: code,
+    inComments: false,
+  },
+  {
+    rule: "a limit's name ends in unit and Max, Min or Default",
+    instead:
+      "put the qualifier last (retryDelayMsMax, not retryDelayMaxMs) and count text in Chars or Bytes, not Length",
+    pattern:
+      /\bconst (\w+(Max|Min|Default)(Ms|Seconds|Minutes|Hours|Days|Bytes|Chars)|\w+(Length|Characters|Size)(Max|Min|Default)|(max|min)[A-Z]\w*) = [\d(]/,
+    appliesTo: code,
+    inComments: false,
+  },
+  {
+    rule: "a skipped test says why",
+    instead: 'give the reason as text: { skip: !hasCurl && "needs curl" }',
+    pattern: /\bskip: ?true\b|\btodo: ?true\b|\b(test|it|describe)\.(skip|todo)\(/,
+    appliesTo: code,
+    inComments: false,
+  },
+  {
+    rule: "a test's name is a sentence",
+    instead: 'name the rule that it holds, as a reseller could read it: "refuses a frame longer than 4 MiB"',
+    pattern: /^\s*(await )?(t\.)?(test|it)\(\s*["'`][^\s"'`]*["'`],/,
+    appliesTo: (path) => path.endsWith(".test.ts") && !isHouseStyle(path),
+    inComments: false,
+  },
+  {
+    rule: "a suppressed finding names the rule and the reason",
+    instead: "repair it, or write // biome-ignore <rule>: <reason>, // @ts-expect-error <reason>",
+    pattern:
+      /@ts-(ignore|nocheck)|@ts-expect-error(?! \w)|biome-ignore(?! lint\/\w+\/\w+: \w)|biome-ignore-all|eslint-disable/,
+    appliesTo: code,
+    inComments: true,
+  },
+];
