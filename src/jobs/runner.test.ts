@@ -82,6 +82,24 @@ test("the queue works again after all of its database connections broke, even in
   assert.ok(runs >= 2);
 });
 
+test("a queue that cannot write down how a job ended is started again, and the job is done again", async (t) => {
+  let runs = 0;
+  const { url, addJob } = await startRunner(t, async () => {
+    runs += 1;
+  });
+  // A sequence counts on when its transaction is rolled back: it fails the first time only.
+  const raise = `CREATE SEQUENCE test_tries;
+    CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN IF nextval('test_tries') = 1 THEN RAISE 'no'; END IF; RETURN OLD; END $$;
+    CREATE TRIGGER test_raise BEFORE DELETE ON graphile_worker._private_jobs
+      FOR EACH ROW EXECUTE FUNCTION test_raise()`;
+  await runSql(url, raise);
+  await addJob();
+  await untilEqual(() => runs, 2);
+  await untilEqual(() => jobsLeft(url), 0);
+  assert.equal(runs, 2);
+});
+
 test("a stop waits for the job under way and takes no more", async (t) => {
   let ended = 0;
   const { addJob, runner, url } = await startRunner(

@@ -21,7 +21,7 @@ test("an order waits as NotProvisioned while the registry is down, then finishes
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a name that is taken or reserved after the order was accepted ends it, and no create is sent (row 5)", async (t) => {
+test("a name that is taken after the order was accepted ends it, and no create is sent (row 5)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await delayJobs(t, gateway.databaseUrl, 700);
@@ -45,4 +45,29 @@ test("answers that come one byte at a time are answers", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "dribble-1.example"), "Finished");
+});
+
+test("an order whose job is lost, or sleeps long after failures, is found by the registry's owner", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  await delayJobs(t, gateway.databaseUrl, 500);
+  const jobs = "graphile_worker._private_jobs";
+  const lost = await place(gateway, reseller, "lost-job.example");
+  await runSql(gateway.databaseUrl, `DELETE FROM ${jobs} WHERE key LIKE 'order:%'`);
+  const asleep = await place(gateway, reseller, "sleeping-job.example");
+  await runSql(gateway.databaseUrl, `UPDATE ${jobs} SET run_at = now() + interval '6 hours' WHERE key LIKE 'order:%'`);
+  await assertEnds(gateway, reseller, lost, "Finished");
+  await assertEnds(gateway, reseller, asleep, "Finished");
+});
+
+test("the delays between an order's tries grow until one succeeds", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "slow-500-again.example");
+  await until("it has begun", async () => (await statusOf(gateway, reseller, order)) === "Processing");
+  gateway.registry.pause();
+  const grown = "SELECT FROM registration_orders WHERE backoff_count >= 3";
+  await until("it has failed three times", async () => (await runSql(gateway.databaseUrl, grown)).length > 0);
+  gateway.registry.resume();
+  await assertEnds(gateway, reseller, order, "Finished");
 });

@@ -34,7 +34,7 @@ const messages: HeldChange = { table: "poll_messages", on: "INSERT", when: "true
 const points: Point[] = [
   { name: "before the claim", change: orders("NEW.phase = 'check'"), isCommitted: false },
   { name: "after the claim", change: orders("NEW.phase = 'check'"), isExtra: true, isCommitted: true },
-  { name: "after the check", change: orders("NEW.phase = 'create'"), isCommitted: true },
+  { name: "after the check", change: orders("NEW.phase = 'create'"), isExtra: true, isCommitted: true },
   {
     name: "after the contact's attempt",
     change: attempts("INSERT", "contact:create"),
@@ -73,10 +73,10 @@ const points: Point[] = [
   },
   {
     name: "after the answer that it is pending",
-    label: "pending-approve-",
+    label: "pending-deny-",
     change: orders("NEW.status = 'Pending'"),
-    isExtra: true,
     isCommitted: false,
+    ends: "Errors",
   },
   {
     name: "after it is pending",
@@ -115,6 +115,7 @@ test("an order ends right when its worker is killed", async (t) => {
       owner = next;
       successor = workers.start();
       await assertEnds(gateway, reseller, order, ends);
+      assert.ok(creates(gateway, order.name).filter(({ executed }) => executed).length <= 1, "executed twice");
       await assertNothingLeft(gateway);
     });
   }

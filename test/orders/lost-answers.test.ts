@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { authInfoRow } from "#domains/orders.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
@@ -67,5 +68,42 @@ test("an order never ends on ignorance: it asks until the registry answers (row 
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   gateway.registry.resume();
   await assertEnds(gateway, reseller, order, "Finished");
+  assert.equal(creates(gateway, order.name).length, 1);
+});
+
+test("a failure of our own after the registry's answer is no refusal: the name is found (row 14)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "slow-300-ours.example");
+  // What a created name does first is to end a pause for lack of credit.
+  await runSql(gateway.databaseUrl, "UPDATE registries SET creates_paused_reason = 'credit: none'");
+  const raise = `CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+    CREATE TRIGGER test_raise BEFORE UPDATE ON registries FOR EACH ROW EXECUTE FUNCTION test_raise()`;
+  await runSql(gateway.databaseUrl, raise);
+  const failed = "SELECT FROM graphile_worker.jobs WHERE last_error IS NOT NULL";
+  await until("the step has failed", async () => (await runSql(gateway.databaseUrl, failed)).length > 0);
+  await runSql(gateway.databaseUrl, "DROP TRIGGER test_raise ON registries");
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.equal(creates(gateway, order.name).length, 1);
+});
+
+test("a name found taken after a create of ours was sent is asked about, for it may be ours (row 5a)", async (t) => {
+  const gateway = await startTestGateway(t, { registry: { backoffFirstMs: 1_500, backoffMaxMs: 1_500 } });
+  const reseller = await gateway.addReseller();
+  await assertFinish(gateway, reseller, ["first.example"]);
+  const order = await place(gateway, reseller, "once-2200-late.example");
+  await until("its create was refused", () => creates(gateway, order.name).length > 0);
+  // The registry does it after all.
+  const [row] = await runSql<{ auth_info_sealed: Buffer }>(
+    gateway.databaseUrl,
+    "SELECT auth_info_sealed FROM registration_orders WHERE order_code = $1",
+    [order.code],
+  );
+  const { domains } = gateway.registry.store;
+  const [any] = domains.values();
+  assert.ok(row && any);
+  const authInfo = gateway.context.sealer.open(authInfoRow(order.code), row.auth_info_sealed).reveal();
+  domains.put({ ...any, name: order.name, authInfo });
+  assert.equal((await gateway.settled(reseller, order.location)).status, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });

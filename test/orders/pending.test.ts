@@ -72,6 +72,18 @@ test("only paResult counts, whatever the message's text says (row 20)", async (t
   await assertEnds(gateway, reseller, no, "Errors");
 });
 
+test("a message that names only the registry's own transaction id finds its order", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  const order = await placePending(gateway, reseller, "pending-never-svtrid.example");
+  decide(gateway, order.name, true);
+  putMessage(gateway, "sv", order.name, true, "approved");
+  const { messages } = gateway.registry.store;
+  const message = messages.find("sv");
+  assert.ok(message?.clTRID);
+  messages.put({ ...message, clTRID: undefined });
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
 test("a message that comes again after its commit changes nothing and is acknowledged again", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const order = await placePending(gateway, reseller, "pending-never-twice.example");
