@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertError, assertFullForm } from "../harness/assert-reply.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { newNonce, type SignedRequestOptions } from "../harness/signed-request.ts";
+
+const gateway = await startTestGateway({ after }, { proxy: true, worker: false });
+const { proxy } = gateway;
+const reseller = await gateway.addReseller();
+const pack = await gateway.addPack();
+
+const calls: [string, string, SignedRequestOptions?][] = [
+  ["GET", "/domains"],
+  ["GET", "/v1/domains/a.example"],
+  ["POST", "/domains/registrations", { body: { domain_name: "a.example" } }],
+  ["GET", "/domains/registrations/REG-00000000-000"],
+  ["GET", "/hostingaccounts"],
+  ["GET", "/hostingaccounts/a.example"],
+  ["POST", "/hostingaccounts", { body: { servicepack_id: pack, identifier: "a.example", password: "12characters" } }],
+  ["GET", "/servicepacks"],
+];
+
+test("while the database is away every call is 503 with the time to come back", async () => {
+  assert.equal((await gateway.send(reseller, "GET", "/domains")).status, 200);
+  proxy.cut();
+  for (const [method, target, options] of calls) {
+    const reply = await gateway.send(reseller, method, target, options);
+    assertError(reply, "service_unavailable");
+    assert.doesNotMatch(reply.text, /sql|postgres|connect|127\.0\.0\.1/i);
+  }
+  // What needs no database is still told as it is.
+  const unsigned = await gateway.send(reseller, "GET", "/domains", { authorization: null });
+  assertError(unsigned, "auth_authorization_header_invalid_format");
+  proxy.restore();
+});
+
+test("it recovers by itself, and the header of a refused request can be sent again, once", async () => {
+  proxy.cut();
+  const timestamp = Math.floor(Date.now() / 1000);
+  const nonces = calls.map(() => newNonce());
+  const sendAll = () =>
+    Promise.all(
+      calls.map(([method, target, options], index) =>
+        gateway.send(reseller, method, target, { ...options, nonce: nonces[index] ?? "", timestamp }),
+      ),
+    );
+  for (const reply of await sendAll()) assertError(reply, "service_unavailable");
+  proxy.restore();
+  while ((await gateway.send(reseller, "GET", "/domains")).status === 503);
+
+  const statuses = [];
+  for (const reply of await sendAll()) {
+    assertFullForm(reply);
+    statuses.push(reply.status);
+  }
+  // No worker, so the registration is unavailable for another reason.
+  assert.deepEqual(statuses, [200, 404, 503, 404, 200, 403, 202, 200]);
+  const again = await sendAll();
+  assert.deepEqual(
+    again.map(({ status }) => status),
+    [401, 401, 503, 401, 401, 401, 202, 401],
+  );
+});

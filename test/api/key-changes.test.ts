@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "#lib/clock.ts";
+import { changeRateLimit } from "#resellers/create.ts";
+import { revokeKey } from "#resellers/keys.ts";
+import { startApiProcess } from "../harness/api-process.ts";
+import { assertError } from "../harness/assert-reply.ts";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { sendSigned } from "../harness/signed-request.ts";
+import { runSql } from "../harness/sql.ts";
+
+/** A change is known in every process within this. */
+const changeKnownMs = 1_000;
+
+/** Sends until the answer is a 401; how long that took. */
+async function untilRefused(gateway: TestGateway, reseller: TestReseller, url = gateway.url): Promise<number> {
+  const startMs = systemClock.monotonicMs();
+  for (;;) {
+    const sentMs = systemClock.monotonicMs();
+    const { clock } = gateway.context;
+    const reply = await sendSigned({ url, key: reseller.key, clock, method: "GET", target: "/domains" });
+    if (reply.status === 200 && sentMs - startMs <= changeKnownMs) continue;
+    assertError(reply, "authorization_hmac_invalid");
+    return sentMs - startMs;
+  }
+}
+
+test("a revoked key is refused within a second, also by an api process that did not revoke it", async (t) => {
+  const gateway = await startTestGateway(t, { worker: false });
+  const api = await startApiProcess(t, gateway);
+  const reseller = await gateway.addReseller();
+  for (const url of [gateway.url, api.url]) {
+    const warm = { url, key: reseller.key, clock: gateway.context.clock, method: "GET", target: "/domains" };
+    assert.equal((await sendSigned(warm)).status, 200);
+  }
+  assert.equal(await revokeKey(gateway.context, reseller.key.id), true);
+  await untilRefused(gateway, reseller, api.url);
+  await untilRefused(gateway, reseller);
+});
+
+test("while the LISTEN connection is down no key is trusted from memory: the revocation counts at once", async (t) => {
+  const gateway = await startTestGateway(t, { worker: false, proxy: true });
+  const reseller = await gateway.addReseller();
+  for (let times = 0; times < 3; times++) assert.equal((await gateway.send(reseller, "GET", "/domains")).status, 200);
+  // Another session of the same name is ended whenever it comes back, so that no notification arrives.
+  const endListener = () =>
+    runSql(
+      gateway.databaseUrl,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'deedhouse-listener' AND datname = current_database()`,
+    );
+  await endListener();
+  while (gateway.context.listener.aliveAsOf() !== undefined) await endListener();
+  await runSql(gateway.databaseUrl, "UPDATE api_keys SET revoked_at = now() WHERE id = $1", [reseller.key.id]);
+  await endListener();
+  assertError(await gateway.send(reseller, "GET", "/domains"), "authorization_hmac_invalid");
+});
+
+test("a new rate limit counts within a second", async (t) => {
+  const gateway = await startTestGateway(t, { worker: false });
+  const reseller = await gateway.addReseller({ rateLimit: 7 });
+  const get = () => gateway.send(reseller, "GET", "/domains");
+  assert.equal((await get()).headers["x-ratelimit-limit"], "7");
+  await changeRateLimit(gateway.context, reseller.id, 9);
+  const startMs = systemClock.monotonicMs();
+  for (let sentMs = startMs, limit = "7"; limit !== "9"; sentMs = systemClock.monotonicMs()) {
+    limit = (await get()).headers["x-ratelimit-limit"] ?? "";
+    assert.ok(limit === "9" || sentMs - startMs <= changeKnownMs);
+  }
+});

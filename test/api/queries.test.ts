@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startTestGateway } from "../harness/gateway.ts";
+
+/** What the LISTEN connection sends to prove itself alive. */
+const heartbeat = "SELECT 1";
+
+test("reading a domain asks the database once", async (t) => {
+  const gateway = await startTestGateway(t, { proxy: true, worker: false });
+  const reseller = await gateway.addReseller();
+  const read = () => gateway.send(reseller, "GET", "/domains/some.example");
+  await read();
+  // The key stays in the cache from the moment on at which the LISTEN connection has proven itself.
+  while (gateway.context.listener.aliveAsOf() === undefined) await read();
+  await read();
+  gateway.proxy.executed.length = 0;
+  for (let times = 0; times < 10; times++) assert.equal((await read()).status, 404);
+  const executed = gateway.proxy.executed.filter((statement) => statement !== heartbeat);
+  assert.deepEqual(executed, Array(10).fill("domain-by-name"));
+});
