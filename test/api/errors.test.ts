@@ -4,6 +4,7 @@ import { routes } from "#api/routes.ts";
 import type { ErrorCode } from "#errors.ts";
 import { assertError, type ErrorBody } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { newNonce } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
 // Every code that a use case lists is provoked here in its documented condition, and none of them changes anything.
@@ -216,4 +217,16 @@ test("fields that nobody asked for are ignored, a byte order mark too, and bytes
   assertError(marked, "domain_availability_taken");
   const broken = Buffer.concat([Buffer.from('{"domain_name":"'), Buffer.from([0xff]), Buffer.from('.example"}')]);
   assertError(await gateway.send(reseller, "POST", "/domains/registrations", { body: broken }), "bad_request");
+});
+
+test("a fault that nobody expected is a bare 500 with the request id, and its nonce is free again", async (t) => {
+  const broken = await startTestGateway(t, { worker: false });
+  const caller = await broken.addReseller();
+  const nonce = newNonce();
+  const read = () => broken.send(caller, "GET", "/domains/a.example", { nonce });
+  await runSql(broken.databaseUrl, "ALTER TABLE domains RENAME TO elsewhere");
+  const { error_text } = assertError(await read(), "internal_error");
+  assert.doesNotMatch(error_text, /relation|select|\.ts|elsewhere/i);
+  await runSql(broken.databaseUrl, "ALTER TABLE elsewhere RENAME TO domains");
+  assertError(await read(), "domain_not_found");
 });

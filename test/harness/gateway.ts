@@ -97,12 +97,13 @@ const passingStatuses = ["NotProvisioned", "Processing", "Pending", "Provisionin
 
 /** @param scope the test context, or `{ after }` of node:test for one gateway per file: everything ends with it */
 export async function startTestGateway(scope: Scope, options: GatewayOptions = {}): Promise<TestGateway> {
-  const { url: databaseUrl, database: directDatabase } = await testDatabase(scope);
-  const closers: (() => Promise<unknown>)[] = [];
+  const closers: (() => unknown)[] = [];
   // What was started last depends on what was started before it.
   scope.after(async () => {
     for (const close of closers.reverse()) await close();
   });
+  const closed: Scope = { after: (hook) => void closers.push(hook) };
+  const { url: databaseUrl, database: directDatabase } = await testDatabase(closed);
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const registry = await startSandboxRegistry({
@@ -153,7 +154,7 @@ interface Surroundings extends Omit<GatewayOptions, "registry" | "node" | "proxy
   registry: SandboxRegistry;
   node: TestNode | undefined;
   proxy: DatabaseProxy | undefined;
-  closers: (() => Promise<unknown>)[];
+  closers: (() => unknown)[];
 }
 
 async function runGateway(context: Context, around: Surroundings): Promise<TestGateway> {

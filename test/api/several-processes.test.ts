@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApiProcess } from "../harness/api-process.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { newNonce, type SignedRequestOptions, sendSigned } from "../harness/signed-request.ts";
+import { runSql } from "../harness/sql.ts";
+
+test("two api processes that get the same write at the same time commit it once and give one answer", async (t) => {
+  const gateway = await startTestGateway(t);
+  const api = await startApiProcess(t, gateway);
+  const { key } = await gateway.addReseller();
+  const pack = await gateway.addPack();
+  const { clock } = gateway.context;
+  const toBoth = (target: string, options: SignedRequestOptions) =>
+    Promise.all(
+      [gateway.url, api.url, gateway.url, api.url].map((url) =>
+        sendSigned({ url, key, clock, method: "POST", target, ...options }),
+      ),
+    );
+  const assertOneAnswer = (replies: Awaited<ReturnType<typeof toBoth>>, replays: number) => {
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [202, 202, 202, 202],
+      replies.map(({ text }) => text).join(),
+    );
+    assert.equal(new Set(replies.map(({ headers }) => headers.location)).size, 1);
+    assert.equal(replies.filter(({ headers }) => headers["idempotency-replayed"] === "true").length, replays);
+  };
+
+  for (let round = 0; round < 5; round++) {
+    const domain = { domain_name: `both${round}.example` };
+    const account = { servicepack_id: pack, identifier: `both${round}.example`, password: "correct horse battery" };
+    const headers = { "idempotency-key": `key-${round}` };
+    assertOneAnswer(await toBoth("/domains/registrations", { body: domain, headers }), 3);
+    assertOneAnswer(await toBoth("/hostingaccounts", { body: account, headers }), 3);
+  }
+  const [made] = await runSql(
+    gateway.databaseUrl,
+    `SELECT (SELECT count(*)::int FROM registration_orders) AS orders,
+       (SELECT count(*)::int FROM hosting_accounts) AS accounts`,
+  );
+  assert.deepEqual(made, { orders: 5, accounts: 5 });
+
+  // Without shared nonces it is the database that knows a write again.
+  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const body = { domain_name: "pending-never-nonce.example" };
+  const target = "/domains/registrations";
+  const identical = { key, clock, method: "POST", target, body, nonce: newNonce(), timestamp };
+  const [first, second] = await Promise.all([gateway.url, api.url].map((url) => sendSigned({ ...identical, url })));
+  assert.deepEqual([first?.status, second?.status], [202, 202]);
+  assert.equal(first?.headers.location, second?.headers.location);
+});
