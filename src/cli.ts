@@ -48,7 +48,11 @@ function addStartCommand(program: Command): void {
       "--ready-file <path>",
       "write how everything is reached, as JSON with the sandbox's secrets, once it answers",
     )
-    .addHelpText("after", "\nExample:\n  npm start -- --data /srv/deedhouse --port-base 8400")
+    .addHelpText(
+      "after",
+      "\nWith DATABASE_URL set, that database is used and no PostgreSQL is started." +
+        "\n\nExample:\n  npm start -- --data /srv/deedhouse --port-base 8400",
+    )
     .action(
       guarded(async ({ data, portBase, rateLimit, readyFile }: StartCommandOptions) => {
         const { start } = await import("#start/start.ts");

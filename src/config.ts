@@ -132,7 +132,7 @@ export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv
   return { ...process.env, ...own };
 }
 
-/** What the operator's commands may be given instead of a data folder. */
+/** What the operator's commands, and `start`, may be given instead of what is in a data folder. */
 export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env) {
   return { databaseUrl: environment.DATABASE_URL, masterKeys: read(environment, "DEEDHOUSE_MASTER_KEY") };
 }

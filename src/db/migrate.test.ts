@@ -90,3 +90,13 @@ test("refuses a new file whose number a later one has overtaken, one without a n
   await write("0002-c.sql", "SELECT 1");
   await assert.rejects(migrate(), MigrationError);
 });
+
+test("gives no tables to a database that holds another program's", async (t) => {
+  const { url, write, migrate } = await workshop(t);
+  await runSql(url, "CREATE TABLE theirs (id int)");
+  await write("0001-a.sql", "CREATE TABLE ours (id int)");
+  await assert.rejects(migrate(), { name: "MigrationError", message: /another program/ });
+  assert.deepEqual(await runSql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [
+    { tablename: "theirs" },
+  ]);
+});

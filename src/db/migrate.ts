@@ -44,7 +44,8 @@ const workerSchema = "graphile_worker";
  * Brings the database to the schema of this version: the job queue's tables first, then each file of db/migrations
  * that it has not had, in order, each in a transaction of its own. Several processes may call it at once.
  * @returns the names of the files applied now
- * @throws MigrationError when the database has had a file that this version lacks or has otherwise
+ * @throws MigrationError when the database is another program's, or has had a file that this version lacks or has
+ *   otherwise
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.migrationsDir ?? defaultMigrationsDir);
@@ -53,6 +54,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   try {
     await client.connect();
     await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
+    await refuseForeign(client);
     await client.query(createTable);
     const history = await client.query<Applied>("SELECT number, name, sha256 FROM migrations ORDER BY number");
     const pending = pendingMigrations(migrations, history.rows);
@@ -63,6 +65,18 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     // Ends the lock as well.
     await client.end();
   }
+}
+
+/** A DATABASE_URL of another program, left in the environment, must not get our tables. */
+async function refuseForeign(client: Client): Promise<void> {
+  const { rows } = await client.query<{ is_foreign: boolean }>(
+    `SELECT to_regclass('public.migrations') IS NULL
+       AND EXISTS (SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')) AS is_foreign`,
+  );
+  if (!rows[0]?.is_foreign) return;
+  throw new MigrationError(
+    "The database holds tables of another program: give Deedhouse an empty database of its own.",
+  );
 }
 
 const createTable = `CREATE TABLE IF NOT EXISTS migrations (

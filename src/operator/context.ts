@@ -20,9 +20,8 @@ export interface OpenOperatorContext extends OperatorContext {
  * @throws CommandFailure that says what to do
  */
 export function openOperatorContext(dataDir: string): OpenOperatorContext {
-  const given = operatorEnvironment();
-  const databaseUrl = given.databaseUrl ?? runningDatabase(dataDir);
-  const sealer = openSealer(given.masterKeys, join(resolve(dataDir), "keys", "master.key"));
+  const databaseUrl = findDatabase(dataDir);
+  const sealer = openSealer(operatorEnvironment().masterKeys, join(resolve(dataDir), "keys", "master.key"));
   const log = createLog("operator", "silent");
   const database = createDatabase({
     url: databaseUrl,
@@ -41,7 +40,10 @@ export function openOperatorContext(dataDir: string): OpenOperatorContext {
   };
 }
 
-function runningDatabase(dataDir: string): string {
+/** @throws CommandFailure that says what to do */
+export function findDatabase(dataDir: string): string {
+  const given = operatorEnvironment().databaseUrl;
+  if (given !== undefined) return given;
   const file = join(resolve(dataDir), "keys", "instance.json");
   try {
     return (JSON.parse(readFileSync(file, "utf8")) as { database_url: string }).database_url;

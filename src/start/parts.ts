@@ -34,6 +34,8 @@ const smallHeap = ["--max-semi-space-size=2", "--v8-pool-size=1"];
 
 export interface PartsOptions {
   dir: DataDir;
+  /** A database that is there already, instead of one of ours. */
+  databaseUrl: string | undefined;
   ports: Ports;
   log: Log;
   /** Told one sentence at a time what happens to the processes. */
@@ -55,11 +57,13 @@ export class Parts {
   }
 
   get databaseUrl(): string {
-    if (!this.#postgres) throw new Error("PostgreSQL is not started");
-    return this.#postgres.url;
+    const url = this.#options.databaseUrl ?? this.#postgres?.url;
+    if (url === undefined) throw new Error("PostgreSQL is not started");
+    return url;
   }
 
   startPostgres(): Promise<void> {
+    if (this.#options.databaseUrl !== undefined) return Promise.resolve();
     this.#postgresStart = this.#launchPostgres();
     return this.#postgresStart;
   }
@@ -149,7 +153,7 @@ export class Parts {
       ...ownerMark(dir.root),
       NODE_COMPILE_CACHE: dir.compileCache,
       DEEDHOUSE_DEPLOYMENT: "sandbox",
-      DATABASE_URL: this.#postgres?.url ?? "",
+      DATABASE_URL: this.#options.databaseUrl ?? this.#postgres?.url ?? "",
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
@@ -213,7 +217,7 @@ export class Parts {
         password,
         suffixes,
       },
-      pids: { ...pids, postgres: this.#postgres?.pid },
+      pids: { ...pids, ...(this.#postgres && { postgres: this.#postgres.pid }) },
     };
   }
 

@@ -31,7 +31,7 @@ type Part = keyof typeof partNames;
 
 /**
  * Looks before anything is started, so that nothing needs to be stopped again.
- * @param isPostgresKept whether a server may run already that is ours to adopt, on its port
+ * @param isPostgresKept whether no port is needed: a server of ours may run already, or another database is used
  * @throws Error with one sentence that names the ports that cannot be had
  */
 export async function refuseTakenPorts(ports: Ports, isPostgresKept: boolean): Promise<void> {

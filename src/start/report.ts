@@ -53,7 +53,7 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
     `  FTP             ${at(ftp)}`,
     `  web sites       http://<identifier>.localhost:${web.port}/`,
     `  registry (EPP)  ${at(registry)}, names under ${registry.suffixes.map((suffix) => `.${suffix}`).join(" and ")}`,
-    `  PostgreSQL      127.0.0.1:${new URL(running.databaseUrl).port}`,
+    `  PostgreSQL      ${new URL(running.databaseUrl).host}`,
     `  data            ${dataDir} (logs in ${dataDir}/logs)`,
     `  processes       ${Object.entries(pids)
       .map(([name, pid]) => `${name} ${pid}`)

@@ -4,7 +4,7 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "#config.ts";
+import { loadConfig, operatorEnvironment } from "#config.ts";
 import { migrate } from "#db/migrate.ts";
 import { createLog, type Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -27,10 +27,15 @@ export async function start(options: StartOptions): Promise<void> {
   checkReadyFile(options.readyFile);
   await waitForPredecessor(dir.root);
   const ports = portsFrom(options.portBase);
-  await refuseTakenPorts(ports, existsSync(join(dir.postgres, "cluster", "postmaster.pid")));
+  const { databaseUrl } = operatorEnvironment();
+  const isPostgresKept = existsSync(join(dir.postgres, "cluster", "postmaster.pid"));
+  await refuseTakenPorts(ports, databaseUrl !== undefined || isPostgresKept);
   const log = createLog("start", "silent");
   let seeded: Seeded | undefined;
-  const parts = new Parts({ dir, ports, log, say, onChange: () => seeded && report(options, dir, parts, seeded) });
+  const parts = new Parts({
+    ...{ dir, databaseUrl, ports, log, say },
+    onChange: () => seeded && report(options, dir, parts, seeded),
+  });
   try {
     seeded = await Promise.race([startAll(options, parts, log), stop.promise.then(() => undefined)]);
     if (seeded) {

@@ -1,0 +1,22 @@
+import type { Command } from "commander";
+import { type OperatorOptions, operatorCommand } from "#operator/command.ts";
+import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
+import { printFields, printJson } from "../../client/cli/output.ts";
+
+export function addMigrateCommand(program: Command): void {
+  operatorCommand(program, "migrate", "bring the database to this version's schema; deedhouse start does it by itself")
+    .addHelpText("after", "\nExample:\n  DATABASE_URL=postgres://… deedhouse migrate")
+    .action(
+      guarded(async ({ data, json }: OperatorOptions) => {
+        const [{ findDatabase }, { migrate }] = await Promise.all([
+          import("#operator/context.ts"),
+          import("#db/migrate.ts"),
+        ]);
+        const { applied } = await migrate(findDatabase(data)).catch((error: Error) => {
+          throw new CommandFailure(error.message, exitCodes.refused);
+        });
+        if (json) printJson({ applied });
+        else printFields({ applied: applied.length === 0 ? "nothing was missing" : applied.join(", ") });
+      }),
+    );
+}

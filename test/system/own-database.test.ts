@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { emptyDatabase } from "../harness/database.ts";
+import { runTool, startSystem, systemFolder } from "../harness/running-system.ts";
+import { runSql } from "../harness/sql.ts";
+
+const folder = await systemFolder({ after });
+
+test("uses the database of DATABASE_URL instead of starting one, and the operator's commands do too", async (t) => {
+  const { url } = await emptyDatabase(t);
+  const env = { ...process.env, DATABASE_URL: url };
+  const migrated = await runTool(["migrate", "--json"], { env });
+  assert.equal(migrated.code, 0, migrated.stderr);
+  assert.ok((JSON.parse(migrated.stdout) as { applied: string[] }).applied.includes("0001-gateway.sql"));
+
+  const system = await startSystem(folder, [], { env });
+  const { database_url, pids } = system.ready();
+  assert.equal(database_url, url);
+  assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "registry", "worker"]);
+  assert.equal((await system.send("GET", "/servicepacks")).status, 200);
+  assert.deepEqual(await runSql(url, "SELECT name FROM resellers"), [{ name: "sandbox" }]);
+  const { code } = await system.kill("SIGINT");
+  assert.equal(code, 0);
+});
