@@ -82,7 +82,7 @@ export interface TestGateway {
   startWorker(): Promise<void>;
 }
 
-export const testProfile = {
+const testProfile = {
   fullName: "Rita Reseller",
   organisation: "Reseller Ltd",
   email: "rita@reseller.example",
