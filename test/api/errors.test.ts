@@ -83,7 +83,12 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
       ...["reserved-a.example", "blocked-a.example", "premium-a.example"].map((name) => register(name)),
     ],
     domain_availability_taken: [register("taken-a.example", { says: /not free/ })],
-    domain_availability_lookuperror: [register("slow-3000-a.example")],
+    domain_availability_lookuperror: [
+      register("silent.example", {
+        arrange: async () => gateway.registry.pause(),
+        tidy: async () => gateway.registry.resume(),
+      }),
+    ],
     service_unavailable: [
       register("paused.example", {
         arrange: () => setRegistry("creates_paused_reason = 'credit: none left'"),

@@ -145,3 +145,12 @@ test("the registry's word: in use is taken, reserved, blocked and premium are bl
   assertError(await register("silent.example"), "domain_availability_lookuperror");
   gateway.registry.resume();
 });
+
+test("a registry that does not answer within the budget is a lookup error, and nothing is ordered", async (t) => {
+  const hasty = await startTestGateway(t, { context: { checkBudgetMs: 200 } });
+  const caller = await hasty.addReseller();
+  const body = { domain_name: "slow-3000-a.example" };
+  const reply = await hasty.send(caller, "POST", "/domains/registrations", { body });
+  assertError(reply, "domain_availability_lookuperror");
+  assert.deepEqual(await runSql(hasty.databaseUrl, "SELECT FROM registration_orders"), []);
+});

@@ -32,6 +32,7 @@ export async function startApiProcess(
     DATABASE_URL: databaseUrl,
     DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
     DEEDHOUSE_API_PORT: "0",
+    DEEDHOUSE_CHECK_BUDGET_MS: String(gateway.context.checkBudgetMs),
     DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
     DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
     DEEDHOUSE_NODES_FILE: join(folder, "nodes.json"),
