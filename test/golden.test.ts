@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { glob, readFile, writeFile } from "node:fs/promises";
+import { test } from "node:test";
+import { edgeErrors } from "#api/edge.ts";
+import { type Route, routes } from "#api/routes.ts";
+import { catalogue, type ErrorCode } from "#errors.ts";
+
+const codes = Object.keys(catalogue) as ErrorCode[];
+const listsOf = (code: ErrorCode) => routes.filter(({ useCase }) => useCase.errors.includes(code));
+const isEdgeError = (code: ErrorCode) => edgeErrors.includes(code);
+
+/** Compares with the file, or writes it when UPDATE_GOLDEN is set. */
+async function assertGolden(path: string, printed: string): Promise<void> {
+  const url = new URL(`../${path}`, import.meta.url);
+  if (process.env.UPDATE_GOLDEN) await writeFile(url, printed);
+  const golden = await readFile(url, "utf8");
+  assert.equal(
+    printed,
+    golden,
+    `run UPDATE_GOLDEN=1 npm test -- test/golden.test.ts and look at what changed in ${path}`,
+  );
+}
+
+test("test/golden/routes.txt is the whole API: who may call what, and what it can answer", async () => {
+  const own = ({ useCase }: Route) => useCase.errors.filter((code) => !isEdgeError(code)).toSorted();
+  const lines = routes.map((route) => {
+    const { method, path, useCase } = route;
+    return [`${method} ${path}`, `  scope   ${useCase.scope}`, ...own(route).map((code) => `  error   ${code}`)];
+  });
+  const everywhere = edgeErrors.toSorted().map((code) => `  error   ${code}`);
+  const printed = [...lines, ["any request, also under /v1", ...everywhere]].map((block) => `${block.join("\n")}\n`);
+  await assertGolden("test/golden/routes.txt", printed.join("\n"));
+});
+
+test("docs/errors.md is the catalogue of the code", async () => {
+  const byStatus = codes.toSorted((a, b) => catalogue[a].status - catalogue[b].status || (a < b ? -1 : 1));
+  const rows = byStatus.map((code) => {
+    const { status, text } = catalogue[code];
+    const answeredBy = isEdgeError(code)
+      ? "any request"
+      : listsOf(code)
+          .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`)
+          .join(", ");
+    return `| ${status} | \`${code}\` | ${text.replaceAll("<", "\\<")} | ${answeredBy} |`;
+  });
+  await assertGolden("docs/errors.md", `${errorsHeading}${rows.join("\n")}\n`);
+});
+
+const errorsHeading = `# Errors
+
+Every answer of 400 and above has this body; \`validation_errors\` is there when fields can be named:
+
+\`\`\`json
+{
+  "error_code": "bad_request",
+  "error_text": "domain_name: This is not a valid domain name.",
+  "validation_errors": [{ "error_code": "invalid", "error_text": "This is not a valid domain name.", "field": "domain_name" }]
+}
+\`\`\`
+
+Programs go by the code, which is stable; the text is for people, may change, and often says more than the one below.
+An answer of 500 and above, and a 429, leaves its nonce unused: the same signed request may be sent again.
+
+Printed from \`src/errors.ts\` and the lists of the use cases; \`UPDATE_GOLDEN=1 npm test -- test/golden.test.ts\` prints it anew.
+
+| status | code | text | answered by |
+|---|---|---|---|
+`;
+
+test("every error of the catalogue can be answered by some request", () => {
+  const orphans = codes.filter((code) => !isEdgeError(code) && listsOf(code).length === 0);
+  assert.deepEqual(orphans, [], "list it in the use case that throws it, or remove it from src/errors.ts");
+});
+
+const lists = /\b(errors|edgeErrors)(: readonly ErrorCode\[\] =|:) \[[^\]]*\]/g;
+const throws = /\b(?:ApiError\("(\w+)"|(invalidField|unavailable)\()/g;
+const codesOfFunctions: Record<string, string> = { invalidField: "bad_request", unavailable: "service_unavailable" };
+
+test("every error of the catalogue is thrown somewhere", async () => {
+  let source = "";
+  for await (const path of glob("src/**/*.ts", { exclude: ["**/*.test.ts", "src/errors.ts"] })) {
+    source += (await readFile(path, "utf8")).replace(lists, "");
+  }
+  const never = codes.filter((code) => {
+    const throwers = Object.keys(codesOfFunctions).filter((name) => codesOfFunctions[name] === code);
+    return !source.includes(`"${code}"`) && !throwers.some((name) => source.includes(`${name}(`));
+  });
+  assert.deepEqual(never, [], "remove it from src/errors.ts and from the lists");
+});
+
+test("a use case lists every error that its file throws", async () => {
+  const unlisted: string[] = [];
+  for await (const path of glob("src/{domains,hosting}/*.ts", { exclude: ["**/*.test.ts"] })) {
+    const text = await readFile(path, "utf8");
+    const listed = text.match(lists)?.join(" ");
+    if (listed === undefined) continue;
+    for (const [, code, name] of text.matchAll(throws)) {
+      const thrown = code ?? codesOfFunctions[name!];
+      if (!listed.includes(`"${thrown}"`)) unlisted.push(`${path} throws ${thrown}`);
+    }
+  }
+  assert.deepEqual(unlisted, [], "an error that is not in the use case's list is answered as a 500: list it");
+});
