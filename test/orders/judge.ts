@@ -43,12 +43,10 @@ export async function assertEnds(
   const settled = await gateway.settled(reseller, order.location);
   assert.equal(settled.status, status, order.name);
   assertHeldRight(gateway, order.name, status);
-  const { body } = await gateway.send(reseller, "GET", "/domains");
-  const owned = (body as { domain_name: string; expiration_date: string }[]).find(
-    ({ domain_name }) => domain_name === order.name,
-  );
+  const { body } = await gateway.send(reseller, "GET", `/domains/${order.name}`);
+  const owned = body as { expiration_date?: string };
   const held = gateway.registry.store.domains.find(order.name);
-  assert.equal(owned?.expiration_date, status === "Finished" ? held?.exDate : undefined, order.name);
+  assert.equal(owned.expiration_date, status === "Finished" ? held?.exDate : undefined, order.name);
 }
 
 function assertHeldRight({ registry }: TestGateway, name: string, status: string): void {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { resumeCreatesPausedFor } from "#domains/pause.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
+import { holdAt } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 import { createSteeredClock } from "./steered-clock.ts";
 
@@ -30,8 +31,15 @@ test("a refusal of our set-up ends the order and pauses creates until they are r
 test("an order that was accepted before a pause waits for the operator and is not refused after it (row 11)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  const waiting = await place(gateway, reseller, "slow-300-other.example");
+  const hold = await holdAt(t, gateway.databaseUrl, {
+    table: "registration_orders",
+    on: "UPDATE",
+    when: "NEW.phase = 'create' AND NEW.domain_name = 'other.example'",
+  });
+  const waiting = await place(gateway, reseller, "other.example");
+  await hold.reached();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "code-2101-x.example"), "Errors");
+  await hold.release();
   const held = "SELECT FROM order_history WHERE note = 'creates at sandbox are paused'";
   await until("the other order waits", async () => (await runSql(gateway.databaseUrl, held)).length > 0);
   assert.deepEqual(creates(gateway, waiting.name), []);
@@ -46,6 +54,8 @@ test("without credit an order waits, and goes on by itself when there is credit 
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "once-2104-x.example");
   await assertPaused(gateway, reseller);
+  const waits = "SELECT FROM registration_orders WHERE phase = 'waiting'";
+  await until("it waits", async () => (await runSql(gateway.databaseUrl, waits)).length > 0);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   clock.skip(0.3);
   await assertEnds(gateway, reseller, order, "Finished");
@@ -57,8 +67,9 @@ test("without credit for a day an order ends, and the day counts from the first 
   const gateway = await startTestGateway(t, { clock });
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "code-2104-x.example");
+  const refused = "SELECT FROM order_history WHERE event = 'out-of-credit'";
   const refusals = (count: number) =>
-    until(`it was refused ${count} times`, () => creates(gateway, order.name).length === count);
+    until(`it was refused ${count} times`, async () => (await runSql(gateway.databaseUrl, refused)).length === count);
   await refusals(1);
   clock.skip(23);
   await refusals(2);
