@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { systemClock, unixSeconds, unixSeconds } from "#lib/clock.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { newNonce, type SignedRequestOptions } from "../harness/signed-request.ts";
@@ -36,7 +37,7 @@ test("while the database is away every call is 503 with the time to come back", 
 
 test("it recovers by itself, and the header of a refused request can be sent again, once", async () => {
   proxy.cut();
-  const timestamp = Math.floor(Date.now() / 1000);
+  const timestamp = unixSeconds(gateway.context.clock);
   const nonces = calls.map(() => newNonce());
   const sendAll = () =>
     Promise.all(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { unixSeconds } from "#lib/clock.ts";
 import { startApiProcess } from "../harness/api-process.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
@@ -11,7 +12,7 @@ test("a write that was committed when the api was killed before its answer is an
   const api = await startApiProcess(t, gateway, gateway.proxy.url);
   const { key } = await gateway.addReseller();
   const { clock } = gateway.context;
-  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const timestamp = unixSeconds(clock);
   const send = (method: string, target: string, options: SignedRequestOptions) =>
     sendSigned({ url: api.url, key, clock, method, target, timestamp, ...options });
   const write = { nonce: newNonce(), body: { domain_name: "killed.example" } };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { systemClock, unixSeconds, unixSeconds } from "#lib/clock.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
@@ -47,7 +48,7 @@ test("identical writes in flight make one order, and are answered with it or ref
 
 test("the resend of a committed write gets the stored answer, whatever became of the order, also after a restart", async () => {
   const nonce = newNonce();
-  const timestamp = Math.floor(Date.now() / 1000);
+  const timestamp = unixSeconds(gateway.context.clock);
   const send = () => {
     const options = { ...registration("resent.example", nonce), timestamp };
     return gateway.send(reseller, "POST", "/v1/domains/registrations", options);
@@ -113,7 +114,7 @@ test("a write whose COMMIT was not answered is told 503, and its resend gets the
   const lossy = await startTestGateway(t, { proxy: true });
   const caller = await lossy.addReseller();
   const nonce = newNonce();
-  const timestamp = Math.floor(Date.now() / 1000);
+  const timestamp = unixSeconds(lossy.context.clock);
   const send = (name: string) =>
     lossy.send(caller, "POST", "/domains/registrations", { ...registration(name, nonce), timestamp });
   const committed = lossy.proxy.holdNextCommitAnswer();

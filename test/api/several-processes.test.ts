@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { unixSeconds } from "#lib/clock.ts";
 import { startApiProcess } from "../harness/api-process.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { newNonce, type SignedRequestOptions, sendSigned } from "../harness/signed-request.ts";
@@ -42,7 +43,7 @@ test("two api processes that get the same write at the same time commit it once 
   assert.deepEqual(made, { orders: 5, accounts: 5 });
 
   // Without shared nonces it is the database that knows a write again.
-  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const timestamp = unixSeconds(clock);
   const body = { domain_name: "pending-never-nonce.example" };
   const target = "/domains/registrations";
   const identical = { key, clock, method: "POST", target, body, nonce: newNonce(), timestamp };
