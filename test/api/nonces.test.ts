@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { systemClock, unixSeconds, unixSeconds } from "#lib/clock.ts";
+import { unixSeconds } from "#lib/clock.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
