@@ -4,6 +4,7 @@
  */
 import type { TestContext } from "node:test";
 import { Client } from "pg";
+import { runSql } from "../harness/sql.ts";
 import { until } from "./judge.ts";
 
 export interface HeldChange {
@@ -56,13 +57,11 @@ export async function holdAt(t: TestContext, databaseUrl: string, { table, on, w
 }
 
 /** Makes every job wait before it is taken, so that something can happen between an order and its first step. */
-export async function delayJobs(t: TestContext, databaseUrl: string, delayMs: number): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  t.after(() => client.end());
-  await client.query(`
+export async function delayJobs(databaseUrl: string, delayMs: number): Promise<void> {
+  const sql = `
     CREATE FUNCTION test_delay() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN NEW.run_at := NEW.run_at + interval '${delayMs} milliseconds'; RETURN NEW; END $$;
     CREATE TRIGGER test_delay BEFORE INSERT ON graphile_worker._private_jobs
-      FOR EACH ROW EXECUTE FUNCTION test_delay()`);
+      FOR EACH ROW EXECUTE FUNCTION test_delay()`;
+  await runSql(databaseUrl, sql);
 }

@@ -36,7 +36,7 @@ export interface WorkersOptions {
 /** A gateway whose workers are processes; all of them are gone after the test. */
 export async function startWithWorkers(t: TestContext, { node = false, sandbox = {} }: WorkersOptions = {}) {
   const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
-  const registry = { transformTimeoutMs: 400, pollIntervalMs: 50 };
+  const registry = { transformTimeoutMs: 500, pollIntervalMs: 50 };
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry, context: { sealer } });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
