@@ -40,7 +40,7 @@ export const catalogue = {
   },
   auth_authorization_header_invalid_format: {
     status: 401,
-    text: "Send the header: Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}.",
+    text: "Send the header Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}, or sign by RFC 9421.",
   },
   authorization_hmac_invalid: {
     status: 401,

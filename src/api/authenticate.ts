@@ -4,10 +4,10 @@
  * its budget in the rate-limit headers; what comes after counts on the reseller.
  */
 import { BlockList, isIPv6 } from "node:net";
+import { type Credentials, readCredentials, type WireRequest } from "#api/credentials.ts";
 import { type ApiKey, createKeyStore } from "#api/keys.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit } from "#api/rate-limit.ts";
 import type { ReplayGuard } from "#api/replay.ts";
-import { type Authorization, parseAuthorization, verifySignature, verifyUnknownKey } from "#api/signature.ts";
 import { findCommittedAnswer } from "#api/stored-answers.ts";
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
@@ -18,19 +18,9 @@ const rateWindowMs = 60_000;
 /** What a key that was good from a crowded address lately may still fail. */
 const knownGoodFailuresMax = 10;
 
-/** A request as it came over the wire. */
-export interface WireRequest {
-  method: string;
-  /** Path and query exactly as in the request target. */
-  target: string;
-  authorization: string | undefined;
-  body: Buffer;
-  sourceAddress: string;
-}
-
 export interface Authenticated {
   key: ApiKey;
-  authorization: Authorization;
+  credentials: Credentials;
   rateLimit: RateLimit;
   /** Identifies the request's content, for resends. */
   digest: Buffer;
@@ -83,27 +73,27 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
     return new Refusal(new ApiError(code, text === undefined ? {} : { text }), rateLimit);
   }
 
-  function timestampProblem(timestamp: number): string | undefined {
+  function timestampProblem({ timestamp, expires }: Credentials): string | undefined {
     const now = unixSeconds(clock);
     const serverTime = `The server's time is ${clock.now().toISOString()} (${now})`;
     if (Math.abs(timestamp - now) > windowSeconds) {
       const skew = timestamp - now;
       return `${serverTime}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
     }
+    if (expires !== undefined && expires < now)
+      return `${serverTime}, the signature expired at ${expires}. Sign again.`;
     if (timestamp <= replayGuard.horizonSeconds()) {
       return `${serverTime}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
     }
     return undefined;
   }
 
-  async function findSigner(request: WireRequest, authorization: Authorization): Promise<ApiKey | undefined> {
-    const { keyId } = authorization;
-    const key = await keys.find(keyId);
-    const signed = { method: request.method, target: request.target, body: request.body, authorization };
-    if (key && verifySignature({ ...signed, secret: key.secret.reveal() })) return key;
-    if (!key) return verifyUnknownKey(signed) || undefined;
+  async function findSigner(credentials: Credentials): Promise<ApiKey | undefined> {
+    const key = await keys.find(credentials.keyId);
+    if (key && credentials.verify(key.secret.reveal())) return key;
+    if (!key) return credentials.verifyUnknownKey() || undefined;
     // An unknown key has cost a query; so does a wrong signature, or the time taken would tell which keys exist.
-    await keys.findFresh(keyId);
+    await keys.findFresh(credentials.keyId);
     return undefined;
   }
 
@@ -117,15 +107,15 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
     sourceLimit: (sourceAddress) => sources.check(sourceAddress),
 
     async authenticate(request) {
-      const authorization = parseAuthorization(request.authorization);
-      if (!authorization) throw refuse(request, "auth_authorization_header_invalid_format");
-      const { keyId, nonce, timestamp } = authorization;
-      const problem = timestampProblem(timestamp);
+      const credentials = readCredentials(request);
+      if (!credentials) throw refuse(request, "auth_authorization_header_invalid_format");
+      const { keyId, nonce, timestamp } = credentials;
+      const problem = timestampProblem(credentials);
       if (problem !== undefined) throw refuse(request, "authorization_timestamp_invalid", keyId, problem);
       const budget = sources.check(request.sourceAddress, keyId);
       if (!budget.allowed) throw new Refusal(rateLimited(budget), budget);
 
-      const key = await findSigner(request, authorization);
+      const key = await findSigner(credentials);
       if (!key) throw refuse(request, "authorization_hmac_invalid", keyId);
       if (!isAllowedAddress(request.sourceAddress, key.allowedAddresses)) {
         throw refuse(request, "authorization_ip_not_allowed", keyId);
@@ -139,12 +129,12 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       if (replayGuard.isUsed(keyId, nonce)) {
         const replayed = await findCommittedAnswer(context, { keyId, nonce, digest });
         if (!replayed || replayed === "other") throw refuse(request, "authorization_nonce_reused", keyId);
-        return { key, authorization, digest, replayed, rateLimit: takeFromReseller(key) };
+        return { key, credentials, digest, replayed, rateLimit: takeFromReseller(key) };
       }
       // Nothing is awaited from here on, so no twin can pass the same checks in between.
       const rateLimit = takeFromReseller(key);
       if (!replayGuard.reserve(keyId, nonce, timestamp)) throw refuse(request, "authorization_nonce_reused", keyId);
-      return { key, authorization, digest, replayed: undefined, rateLimit };
+      return { key, credentials, digest, replayed: undefined, rateLimit };
     },
   };
 }

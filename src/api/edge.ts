@@ -3,17 +3,11 @@
  * Whatever happens, the answer has its request id and the four rate-limit headers, and a nonce ends in one of two
  * ways: released when nothing was done for now (429, 5xx), used for good otherwise.
  */
-import {
-  type Authenticated,
-  type AuthenticatorOptions,
-  createAuthenticator,
-  Refusal,
-  type WireRequest,
-} from "#api/authenticate.ts";
+import { type Authenticated, type AuthenticatorOptions, createAuthenticator, Refusal } from "#api/authenticate.ts";
+import type { Credentials, WireRequest } from "#api/credentials.ts";
 import { createIdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import { type RateLimit, rateLimitHeaders } from "#api/rate-limit.ts";
 import { matchRoute, type RouteMatch } from "#api/routes.ts";
-import { type Authorization, otherReadings } from "#api/signature.ts";
 import {
   AlreadyCommitted,
   findCommittedAnswer,
@@ -53,8 +47,6 @@ export const edgeErrors: readonly ErrorCode[] = [
 
 export interface EdgeRequest extends WireRequest {
   requestId: string;
-  idempotencyKey: string | undefined;
-  prefer: string | undefined;
   signal: AbortSignal;
 }
 
@@ -102,20 +94,21 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     const route = matched?.route;
     if (!matched) throw new ApiError("resource_not_found");
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: matched.allowed.join(", ") } });
-    const { key, authorization, digest } = authenticated;
+    const { key, credentials, digest } = authenticated;
     const { scope } = route.useCase;
     if (!key.caller.scopes.includes(scope)) {
       const text = `This API key does not have the scope ${scope}.`;
       throw new ApiError("authorization_scope_missing", { text });
     }
     const write = {
-      keyId: authorization.keyId,
-      nonce: authorization.nonce,
-      timestamp: authorization.timestamp,
+      keyId: credentials.keyId,
+      nonce: credentials.nonce,
+      timestamp: credentials.timestamp,
       digest,
     };
     const [path = "", query = ""] = splitTarget(request.target);
-    const idempotencyKey = route.method === "POST" ? parseIdempotencyKey(request.idempotencyKey) : undefined;
+    const idempotencyKey =
+      route.method === "POST" ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
     const idempotent: IdempotentRequest | undefined =
       idempotencyKey === undefined
         ? undefined
@@ -133,7 +126,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       query,
       rawBody: request.body,
       prefix: matched.prefix,
-      waitSeconds: parseWait(request.prefer),
+      waitSeconds: parseWait(request.headers.prefer),
       signal: request.signal,
       async commit(tx, answer) {
         await storeCommittedAnswer(context, tx, write, answer);
@@ -177,22 +170,21 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
 
   async function answerAuthenticated(request: EdgeRequest, authenticated: Authenticated): Promise<Answer> {
     if (authenticated.replayed) return authenticated.replayed;
-    const { keyId, nonce } = authenticated.authorization;
+    const { keyId, nonce } = authenticated.credentials;
     const matched = matchRoute(request.method, splitTarget(request.target)[0] ?? "");
     const answer = await run(request, authenticated, matched).catch((error) =>
       answerError(error, request, matched?.route?.useCase.errors ?? []),
     );
     if (answer.status === 429 || answer.status >= 500) replayGuard.release(keyId, nonce);
-    else rememberNonce(request, authenticated.authorization);
+    else rememberNonce(authenticated.credentials);
     return answer;
   }
 
   /** Before the answer goes out: once a client can have seen it, the nonce must be known as used, come what may. */
-  function rememberNonce(request: EdgeRequest, authorization: Authorization): void {
-    const { keyId, nonce, timestamp } = authorization;
+  function rememberNonce({ keyId, nonce, timestamp, otherReadings }: Credentials): void {
     replayGuard.answered(keyId, nonce, timestamp);
     const now = { nowSeconds: unixSeconds(context.clock), windowSeconds: options.windowSeconds };
-    for (const other of otherReadings({ ...request, authorization }, now)) {
+    for (const other of otherReadings(now)) {
       replayGuard.answered(keyId, other.nonce, other.timestamp);
     }
   }

@@ -84,19 +84,14 @@ export async function startServer(context: Context, options: ServerOptions): Pro
       answering.delete(socket);
       gone.abort();
     });
-    const single = (name: string) => {
-      const value = request.headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
-    };
     const answer = await edge.answer({
       requestId: requestId(),
       method: request.method,
       target: parseTarget(request.originalUrl) ?? request.originalUrl,
-      authorization: single("authorization"),
+      // Node joins the lines of a field itself, but for set-cookie, which means nothing in a request.
+      headers: request.headers as Record<string, string | undefined>,
       body: request.body instanceof Buffer ? request.body : Buffer.alloc(0),
       sourceAddress: socket.remoteAddress ?? "",
-      idempotencyKey: single("idempotency-key"),
-      prefer: single("prefer"),
       signal: gone.signal,
     });
     write(reply, answer);
