@@ -32,16 +32,20 @@ const insertMessage = statement(
   { message_id: "text" },
 );
 
-const anyPending = statement(
-  "orders-pending",
-  "SELECT EXISTS (SELECT FROM registration_orders WHERE registry_id = $1 AND status = 'Pending') AS is_pending",
-  { is_pending: "bool" },
+const anyAwaiting = statement(
+  "orders-awaiting-message",
+  `SELECT EXISTS (SELECT FROM registration_orders WHERE registry_id = $1
+     AND (status = 'Pending' OR status = 'Processing' AND phase = 'verify')) AS is_awaiting`,
+  { is_awaiting: "bool" },
 );
 
-/** Whether an order waits for a message: then it is worth asking more often. */
-export async function hasPendingOrders({ context, profile }: RegistrySessions): Promise<boolean> {
-  const [row] = await context.database.query(anyPending, [profile.id]);
-  return row?.is_pending ?? false;
+/**
+ * Whether an order may have a message: then it is worth asking more often. One that lost its answer is among them: it
+ * should hear that it was pending and denied before it finds nothing at the registry and creates the name once more.
+ */
+export async function isMessageAwaited({ context, profile }: RegistrySessions): Promise<boolean> {
+  const [row] = await context.database.query(anyAwaiting, [profile.id]);
+  return row?.is_awaiting ?? false;
 }
 
 /** Reads the queue until it is empty. @throws EppUnavailable, EppUnanswered, EppNotSent: nothing is lost, ask again */

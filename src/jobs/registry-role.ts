@@ -7,7 +7,7 @@ import { Client, type Pool } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { availabilityOf, checkAnswerChannel, checkChannel } from "#domains/availability.ts";
-import { drainPollQueue, hasPendingOrders } from "#domains/poll.ts";
+import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { advanceOrder } from "#domains/steps.ts";
 import { enqueueOrder, orderTask } from "#jobs/enqueue.ts";
@@ -250,7 +250,7 @@ async function readMessages(sessions: RegistrySessions, ended: AbortSignal): Pro
   const { context, profile } = sessions;
   for (let round = 0; !ended.aborted; round++) {
     try {
-      if (round % idlePollFactor === 0 || (await hasPendingOrders(sessions))) await drainPollQueue(sessions);
+      if (round % idlePollFactor === 0 || (await isMessageAwaited(sessions))) await drainPollQueue(sessions);
       if (round % idlePollFactor === 0) {
         await context.database.query(dropStaleChecks, [profile.id, context.clock.now()]);
         await enqueueForgotten(sessions);
