@@ -26,8 +26,9 @@ function assertNone(breaches: string[], instead: string): void {
 
 const isComment = (line: string) => /^\s*(\/\/|\/?\*|--)/.test(line);
 
-for (const { rule, instead, pattern, appliesTo, inComments } of lineRules) {
+for (const { rule, instead, pattern, example, appliesTo, inComments } of lineRules) {
   test(rule, () => {
+    assert.match(example, pattern);
     const breaches = files
       .filter(({ path }) => appliesTo(path))
       .flatMap(({ path, lines }) =>

@@ -7,6 +7,8 @@ export interface LineRule {
   /** What to do instead. */
   instead: string;
   pattern: RegExp;
+  /** A line that breaks it, so that a pattern which finds nothing is noticed. */
+  example: string;
   appliesTo(path: string): boolean;
   /** Comments may talk about what code may not do. */
   inComments: boolean;
@@ -26,6 +28,7 @@ export const lineRules: LineRule[] = [
     rule: "only the clocks read the time",
     instead: "ask context.clock.now() (tests: manualClock, so that no test depends on how fast it runs)",
     pattern: /\bDate\.now\b|\bnew Date\(\)|\bnew Date\b(?!\()/,
+    example: "const startedAt = Date.now();",
     appliesTo: (path) => codeExcept(readsClock)(path) && !path.startsWith("bench/"),
     inComments: false,
   },
@@ -33,6 +36,7 @@ export const lineRules: LineRule[] = [
     rule: "only src/lib/random.ts draws random numbers and ids",
     instead: "use context.random (in client/ and sandbox/, node:crypto's randomBytes)",
     pattern: /\bMath\.random\b|\brandomUUID\b/,
+    example: "const id = randomUUID();",
     appliesTo: codeExcept(drawsRandom),
     inComments: false,
   },
@@ -40,6 +44,7 @@ export const lineRules: LineRule[] = [
     rule: "only the configuration reads the environment",
     instead: "list and parse the variable in src/config.ts and pass its value on",
     pattern: /\bprocess\.env\b/,
+    example: "const port = Number(process.env.PORT);",
     appliesTo: (path) => codeExcept(readsEnvironment)(path) && !isTestCode(path) && !path.startsWith("bench/"),
     inComments: false,
   },
@@ -47,6 +52,7 @@ export const lineRules: LineRule[] = [
     rule: "SQL names its columns",
     instead: "list the columns: a column that a migration adds must not appear in answers by itself",
     pattern: /\bSELECT\s+(\w+\.)?\*|\bRETURNING \*/i,
+    example: "  `SELECT d.* FROM domains AS d`,",
     appliesTo: (path) => (code(path) && !isTestCode(path)) || path.endsWith(".sql"),
     inComments: false,
   },
@@ -54,6 +60,7 @@ export const lineRules: LineRule[] = [
     rule: "statements are declared at module level",
     instead: "move it to the left margin: a statement declared in a function is declared again by the second call",
     pattern: /^\s+.*(?<![.\w])statement\(/,
+    example: '  const read = statement("domain-read", text, {});',
     // paging.ts makes the statements of a list from the list's own, for callers at module level.
     appliesTo: (path) => path.startsWith("src/") && codeExcept(["src/api/paging.ts"])(path) && !isTestCode(path),
     inComments: false,
@@ -62,6 +69,7 @@ export const lineRules: LineRule[] = [
     rule: "nothing is left to do",
     instead: "do it, or say in the text why it is as it is",
     pattern: /\b(TODO|FIXME|HACK)\b/,
+    example: "// TODO: close it",
     appliesTo: (path) => !isHouseStyle(path),
     inComments: true,
   },
@@ -70,6 +78,7 @@ export const lineRules: LineRule[] = [
     instead: "name paths from the repository's root, reasons instead of issue numbers",
     pattern:
       /(?<![\w.])\/(work|home|Users)\/|\bissue #?\d|\b(agent|session|turn) #\d|registry\.npmjs|npmmirror|\bverdaccio\b/i,
+    example: "see /home/ann/notes.md",
     appliesTo: (path) => !isHouseStyle(path),
     inComments: true,
   },
@@ -77,6 +86,7 @@ export const lineRules: LineRule[] = [
     rule: "a duration's name ends in its unit",
     instead: "add the unit to the name: Ms, Seconds, Hours, Days",
     pattern: /\bconst \w*(Timeout|Interval|Delay|Budget|Backoff|Grace|Window|Age)(Max|Min|Default)? = [\d(]/,
+    example: "const retryDelay = 500;",
     appliesTo: code,
     inComments: false,
   },
@@ -86,6 +96,7 @@ export const lineRules: LineRule[] = [
       "put the qualifier last (retryDelayMsMax, not retryDelayMaxMs) and count text in Chars or Bytes, not Length",
     pattern:
       /\bconst (\w+(Max|Min|Default)(Ms|Seconds|Minutes|Hours|Days|Bytes|Chars)|\w+(Length|Characters|Size)(Max|Min|Default)|(max|min)[A-Z]\w*) = [\d(]/,
+    example: "const retryDelayMaxMs = 10_000;",
     appliesTo: code,
     inComments: false,
   },
@@ -93,6 +104,7 @@ export const lineRules: LineRule[] = [
     rule: "a skipped test says why",
     instead: 'give the reason as text: { skip: !hasCurl && "needs curl" }',
     pattern: /\bskip: ?true\b|\btodo: ?true\b|\b(test|it|describe)\.(skip|todo)\(/,
+    example: 'test.skip("refuses a long frame", () => {});',
     appliesTo: code,
     inComments: false,
   },
@@ -100,6 +112,7 @@ export const lineRules: LineRule[] = [
     rule: "a test's name is a sentence",
     instead: 'name the rule that it holds, as a reseller could read it: "refuses a frame longer than 4 MiB"',
     pattern: /^\s*(await )?(t\.)?(test|it)\(\s*["'`][^\s"'`]*["'`],/,
+    example: 'test("frames", () => {',
     appliesTo: (path) => path.endsWith(".test.ts") && !isHouseStyle(path),
     inComments: false,
   },
@@ -108,6 +121,7 @@ export const lineRules: LineRule[] = [
     instead: "repair it, or write // biome-ignore <rule>: <reason>, // @ts-expect-error <reason>",
     pattern:
       /@ts-(ignore|nocheck)|@ts-expect-error(?! \w)|biome-ignore(?! lint\/\w+\/\w+: \w)|biome-ignore-all|eslint-disable/,
+    example: "// @ts-expect-error",
     appliesTo: code,
     inComments: true,
   },
