@@ -1,15 +1,8 @@
 import { answerPage, pagedList } from "#api/paging.ts";
 import type { UseCase } from "#api/use-case.ts";
-import { presentDomain } from "#domains/present.ts";
+import { domainColumns, presentDomain } from "#domains/present.ts";
 
-const portfolio = pagedList("domains", "domain_name", "FROM domains WHERE true", {
-  domain_name: "text",
-  expiration_date: "timestamptz",
-  will_renew: "bool",
-  registration_date: "timestamptz",
-  status: "text",
-  name_servers: "text[]",
-});
+const portfolio = pagedList("domains", "domain_name", "FROM domains WHERE true", domainColumns);
 
 /** GET /domains: the caller's portfolio by name, paged. */
 export const listDomains: UseCase = {

@@ -1,3 +1,14 @@
+/** What every read of domains selects, so that they have one public form. */
+export const domainColumns = {
+  domain_name: "text",
+  expiration_date: "timestamptz",
+  will_renew: "bool",
+  registration_date: "timestamptz",
+  status: "text",
+  name_servers: "text[]",
+} as const;
+
+/** Nullable throughout: an empty page is a row of nulls. */
 export interface DomainRow {
   domain_name: string | null;
   expiration_date: Date | null;

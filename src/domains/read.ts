@@ -1,6 +1,6 @@
 import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
-import { presentDomain } from "#domains/present.ts";
+import { domainColumns, presentDomain } from "#domains/present.ts";
 import { ApiError } from "#errors.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
 
@@ -8,14 +8,7 @@ const domainByName = statement(
   "domain-by-name",
   `SELECT domain_name, expiration_date, will_renew, registration_date, status, name_servers
    FROM domains WHERE reseller_id = $1 AND domain_name = $2`,
-  {
-    domain_name: "text",
-    expiration_date: "timestamptz",
-    will_renew: "bool",
-    registration_date: "timestamptz",
-    status: "text",
-    name_servers: "text[]",
-  },
+  domainColumns,
 );
 
 /** GET /domains/<domain_name>: one database query. */
