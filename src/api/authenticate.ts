@@ -23,7 +23,7 @@ export interface Authenticated {
   credentials: Credentials;
   rateLimit: RateLimit;
   /** Identifies the request's content, for resends. */
-  digest: Buffer;
+  digest(): Buffer;
   /** The stored answer, when this is the identical resend of a committed write. */
   replayed: Answer | undefined;
 }
@@ -75,15 +75,15 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
 
   function timestampProblem({ timestamp, expires }: Credentials): string | undefined {
     const now = unixSeconds(clock);
-    const serverTime = `The server's time is ${clock.now().toISOString()} (${now})`;
+    const serverTime = () => `The server's time is ${clock.now().toISOString()} (${now})`;
     if (Math.abs(timestamp - now) > windowSeconds) {
       const skew = timestamp - now;
-      return `${serverTime}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
+      return `${serverTime()}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
     }
     if (expires !== undefined && expires < now)
-      return `${serverTime}, the signature expired at ${expires}. Sign again.`;
+      return `${serverTime()}, the signature expired at ${expires}. Sign again.`;
     if (timestamp <= replayGuard.horizonSeconds()) {
-      return `${serverTime}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
+      return `${serverTime()}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
     }
     return undefined;
   }
@@ -122,12 +122,11 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       }
       sources.noteGood(request.sourceAddress, keyId);
 
-      const digest = sealer.hmac(
-        "request",
-        Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]),
-      );
+      // A read has no use for it.
+      const digest = () =>
+        sealer.hmac("request", Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]));
       if (replayGuard.isUsed(keyId, nonce)) {
-        const replayed = await findCommittedAnswer(context, { keyId, nonce, digest });
+        const replayed = await findCommittedAnswer(context, { keyId, nonce, digest: digest() });
         if (!replayed || replayed === "other") throw refuse(request, "authorization_nonce_reused", keyId);
         return { key, credentials, digest, replayed, rateLimit: takeFromReseller(key) };
       }

@@ -100,12 +100,8 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       const text = `This API key does not have the scope ${scope}.`;
       throw new ApiError("authorization_scope_missing", { text });
     }
-    const write = {
-      keyId: credentials.keyId,
-      nonce: credentials.nonce,
-      timestamp: credentials.timestamp,
-      digest,
-    };
+    const { keyId, nonce, timestamp } = credentials;
+    const write = (): SignedWrite => ({ keyId, nonce, timestamp, digest: digest() });
     const [path = "", query = ""] = splitTarget(request.target);
     const idempotencyKey =
       route.method === "POST" ? parseIdempotencyKey(request.headers["idempotency-key"]) : undefined;
@@ -129,7 +125,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       waitSeconds: parseWait(request.headers.prefer),
       signal: request.signal,
       async commit(tx, answer) {
-        await storeCommittedAnswer(context, tx, write, answer);
+        await storeCommittedAnswer(context, tx, write(), answer);
         if (idempotent) await storeIdempotentAnswer(context, tx, idempotent, answer);
         isStored = true;
       },
@@ -137,7 +133,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     const work = () => runUseCase(route.useCase, useCaseRequest, request);
     if (route.method === "POST") {
       // A nonce that was released after a 5xx may belong to a write whose commit went through unseen.
-      const committed = await findOwnAnswer(write);
+      const committed = await findOwnAnswer(write());
       if (committed) return committed;
     }
     try {
@@ -146,7 +142,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     } catch (error) {
       if (!(error instanceof AlreadyCommitted)) throw error;
       // Somebody has committed a write under this nonce since: this very request elsewhere, or another one.
-      const committed = await findOwnAnswer(write);
+      const committed = await findOwnAnswer(write());
       if (!committed) throw error;
       return committed;
     }

@@ -1,4 +1,3 @@
-import { isIPv6 } from "node:net";
 import type { Clock } from "#lib/clock.ts";
 
 /** Where a caller stands in its window of requests. */
@@ -117,7 +116,7 @@ export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
 
 /** @returns the IPv4 address, also of an IPv4-mapped one (RFC 4291 section 2.5.5.2); the first 64 bits of an IPv6 address */
 function sourceOf(address: string): string {
-  if (!isIPv6(address)) return address;
+  if (!address.includes(":")) return address;
   const groups = expandIpv6(address);
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
     return groups

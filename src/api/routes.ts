@@ -27,6 +27,9 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
 ];
 
+/** The routes with their paths cut into segments. */
+const patterns = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
+
 export interface RouteMatch {
   prefix: "" | "/v1";
   /** Absent when the path is known but does not take the method. */
@@ -44,8 +47,8 @@ export interface RouteMatch {
 export function matchRoute(method: string, path: string): RouteMatch | undefined {
   const prefix = path === "/v1" || path.startsWith("/v1/") ? "/v1" : "";
   const segments = path.slice(prefix.length).split("/").slice(1);
-  const candidates = routes.flatMap((route) => {
-    const params = matchSegments(route.path.split("/").slice(1), segments);
+  const candidates = patterns.flatMap(({ route, pattern }) => {
+    const params = matchSegments(pattern, segments);
     return params ? [{ route, params }] : [];
   });
   // A literal segment wins over a parameter: GET /domains/registrations is not a domain's page.

@@ -106,7 +106,7 @@ export function otherReadings(
   if (path === undefined) return [];
   const own = `${authorization.timestamp}${authorization.nonce}`;
   const readings = new Map<string, Reading>();
-  for (const form of targetForms(path)) {
+  for (const form of new Set(targetForms(path))) {
     // What the nonce's grammar does not allow can't move from the target into it.
     const tail = /[A-Za-z0-9._-]*$/.exec(form.slice(-nonceCharsMax))?.[0] ?? "";
     for (const match of `${tail}${own}`.matchAll(/(?=([1-9][0-9]{9})([A-Za-z0-9._-]{1,128})$)/g)) {

@@ -3,6 +3,28 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { InvalidDomainName, isDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
 
+test("a plain name reads as its capitals do", () => {
+  const character = fc.constantFrom(..."abx019-.");
+  const name = fc.oneof(
+    fc.string({ unit: character, maxLength: 12 }),
+    fc
+      .array(fc.string({ unit: character, minLength: 60, maxLength: 65 }), { maxLength: 5 })
+      .map((all) => all.join(".")),
+  );
+  const read = (text: string) => {
+    try {
+      return parseDomainName(text);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  // Capitals take the long way through all rules, a plain name does not.
+  fc.assert(
+    fc.property(name, (text) => read(text) === read(text.toUpperCase())),
+    { numRuns: 2_000 },
+  );
+});
+
 /** What is typed, and its one form. */
 const validNames: readonly (readonly [string, string])[] = [
   ["example.com", "example.com"],

@@ -14,6 +14,10 @@ const labelCharsMax = 63;
 /** Longer input is refused before any work: decomposed Unicode is at most four times as long as its A-label. */
 const inputCharsMax = 1024;
 
+const ldhLabel = `(?!..--)[a-z0-9](?:[a-z0-9-]{0,${labelCharsMax - 2}}[a-z0-9])?`;
+/** What is in the one form already, as nearly all names are: the rules below would change nothing in it (7 µs). */
+const plainName = new RegExp(`^(?!.{${nameCharsMax + 1}})(?:${ldhLabel}\\.)*${ldhLabel}$`);
+
 const checks = { checkHyphens: true, checkBidi: true, checkJoiners: true, useSTD3ASCIIRules: true };
 /** What UTS #46 §2.3 treats as a dot. */
 const dots = /[.\u3002\uFF0E\uFF61]/u;
@@ -50,6 +54,7 @@ const contextRules: readonly { character: RegExp; allowedIn: (before: string, af
  * @returns the name, or what is wrong with it as the end of a sentence that begins with "the name" and says what to do
  */
 export function canonicalHostName(text: string): { name: string } | { problem: string } {
+  if (plainName.test(text) && !numeric.test(text.slice(text.lastIndexOf(".") + 1))) return { name: text };
   if (text === "") return { problem: "is empty: give one such as example.com" };
   if (text.length > inputCharsMax) return { problem: `is too long: give at most ${nameCharsMax} characters` };
   if (spaceOrControl.test(text)) return { problem: "has a space or a control character in it: remove it" };
