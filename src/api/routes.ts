@@ -27,8 +27,18 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
 ];
 
-/** The routes with their paths cut into segments. */
-const patterns = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
+interface Path {
+  pattern: string[];
+  byMethod: Map<string, Route>;
+}
+
+/** The routes by their path, literal paths first: GET /domains/registrations is not a domain's page. */
+const paths: Path[] = [...Map.groupBy(routes, ({ path }) => path)]
+  .sort(([left], [right]) => Number(left.includes(":")) - Number(right.includes(":")))
+  .map(([path, at]) => ({
+    pattern: path.split("/").slice(1),
+    byMethod: new Map(at.map((route) => [route.method, route])),
+  }));
 
 export interface RouteMatch {
   prefix: "" | "/v1";
@@ -47,27 +57,18 @@ export interface RouteMatch {
 export function matchRoute(method: string, path: string): RouteMatch | undefined {
   const prefix = path === "/v1" || path.startsWith("/v1/") ? "/v1" : "";
   const segments = path.slice(prefix.length).split("/").slice(1);
-  const candidates = patterns.flatMap(({ route, pattern }) => {
+  for (const { pattern, byMethod } of paths) {
     const params = matchSegments(pattern, segments);
-    return params ? [{ route, params }] : [];
-  });
-  // A literal segment wins over a parameter: GET /domains/registrations is not a domain's page.
-  const literal = candidates.filter(({ params }) => Object.keys(params).length === 0);
-  const matching = literal.length > 0 ? literal : candidates;
-  if (matching.length === 0) return undefined;
-  const found = matching.find(({ route }) => route.method === method);
-  return {
-    prefix,
-    route: found?.route,
-    params: found?.params ?? {},
-    allowed: [...new Set(matching.map(({ route }) => route.method))],
-  };
+    if (params) return { prefix, route: byMethod.get(method), params, allowed: [...byMethod.keys()] };
+  }
+  return undefined;
 }
 
 function matchSegments(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
   if (pattern.length !== segments.length) return undefined;
   const params: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
+  for (let index = 0; index < pattern.length; index++) {
+    const part = pattern[index]!;
     const segment = segments[index]!;
     if (part.startsWith(":")) params[part.slice(1)] = decodeSegment(segment);
     else if (part !== segment) return undefined;

@@ -62,6 +62,8 @@ const defaultSettings = {
   maintenance_work_mem: "32MB",
   max_wal_size: "256MB",
   huge_pages: "off",
+  // In the cluster's folder and not in /dev/shm, where a killed server whose folder is then removed would leave it.
+  dynamic_shared_memory_type: "mmap",
   // Each of these would start processes or compile code that queries as short as ours never repay.
   jit: "off",
   io_method: "sync",
