@@ -1,0 +1,30 @@
+/**
+ * `npm run bench -- <name>`: one benchmark, in its own words; without a name, the list of them.
+ * What they measured, where and when: README.md beside this file.
+ */
+const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = {
+  orders: {
+    about: "a registration: 202 to the worker's first EPP byte, and 202 to Finished, on an idle system",
+    run: async () => (await import("./orders.ts")).benchOrders(),
+  },
+  "domain-read": {
+    about: "a signed GET /domains/<name> beside a bare node:http server that does one HMAC and one SELECT",
+    run: async () => (await import("./domain-read.ts")).benchDomainRead(),
+  },
+  paging: {
+    about: "pages anywhere in a portfolio of a million names, compared with the first",
+    run: async () => (await import("./paging.ts")).benchPaging(),
+  },
+  hosting: {
+    about: "a hosting account: 202 to Ready, on an idle system",
+    run: async () => (await import("./hosting.ts")).benchHosting(),
+  },
+};
+
+const chosen = benchmarks[process.argv[2] ?? ""];
+if (chosen) {
+  await chosen.run();
+} else {
+  for (const [name, { about }] of Object.entries(benchmarks)) process.stdout.write(`${name.padEnd(12)}  ${about}\n`);
+  process.exitCode = process.argv[2] === undefined ? 0 : 2;
+}

@@ -1,0 +1,40 @@
+/** What a series of measurements comes to. Machines are shared and noisy: the median says most, the spread how much. */
+export interface Summary {
+  count: number;
+  median: number;
+  p95: number;
+  min: number;
+  max: number;
+}
+
+export function summarize(samples: readonly number[]): Summary {
+  const sorted = samples.toSorted((left, right) => left - right);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+  return { count: sorted.length, median: at(0.5), p95: at(0.95), min: at(0), max: at(1) };
+}
+
+/** The middle one of a few. */
+export function medianOf(values: readonly number[]): number {
+  return summarize(values).median;
+}
+
+/** Prints rows under their column names, numbers to the right. */
+export function printTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+  const cells = [columns, ...rows.map((row) => row.map(formatCell))];
+  const widths = columns.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  for (const row of cells) {
+    const padded = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)));
+    process.stdout.write(`${padded.join("  ")}\n`);
+  }
+}
+
+function formatCell(cell: string | number): string {
+  if (typeof cell === "string") return cell;
+  return Number.isInteger(cell) || Math.abs(cell) >= 1_000 ? cell.toFixed(0) : cell.toPrecision(3);
+}
+
+/** A series as cells: median, p95, min, max. */
+export function summaryCells(samples: readonly number[]): number[] {
+  const { median, p95, min, max } = summarize(samples);
+  return [median, p95, min, max];
+}

@@ -1,0 +1,46 @@
+/** The real system, started by its own command: separate processes, real sockets, and its files on the disk, fsync on. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { type ReadyDocument, startSystem } from "../test/harness/running-system.ts";
+import { createSignedClient, type SignedClient } from "./signed-client.ts";
+
+const requestsPerMinuteMax = 1_000_000_000;
+
+export interface System {
+  ready: ReadyDocument;
+  client: SignedClient;
+}
+
+/** Starts it, lets `work` measure, and ends it with all that it has made. */
+export async function withSystem(work: (system: System) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-bench-"));
+  try {
+    const running = await startSystem(folder, ["--rate-limit", String(requestsPerMinuteMax)]);
+    const ready = running.ready();
+    const client = createSignedClient({ url: ready.url, key: ready.api_key, secret: ready.api_secret });
+    try {
+      await work({ ready, client });
+    } finally {
+      client.close();
+      await running.kill("SIGINT");
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lends a connection to the system's database, for what no reseller can ask. */
+export async function withDatabase<Result>(
+  { ready }: System,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: ready.database_url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
