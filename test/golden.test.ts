@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { edgeErrors } from "#api/edge.ts";
+import { edgeErrors } from "#api/answer-error.ts";
 import { type Route, routes } from "#api/routes.ts";
 import { catalogue, type ErrorCode } from "#errors.ts";
 

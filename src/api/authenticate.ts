@@ -12,7 +12,7 @@ import { findCommittedAnswer } from "#api/stored-answers.ts";
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
-import { unixSeconds } from "#lib/clock.ts";
+import { type Clock, unixSeconds } from "#lib/clock.ts";
 
 const rateWindowMs = 60_000;
 /** What a key that was good from a crowded address lately may still fail. */
@@ -58,7 +58,7 @@ export interface AuthenticatorOptions {
  */
 export function createAuthenticator(context: Context, options: AuthenticatorOptions): Authenticator {
   const { clock, sealer } = context;
-  const { replayGuard, windowSeconds } = options;
+  const { replayGuard } = options;
   const keys = createKeyStore(context);
   const limiter = createRateLimiter({ clock, windowMs: rateWindowMs });
   const sources = createSourceBudget({
@@ -71,21 +71,6 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
   function refuse(request: WireRequest, code: ErrorCode, keyId?: string, text?: string): Refusal {
     const rateLimit = sources.noteFailure(request.sourceAddress, keyId);
     return new Refusal(new ApiError(code, text === undefined ? {} : { text }), rateLimit);
-  }
-
-  function timestampProblem({ timestamp, expires }: Credentials): string | undefined {
-    const now = unixSeconds(clock);
-    const serverTime = () => `The server's time is ${clock.now().toISOString()} (${now})`;
-    if (Math.abs(timestamp - now) > windowSeconds) {
-      const skew = timestamp - now;
-      return `${serverTime()}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
-    }
-    if (expires !== undefined && expires < now)
-      return `${serverTime()}, the signature expired at ${expires}. Sign again.`;
-    if (timestamp <= replayGuard.horizonSeconds()) {
-      return `${serverTime()}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
-    }
-    return undefined;
   }
 
   async function findSigner(credentials: Credentials): Promise<ApiKey | undefined> {
@@ -110,7 +95,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       const credentials = readCredentials(request);
       if (!credentials) throw refuse(request, "auth_authorization_header_invalid_format");
       const { keyId, nonce, timestamp } = credentials;
-      const problem = timestampProblem(credentials);
+      const problem = timestampProblem(credentials, clock, options);
       if (problem !== undefined) throw refuse(request, "authorization_timestamp_invalid", keyId, problem);
       const budget = sources.check(request.sourceAddress, keyId);
       if (!budget.allowed) throw new Refusal(rateLimited(budget), budget);
@@ -136,6 +121,27 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       return { key, credentials, digest, replayed: undefined, rateLimit };
     },
   };
+}
+
+/** Why a timestamp is not accepted; nothing when it is. */
+function timestampProblem(
+  { timestamp, expires }: Credentials,
+  clock: Clock,
+  { windowSeconds, replayGuard }: AuthenticatorOptions,
+): string | undefined {
+  const now = unixSeconds(clock);
+  const serverTime = () => `The server's time is ${clock.now().toISOString()} (${now})`;
+  if (Math.abs(timestamp - now) > windowSeconds) {
+    const skew = timestamp - now;
+    return `${serverTime()}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
+  }
+  if (expires !== undefined && expires < now) {
+    return `${serverTime()}, the signature expired at ${expires}. Sign again.`;
+  }
+  if (timestamp <= replayGuard.horizonSeconds()) {
+    return `${serverTime()}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
+  }
+  return undefined;
 }
 
 function rateLimited(rateLimit: RateLimit): ApiError {

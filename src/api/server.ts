@@ -48,21 +48,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   const answering = new WeakSet<Socket>();
 
   const app = fastify({
-    bodyLimit: bodyBytesMax,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    // A request without a Host header would get an answer of Node's own form; `handle` refuses it in ours.
-    http: {
-      maxHeaderSize: headerBytesMax,
-      connectionsCheckingInterval: timeoutCheckMs,
-      // Node swaps the two times when this one is the longer (60 s by default).
-      headersTimeout: requestTimeoutMs,
-      requireHostHeader: false,
-    },
-    forceCloseConnections: "idle",
-    exposeHeadRoutes: false,
-    // The API's paths are matched by the edge from the raw target, so that no decoding can move a separator.
-    rewriteUrl: (request) => (operationalPaths.has(request.url ?? "") ? request.url! : "/"),
+    ...serverSettings(requestTimeoutMs),
     clientErrorHandler: (error, socket) => {
       // An answer of ours would be taken for the one that the request before this one still waits for.
       if (answering.has(socket)) return void socket.destroy();
@@ -114,6 +100,26 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   await app.listen({ host: options.host, port: options.port });
   const address = app.server.address();
   return { port: typeof address === "object" && address ? address.port : options.port, close: () => app.close() };
+}
+
+function serverSettings(requestTimeoutMs: number) {
+  return {
+    bodyLimit: bodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // A request without a Host header would get an answer of Node's own form; `handle` refuses it in ours.
+    http: {
+      maxHeaderSize: headerBytesMax,
+      connectionsCheckingInterval: timeoutCheckMs,
+      // Node swaps the two times when this one is the longer (60 s by default).
+      headersTimeout: requestTimeoutMs,
+      requireHostHeader: false,
+    },
+    forceCloseConnections: "idle",
+    exposeHeadRoutes: false,
+    // The API's paths are matched by the edge from the raw target, so that no decoding can move a separator.
+    rewriteUrl: ({ url = "/" }: { url?: string | undefined }) => (operationalPaths.has(url) ? url : "/"),
+  } as const;
 }
 
 const notHttp = new ApiError("bad_request", { text: "This is not an HTTP request that is understood here." });

@@ -1,0 +1,42 @@
+import type { Answer } from "#api/use-case.ts";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
+import type { Log } from "#lib/log.ts";
+
+const databaseRetrySeconds = 5;
+
+/** What any request can be answered, whatever its use case. */
+export const edgeErrors: readonly ErrorCode[] = [
+  "auth_authorization_header_invalid_format",
+  "authorization_hmac_invalid",
+  "authorization_timestamp_invalid",
+  "authorization_nonce_reused",
+  "authorization_ip_not_allowed",
+  "authorization_scope_missing",
+  "resource_not_found",
+  "method_not_allowed",
+  "request_timeout",
+  "request_too_large",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+  "rate_limit_exceeded",
+  "request_header_too_large",
+  "internal_error",
+  "service_unavailable",
+];
+
+/**
+ * Turns whatever was thrown into an answer; what nobody expected is logged and told to nobody.
+ * @param listed the codes that the use case may answer beyond those of the edge
+ */
+export function answerError(log: Log, requestId: string, error: unknown, listed: readonly ErrorCode[]): Answer {
+  if (error instanceof ApiError && (listed.includes(error.code) || edgeErrors.includes(error.code))) {
+    return { status: error.status, headers: error.headers, body: error.body() };
+  }
+  if (error instanceof DatabaseUnavailable) {
+    log.warn({ requestId, reason: error.message }, "the database is unavailable");
+    return answerError(log, requestId, unavailable(databaseRetrySeconds), listed);
+  }
+  log.error({ requestId, err: error }, "a request failed unexpectedly");
+  return answerError(log, requestId, new ApiError("internal_error"), listed);
+}

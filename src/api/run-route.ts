@@ -1,0 +1,153 @@
+/**
+ * Runs the use case that an authenticated request is for, at most once: the nonce and the Idempotency-Key of a write
+ * lead to the answer that was committed with it, whatever the client saw of the first try.
+ */
+import { answerError } from "#api/answer-error.ts";
+import type { Authenticated } from "#api/authenticate.ts";
+import type { WireRequest } from "#api/credentials.ts";
+import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
+import { matchRoute, type Route } from "#api/routes.ts";
+import {
+  AlreadyCommitted,
+  findCommittedAnswer,
+  type IdempotentRequest,
+  type SignedWrite,
+  storeCommittedAnswer,
+  storeIdempotentAnswer,
+} from "#api/stored-answers.ts";
+import type { Answer, Scope, UseCaseRequest } from "#api/use-case.ts";
+import type { Context } from "#context.ts";
+import { ApiError } from "#errors.ts";
+
+const waitSecondsMax = 30;
+
+export interface EdgeRequest extends WireRequest {
+  requestId: string;
+  /** Fires when the client has gone. */
+  signal: AbortSignal;
+}
+
+/** A request with its route. */
+interface Call {
+  route: Route;
+  request: EdgeRequest;
+  useCaseRequest: Omit<UseCaseRequest, "commit">;
+  /** Made only when asked for: a read has no use for its digest. */
+  write(): SignedWrite;
+  idempotent: IdempotentRequest | undefined;
+}
+
+/** Never throws: what goes wrong is an answer too. */
+export async function runRoute(
+  context: Context,
+  gate: IdempotencyGate,
+  request: EdgeRequest,
+  authenticated: Authenticated,
+): Promise<Answer> {
+  const [path, query] = splitTarget(request.target);
+  const matched = matchRoute(request.method, path);
+  try {
+    if (!matched) throw new ApiError("resource_not_found");
+    const { route, prefix, params, allowed } = matched;
+    if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
+    requireScope(authenticated.key.caller.scopes, route.useCase.scope);
+    const call = openCall(
+      context,
+      route,
+      { path: path.slice(prefix.length), query, prefix, params },
+      request,
+      authenticated,
+    );
+    return route.method === "POST" ? await runWrite(context, gate, call) : (await runOnce(context, call)).answer;
+  } catch (error) {
+    return answerError(context.log, request.requestId, error, matched?.route?.useCase.errors ?? []);
+  }
+}
+
+/** The parts of a matched target; `path` without its prefix. */
+type Place = Pick<UseCaseRequest, "prefix" | "params" | "query"> & { path: string };
+
+/** @throws ApiError when a header is not valid */
+function openCall(
+  context: Context,
+  route: Route,
+  { path, ...place }: Place,
+  request: EdgeRequest,
+  { key, credentials, digest }: Authenticated,
+): Call {
+  const { keyId, nonce, timestamp } = credentials;
+  const { headers, body, signal } = request;
+  const idempotencyKey = route.method === "POST" ? parseIdempotencyKey(headers["idempotency-key"]) : undefined;
+  const waitSeconds = parseWait(headers.prefer);
+  return {
+    route,
+    request,
+    useCaseRequest: { ...place, caller: key.caller, rawBody: body, signal, waitSeconds },
+    write: () => ({ keyId, nonce, timestamp, digest: digest() }),
+    idempotent:
+      idempotencyKey === undefined
+        ? undefined
+        : {
+            resellerId: key.caller.resellerId,
+            method: route.method,
+            path,
+            key: idempotencyKey,
+            bodyMac: context.sealer.hmac("idempotency", body),
+          },
+  };
+}
+
+function requireScope(scopes: readonly string[], scope: Scope): void {
+  if (scopes.includes(scope)) return;
+  throw new ApiError("authorization_scope_missing", { text: `This API key does not have the scope ${scope}.` });
+}
+
+async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Promise<Answer> {
+  // A nonce that was released after a 5xx may belong to a write whose commit went through unseen.
+  const committed = await findOwnAnswer(context, call.write());
+  if (committed) return committed;
+  try {
+    if (!call.idempotent) return (await runOnce(context, call)).answer;
+    return await gate.once(call.idempotent, () => runOnce(context, call));
+  } catch (error) {
+    if (!(error instanceof AlreadyCommitted)) throw error;
+    // Somebody has committed a write under this nonce since: this very request elsewhere, or another one.
+    const stored = await findOwnAnswer(context, call.write());
+    if (!stored) throw error;
+    return stored;
+  }
+}
+
+/** The stored answer of this very write. @throws ApiError when its nonce belongs to another committed request */
+async function findOwnAnswer(context: Context, write: SignedWrite): Promise<Answer | undefined> {
+  const committed = await findCommittedAnswer(context, write);
+  if (committed === "other") throw new ApiError("authorization_nonce_reused");
+  return committed;
+}
+
+/** @throws AlreadyCommitted */
+async function runOnce(context: Context, { route, request, useCaseRequest, write, idempotent }: Call) {
+  let isStored = false;
+  const commit: UseCaseRequest["commit"] = async (tx, answer) => {
+    await storeCommittedAnswer(context, tx, write(), answer);
+    if (idempotent) await storeIdempotentAnswer(context, tx, idempotent, answer);
+    isStored = true;
+  };
+  try {
+    return { answer: await route.useCase.handle(context, { ...useCaseRequest, commit }), isStored };
+  } catch (error) {
+    if (error instanceof AlreadyCommitted) throw error;
+    return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
+  }
+}
+
+function splitTarget(target: string): [path: string, query: string] {
+  const mark = target.indexOf("?");
+  return mark === -1 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+}
+
+/** `Prefer: wait=N` (RFC 7240 §4.3), at most 30 s. */
+function parseWait(prefer: string | undefined): number {
+  const seconds = /(?:^|[,;\s])wait=([0-9]{1,9})(?:$|[,;\s])/i.exec(prefer ?? "")?.[1];
+  return Math.min(Number(seconds ?? 0), waitSecondsMax);
+}
