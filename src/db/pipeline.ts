@@ -4,6 +4,7 @@
  * size at 32 callers. The price is that a slow query holds up the ones behind it, so nothing but point reads belongs
  * here; the connection is read-only to keep it so.
  */
+import type { Writable } from "node:stream";
 import { Client, type ClientConfig } from "pg";
 import type { Log } from "#lib/log.ts";
 import { preparedCall } from "./connection.ts";
@@ -42,6 +43,7 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
       const connection = current;
       try {
         const client = await connection;
+        writeTogether(client.connection.stream);
         const result = await client.query(preparedCall(statement, values));
         return result.rows as Row[];
       } catch (error) {
@@ -58,4 +60,14 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
       await client?.end();
     },
   };
+}
+
+/**
+ * Lets the queries of one turn of the event loop leave in one write: a third more reads at 32 callers, and no later for
+ * one caller (npm run bench -- domain-read).
+ */
+function writeTogether(stream: Writable): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  setImmediate(() => stream.uncork());
 }
