@@ -66,8 +66,11 @@ export function pagedList<const C extends Columns>(
     bySkip: build(
       "skip",
       "SELECT first_name, before, $2::int8 AS position FROM chunks WHERE before <= $2::int8 ORDER BY before DESC LIMIT 1",
-      `${select} AND ${nameColumn} >= (SELECT first_name FROM start) ORDER BY ${nameColumn}
-       OFFSET (SELECT $2::int8 - before FROM start) LIMIT $3`,
+      // Up to the page the walk needs names only, which the index has: no rows are fetched to be thrown away.
+      `${select} AND ${nameColumn} >= (
+         SELECT ${nameColumn} ${source} AND reseller_id = $1 AND ${nameColumn} >= (SELECT first_name FROM start)
+         ORDER BY ${nameColumn} OFFSET (SELECT $2::int8 - before FROM start) LIMIT 1)
+       ORDER BY ${nameColumn} LIMIT $3`,
       "ASC",
     ),
     next: build(
