@@ -21,8 +21,10 @@ const requestBody = Type.Object({ domain_name: Type.String() });
 
 /** 144 bits, far over the 128 that RFC 9154 §4.1 asks for. */
 const authInfoBytes = 18;
-/** A registry that is paused or has no owner tells no time of return. */
+/** Only an operator ends a pause: it may take a while. */
 const pausedRetrySeconds = 60;
+/** The owner of a registry's sessions has ended; its successor is there within seconds. */
+const ownerRetrySeconds = 5;
 
 const facts = statement(
   "registration-facts",
@@ -149,7 +151,8 @@ async function checkFacts(context: Context, request: UseCaseRequest, name: Domai
   if (found.circuit_open_until !== null && found.circuit_open_until > now) {
     throw unavailable((found.circuit_open_until.getTime() - now.getTime()) / 1000, registryDown);
   }
-  if (found.creates_paused_reason !== null || !found.has_owner) throw unavailable(pausedRetrySeconds, registryDown);
+  if (found.creates_paused_reason !== null) throw unavailable(pausedRetrySeconds, registryDown);
+  if (!found.has_owner) throw unavailable(ownerRetrySeconds, registryDown);
   return undefined;
 }
 
