@@ -7,7 +7,7 @@ import {
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
-import { sleep } from "#lib/clock.ts";
+import { waitAtMost } from "#lib/clock.ts";
 
 const keyCharsMax = 255;
 /** How long a repeat waits for the first request before it is told that it is still in progress. */
@@ -73,7 +73,7 @@ export function createIdempotencyGate(context: Context, wait = waitMs): Idempote
       const id = JSON.stringify([request.resellerId, request.method, request.path, request.key]);
       const deadline = AbortSignal.timeout(wait);
       for (let first = inFlight.get(id); first; first = inFlight.get(id)) {
-        await Promise.race([first, sleep(wait, deadline)]);
+        await waitAtMost(wait, first, deadline);
         if (deadline.aborted) throw new ApiError("idempotency_in_progress", { headers: { "retry-after": "1" } });
       }
       const { promise, resolve } = Promise.withResolvers<void>();

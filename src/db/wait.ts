@@ -1,5 +1,5 @@
 import type { Listener } from "#db/listener.ts";
-import { sleep } from "#lib/clock.ts";
+import { waitAtMost } from "#lib/clock.ts";
 
 /** Waiters of one process; one more is answered at once. */
 const waitersMax = 5_000;
@@ -36,7 +36,7 @@ export async function waitForNotification<Value>(
     for (;;) {
       const value = await read();
       if (until.aborted || isAwaited(value)) return value;
-      await Promise.race([heard.promise, sleep(waitMs, until)]);
+      await waitAtMost(waitMs, heard.promise, until);
       heard = Promise.withResolvers<void>();
     }
   } finally {

@@ -29,3 +29,16 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener("abort", finish, { once: true });
   });
 }
+
+/**
+ * Waits until a promise is settled, the time is over or `signal` fires, whichever comes first. Leaves no timer behind: one
+ * that still ran would keep a process that has done everything else from ending.
+ */
+export async function waitAtMost(delayMs: number, promise: Promise<unknown>, signal?: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([promise, sleep(delayMs, AbortSignal.any([over.signal, ...(signal ? [signal] : [])]))]);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { testDatabase } from "../../test/harness/database.ts";
+import { runSql } from "../../test/harness/sql.ts";
+import { createListener } from "./listener.ts";
+import { waitForNotification } from "./wait.ts";
+
+const waitMs = 60_000;
+const timersRunning = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+
+test("a wait ends with the notification it waits for, and leaves no timer that would hold a stopping process", async (t) => {
+  const { url } = await testDatabase(t);
+  const listener = createListener({ url, clock: systemClock, log: createLog("test", "silent"), heartbeatMs: waitMs });
+  try {
+    let value = 0;
+    let reads = 0;
+    const before = timersRunning();
+    const waited = waitForNotification({ listener }, "thing_changed", "this one", {
+      read: async () => {
+        reads += 1;
+        return value;
+      },
+      isAwaited: (now) => now === 2,
+      waitMs,
+      signal: new AbortController().signal,
+    });
+    for (const change of [1, 2]) {
+      value = change;
+      // The first may come before the connection listens; connecting counts as having missed one.
+      await runSql(url, "SELECT pg_notify('thing_changed', 'another one'), pg_notify('thing_changed', 'this one')");
+    }
+    assert.equal(await waited, 2);
+    assert.ok(reads >= 2);
+    assert.ok(timersRunning() <= before + 1, "only the listener's heartbeat may be waiting");
+  } finally {
+    await listener.close();
+  }
+});
