@@ -15,6 +15,8 @@ import { startTestServer } from "./harness/server.ts";
 const filesAtOnce = 6;
 /** Node keeps compiled modules here: each file and each process under test would compile the same hundred again. */
 const compileCache = fileURLToPath(new URL("../node_modules/.cache/compile", import.meta.url));
+/** Several times what the slowest file takes on a busy machine: a test that waits for ever fails instead. */
+const fileTimeoutMs = 300_000;
 const everything = ["src", "client", "sandbox", "test"];
 
 const given = process.argv.slice(2);
@@ -27,6 +29,7 @@ const tests = spawn(
   [
     "--test",
     `--test-concurrency=${filesAtOnce}`,
+    `--test-timeout=${fileTimeoutMs}`,
     "--test-reporter=spec",
     "--test-reporter-destination=stdout",
     ...flags,

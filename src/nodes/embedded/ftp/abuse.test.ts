@@ -80,13 +80,12 @@ describe("FTP abuse", () => {
 
   test("a session has one passive port, however often it asks", async () => {
     const { client } = await make();
-    const ports: number[] = [];
-    for (let count = 0; count < 120; count += 1) ports.push(await client.passivePort());
-    for (const old of ports.slice(0, -1).filter((old) => old !== ports.at(-1))) {
-      const socket = connect({ host: "127.0.0.1", port: old });
-      const [error] = await once(socket, "error");
-      assert.equal(error.code, "ECONNREFUSED");
-    }
+    // The node runs in this process. Asking the old ports would not do: another program may have got one of them.
+    const portsOpen = () => process.getActiveResourcesInfo().filter((resource) => resource === "TCPServerWrap").length;
+    const before = portsOpen();
+    for (let count = 0; count < 120; count += 1) await client.passivePort();
+    assert.equal((await client.send("NOOP")).code, 200);
+    assert.equal(portsOpen(), before + 1);
     client.close();
   });
 
