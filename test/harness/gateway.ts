@@ -2,7 +2,8 @@
  * The gateway for tests: api and worker of this process on a database of the test's own, with a real sandbox registry
  * behind EPP on TLS and, when asked for, a real embedded hosting node.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReplayGuard } from "#api/replay.ts";
@@ -22,7 +23,7 @@ import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
 import type { NodeProfile } from "#nodes/profiles.ts";
-import type { RegistryProfile } from "#registry/registries.ts";
+import { completeProfile, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 import { createReseller } from "#resellers/create.ts";
 import { createKey, type KeyWithSecret, type NewKey } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
@@ -136,7 +137,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     random: systemRandom,
     log,
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
-    registries: [await registryProfile(registry, options.registry)],
+    registries: [registryProfile(registry, options.registry)],
     nodes: node ? [nodeProfile(node)] : [],
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
     commonPasswords: loadCommonPasswords(),
@@ -246,35 +247,33 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
   };
 }
 
-async function registryProfile(
-  registry: SandboxRegistry,
-  own: Partial<RegistryProfile> = {},
-): Promise<RegistryProfile> {
-  const transformTimeoutMs = own.transformTimeoutMs ?? 1_000;
-  return {
+function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): RegistryProfile {
+  const { timeouts, queryTimeoutMs = 2_000, transformTimeoutMs = 1_000 } = own;
+  const entry: RegistryEntry = {
     id: "sandbox",
     host: "127.0.0.1",
     servername: "localhost",
     port: registry.port,
-    ca: await readFile(registry.caFile, "utf8"),
-    cert: undefined,
-    key: undefined,
+    caFile: registry.caFile,
     registrarId,
-    password: new Secret(registrarPassword),
+    password: registrarPassword,
     suffixes: ["example", "test"],
     sessionsMax: 4,
     commandsPerSecond: 1_000,
-    periodYears: 1,
-    queryTimeoutMs: 2_000,
+    queryTimeoutMs,
     transformTimeoutMs,
-    settleMs: 500,
     pollIntervalMs: 200,
     reconcileIntervalMs: 60_000,
     backoffFirstMs: 100,
     backoffMaxMs: 500,
-    resultCodes: {},
-    ...own,
+    ...(timeouts && { timeouts }),
   };
+  return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };
+}
+
+/** They are complete only together with the two that have settings of their own. */
+function withoutTimeouts({ timeouts: _timeouts, ...own }: Partial<RegistryProfile>): Partial<RegistryProfile> {
+  return own;
 }
 
 function nodeProfile(node: TestNode): NodeProfile {
