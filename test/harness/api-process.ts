@@ -5,7 +5,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Scope } from "./database.ts";
-import { masterKey, registrarPassword, type TestGateway } from "./gateway.ts";
+import { masterKey, type TestGateway } from "./gateway.ts";
+import { registrarPassword } from "./profiles.ts";
 
 export interface ApiProcess {
   readonly url: string;

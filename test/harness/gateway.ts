@@ -2,7 +2,6 @@
  * The gateway for tests: api and worker of this process on a database of the test's own, with a real sandbox registry
  * behind EPP on TLS and, when asked for, a real embedded hosting node.
  */
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,8 +21,7 @@ import { createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
-import type { NodeProfile } from "#nodes/profiles.ts";
-import { completeProfile, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 import { createReseller } from "#resellers/create.ts";
 import { createKey, type KeyWithSecret, type NewKey } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
@@ -32,11 +30,14 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
 import { type Scope, testDatabase } from "./database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
+import { nodeProfile, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
-const registrarId = "deedhouse";
-export const registrarPassword = "sandbox-pw-1";
 export const masterKey = Buffer.alloc(32, "test key");
+const registrars = [
+  { id: registrarId, password: registrarPassword },
+  { id: "rival", password: "rival-pw-1" },
+];
 /** Long enough for a machine that does other things too; a test that waits this long has failed. */
 const patienceMs = 60_000;
 
@@ -48,10 +49,19 @@ export interface GatewayOptions {
   node?: boolean;
   sandbox?: Partial<Settings>;
   registry?: Partial<RegistryProfile>;
+  /** More registries beside the first, each with suffixes of its own. */
+  moreRegistries?: MoreRegistry[];
   context?: Partial<Context>;
   server?: Partial<ServerOptions>;
   /** Puts a proxy between the context and PostgreSQL. Default false. */
   proxy?: boolean;
+}
+
+interface MoreRegistry {
+  id: string;
+  suffixes: string[];
+  sandbox?: Partial<Settings>;
+  profile?: Partial<RegistryProfile>;
 }
 
 export interface TestReseller {
@@ -63,7 +73,10 @@ export interface TestReseller {
 export interface TestGateway {
   context: Context;
   databaseUrl: string;
+  /** The first registry, which serves .example and .test. */
   registry: SandboxRegistry;
+  /** The others, by their id. */
+  moreRegistries: ReadonlyMap<string, SandboxRegistry>;
   node: TestNode | undefined;
   /** Of a gateway that was started with one. */
   proxy: DatabaseProxy;
@@ -107,15 +120,19 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   const { url: databaseUrl, database: directDatabase } = await testDatabase(closed);
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
-  const registry = await startSandboxRegistry({
-    suffixes: ["example", "test"],
-    registrars: [
-      { id: registrarId, password: registrarPassword },
-      { id: "rival", password: "rival-pw-1" },
-    ],
-    ...options.sandbox,
-  });
-  closers.push(() => registry.close());
+  const openRegistry = async (suffixes: string[], settings: Partial<Settings> = {}) => {
+    const opened = await startSandboxRegistry({ suffixes, registrars, ...settings });
+    closers.push(() => opened.close());
+    return opened;
+  };
+  const registry = await openRegistry(["example", "test"], options.sandbox);
+  const moreRegistries = new Map<string, SandboxRegistry>();
+  const registries = [registryProfile(registry, options.registry)];
+  for (const { id, suffixes, sandbox, profile } of options.moreRegistries ?? []) {
+    const opened = await openRegistry(suffixes, sandbox);
+    moreRegistries.set(id, opened);
+    registries.push(registryProfile(opened, { id, suffixes, ...profile }));
+  }
   const node = options.node ? await startTestNode() : undefined;
   if (node) closers.push(() => node.close());
 
@@ -137,7 +154,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     random: systemRandom,
     log,
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
-    registries: [registryProfile(registry, options.registry)],
+    registries,
     nodes: node ? [nodeProfile(node)] : [],
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
     commonPasswords: loadCommonPasswords(),
@@ -147,20 +164,21 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     siteDomain: "localhost",
     ...options.context,
   };
-  return runGateway(context, { ...options, databaseUrl, folder, registry, node, proxy, closers });
+  return runGateway(context, { ...options, databaseUrl, folder, registry, moreRegistries, node, proxy, closers });
 }
 
-interface Surroundings extends Omit<GatewayOptions, "registry" | "node" | "proxy"> {
+interface Surroundings extends Omit<GatewayOptions, "registry" | "moreRegistries" | "node" | "proxy"> {
   databaseUrl: string;
   folder: string;
   registry: SandboxRegistry;
+  moreRegistries: ReadonlyMap<string, SandboxRegistry>;
   node: TestNode | undefined;
   proxy: DatabaseProxy | undefined;
   closers: (() => unknown)[];
 }
 
 async function runGateway(context: Context, around: Surroundings): Promise<TestGateway> {
-  const { databaseUrl, registry, node, closers } = around;
+  const { databaseUrl, registry, moreRegistries, node, closers } = around;
   const api = await startTestApi(context, around);
   let worker: WorkerRole | undefined;
   const start = async () => {
@@ -175,6 +193,7 @@ async function runGateway(context: Context, around: Surroundings): Promise<TestG
     context,
     databaseUrl,
     registry,
+    moreRegistries,
     node,
     get proxy() {
       if (!around.proxy) throw new Error("start the gateway with a proxy");
@@ -244,46 +263,6 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
       replayGuard = startGuard(false);
       server = await listen();
     },
-  };
-}
-
-function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): RegistryProfile {
-  const { timeouts, queryTimeoutMs = 2_000, transformTimeoutMs = 1_000 } = own;
-  const entry: RegistryEntry = {
-    id: "sandbox",
-    host: "127.0.0.1",
-    servername: "localhost",
-    port: registry.port,
-    caFile: registry.caFile,
-    registrarId,
-    password: registrarPassword,
-    suffixes: ["example", "test"],
-    sessionsMax: 4,
-    commandsPerSecond: 1_000,
-    queryTimeoutMs,
-    transformTimeoutMs,
-    pollIntervalMs: 200,
-    reconcileIntervalMs: 60_000,
-    backoffFirstMs: 100,
-    backoffMaxMs: 500,
-    ...(timeouts && { timeouts }),
-  };
-  return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };
-}
-
-/** They are complete only together with the two that have settings of their own. */
-function withoutTimeouts({ timeouts: _timeouts, ...own }: Partial<RegistryProfile>): Partial<RegistryProfile> {
-  return own;
-}
-
-function nodeProfile(node: TestNode): NodeProfile {
-  const { ftpPort, webPort, controlPort } = node.ports;
-  return {
-    id: "embedded",
-    controlUrl: `http://127.0.0.1:${controlPort}`,
-    controlToken: node.controlToken,
-    ftp: { host: "127.0.0.1", port: ftpPort },
-    web: { host: "127.0.0.1", port: webPort },
   };
 }
 

@@ -1,0 +1,50 @@
+/** Profiles of the servers that tests run against. */
+import { readFileSync } from "node:fs";
+import type { NodeProfile } from "#nodes/profiles.ts";
+import { completeProfile, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
+import type { SandboxRegistry } from "../../sandbox/registry/server.ts";
+import type { TestNode } from "../../src/nodes/embedded/test-node.ts";
+
+export const registrarId = "deedhouse";
+export const registrarPassword = "sandbox-pw-1";
+
+/** A sandbox registry's profile with short times. @param own what is different about it */
+export function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): RegistryProfile {
+  const { timeouts, queryTimeoutMs = 2_000, transformTimeoutMs = 1_000 } = own;
+  const entry: RegistryEntry = {
+    id: "sandbox",
+    host: "127.0.0.1",
+    servername: "localhost",
+    port: registry.port,
+    caFile: registry.caFile,
+    registrarId,
+    password: registrarPassword,
+    suffixes: ["example", "test"],
+    sessionsMax: 4,
+    commandsPerSecond: 1_000,
+    queryTimeoutMs,
+    transformTimeoutMs,
+    pollIntervalMs: 200,
+    reconcileIntervalMs: 60_000,
+    backoffFirstMs: 100,
+    backoffMaxMs: 500,
+    ...(timeouts && { timeouts }),
+  };
+  return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };
+}
+
+/** They are complete only together with the two that have settings of their own. */
+function withoutTimeouts({ timeouts: _timeouts, ...own }: Partial<RegistryProfile>): Partial<RegistryProfile> {
+  return own;
+}
+
+export function nodeProfile(node: TestNode): NodeProfile {
+  const { ftpPort, webPort, controlPort } = node.ports;
+  return {
+    id: "embedded",
+    controlUrl: `http://127.0.0.1:${controlPort}`,
+    controlToken: node.controlToken,
+    ftp: { host: "127.0.0.1", port: ftpPort },
+    web: { host: "127.0.0.1", port: webPort },
+  };
+}

@@ -1,0 +1,75 @@
+/** Several registries at once: names go to the one that serves their suffix, and each stands or falls alone. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
+import { assertEnds, creates, place, until } from "./judge.ts";
+
+/** Tries again soon, so that a test need not wait long for a registry that is back. */
+const circuit = { ...circuitSettingsDefault, probeDelayMsMin: 200, probeDelayMsMax: 1_000 };
+
+const startWithTwo = (t: TestContext) =>
+  startTestGateway(t, {
+    moreRegistries: [{ id: "second", suffixes: ["co.second", "second"], profile: { circuit } }],
+  });
+
+test("a name goes to the registry of its suffix, the longest one that fits", async (t) => {
+  const gateway = await startWithTwo(t);
+  const second = secondRegistry(gateway);
+  const reseller = await gateway.addReseller();
+  const first = await place(gateway, reseller, "mine.example");
+  await assertEnds(gateway, reseller, first, "Finished");
+  for (const name of ["mine.second", "mine.co.second"]) {
+    const order = await place(gateway, reseller, name);
+    assert.equal((await gateway.settled(reseller, order.location)).status, "Finished", name);
+    assert.equal(second.store.domains.find(name)?.clID, "deedhouse", name);
+    assert.deepEqual(creates(gateway, name), [], "the first registry has never heard of it");
+  }
+  assert.equal(second.store.domains.find("mine.example"), undefined);
+});
+
+test("a registry that is down stops its own suffixes, and changes nothing for the others", async (t) => {
+  const gateway = await startWithTwo(t);
+  const second = secondRegistry(gateway);
+  const reseller = await gateway.addReseller();
+  second.pause();
+  const refused = async () => {
+    const reply = await gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "a.second" } });
+    assert.ok(
+      reply.status === 503 || reply.text.includes("domain_availability_lookuperror"),
+      `${reply.status} ${reply.text}`,
+    );
+    return reply.status === 503;
+  };
+  await until("the registry counts as down", refused);
+  for (let number = 0; number < 10; number++) {
+    await assertEnds(gateway, reseller, await place(gateway, reseller, `up-${number}.example`), "Finished");
+  }
+  assert.equal(await refused(), true, "it is still known to be down");
+  second.resume();
+  const isUp = async () =>
+    (await gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "a.second" } })).status ===
+    202;
+  await until("the registry is taken back by itself", isUp);
+  await until("the order is done", () => second.store.domains.find("a.second")?.clID === "deedhouse");
+});
+
+test("an order waits for its own registry while those of others are done", async (t) => {
+  const gateway = await startWithTwo(t);
+  const second = secondRegistry(gateway);
+  const reseller = await gateway.addReseller();
+  // Placed before the registry went away, answered after it came back.
+  const waiting = await place(gateway, reseller, "slow-1500-wait.second");
+  second.pause();
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "quick.example"), "Finished");
+  second.resume();
+  assert.equal((await gateway.settled(reseller, waiting.location)).status, "Finished");
+  const executed = second.store.journal.entries({ name: waiting.name, command: "domain:create" });
+  assert.equal(executed.filter((entry) => entry.executed).length, 1);
+});
+
+function secondRegistry(gateway: TestGateway) {
+  const registry = gateway.moreRegistries.get("second");
+  assert.ok(registry);
+  return registry;
+}
