@@ -1,0 +1,42 @@
+/** The orders of one registry as jobs: one step at a time for each, and none without a job. */
+import { statement } from "#db/statement.ts";
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { advanceOrder } from "#domains/steps.ts";
+import { enqueueOrder } from "#jobs/enqueue.ts";
+
+const forgottenOrders = statement(
+  "orders-forgotten",
+  `SELECT id, next_step_at FROM registration_orders AS o
+   WHERE registry_id = $1 AND status IN ('NotProvisioned', 'Processing', 'Pending')
+     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'order:' || o.id
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz))`,
+  { id: "int8", next_step_at: "timestamptz?" },
+);
+
+/**
+ * An order without a job would wait for ever, and one that is due would wait for hours when its job failed often: the
+ * queue's own delay grows to six hours. Whatever happened, the owner finds them.
+ */
+export async function enqueueForgotten({ context, profile }: RegistrySessions): Promise<void> {
+  const now = context.clock.now();
+  for (const order of await context.database.query(forgottenOrders, [profile.id, now])) {
+    const delayMs = Math.max(0, (order.next_step_at ?? now).getTime() - now.getTime());
+    await enqueueOrder(context.database, { id: order.id, registryId: profile.id }, delayMs);
+  }
+}
+
+/** One step per order at a time: a job that comes while the order is being worked on is looked at again after it. */
+export function orderStepTask(sessions: RegistrySessions): (payload: unknown) => Promise<void> {
+  const running = new Map<number, Promise<void>>();
+  return async (payload) => {
+    const { orderId } = payload as { orderId: number };
+    while (running.has(orderId)) await running.get(orderId)?.catch(() => {});
+    const step = advanceOrder(sessions, orderId);
+    running.set(orderId, step);
+    try {
+      await step;
+    } finally {
+      running.delete(orderId);
+    }
+  };
+}

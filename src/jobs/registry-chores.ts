@@ -1,0 +1,43 @@
+/** What a registry's owner does again and again, beside the steps of orders. */
+import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { enqueueForgotten } from "#jobs/order-steps.ts";
+import { forgetStaleChecks } from "#jobs/registry-checks.ts";
+import { sleep } from "#lib/clock.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+
+/** The message queue is read this many times less often while no order waits for a message. */
+const idlePollFactor = 10;
+
+interface Chore {
+  name: string;
+  intervalMs(profile: RegistryProfile): number;
+  /** @param round counts from 0, at the owner's start */
+  run(sessions: RegistrySessions, round: number): Promise<void>;
+}
+
+const seldomMs = (profile: RegistryProfile) => profile.pollIntervalMs * idlePollFactor;
+
+const chores: Chore[] = [
+  { name: "read the message queue", intervalMs: (profile) => profile.pollIntervalMs, run: readMessages },
+  { name: "enqueue forgotten orders", intervalMs: seldomMs, run: enqueueForgotten },
+  { name: "forget stale questions", intervalMs: seldomMs, run: forgetStaleChecks },
+];
+
+/** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
+export async function doChores(sessions: RegistrySessions, ended: AbortSignal): Promise<void> {
+  const { context, profile } = sessions;
+  const repeat = async ({ name, intervalMs, run }: Chore) => {
+    for (let round = 0; !ended.aborted; round++) {
+      await run(sessions, round).catch((error: unknown) =>
+        context.log.debug({ err: error, registry: profile.id, chore: name }, "a chore of the registry's owner failed"),
+      );
+      await sleep(intervalMs(profile), ended);
+    }
+  };
+  await Promise.all(chores.map(repeat));
+}
+
+async function readMessages(sessions: RegistrySessions, round: number): Promise<void> {
+  if (round % idlePollFactor === 0 || (await isMessageAwaited(sessions))) await drainPollQueue(sessions);
+}

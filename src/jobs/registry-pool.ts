@@ -1,0 +1,55 @@
+/** The pool of a registry's EPP sessions, made from its profile; every process reads its circuit in the database. */
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { Secret } from "#lib/secret.ts";
+import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+
+const objectUris = ["urn:ietf:params:xml:ns:domain-1.0", "urn:ietf:params:xml:ns:contact-1.0"];
+
+const writeCircuit = statement(
+  "registry-circuit",
+  `INSERT INTO registries (id, circuit_open_until, updated_at) VALUES ($1, $2, $3)
+   ON CONFLICT (id) DO UPDATE SET circuit_open_until = excluded.circuit_open_until, updated_at = excluded.updated_at`,
+  {},
+);
+
+/** Opens it with its circuit closed: what a predecessor saw is over. */
+export async function openRegistryPool(context: Context, profile: RegistryProfile): Promise<EppPool> {
+  await saveCircuit(context, profile.id, undefined);
+  return createEppPool({
+    registryId: profile.id,
+    host: profile.host,
+    port: profile.port,
+    tls: {
+      ca: profile.ca,
+      cert: profile.cert,
+      key: profile.key === undefined ? undefined : new Secret(profile.key),
+      servername: profile.servername,
+    },
+    registrarId: profile.registrarId,
+    password: profile.password,
+    services: { objectURIs: objectUris, extensionURIs: [] },
+    sessionsMax: profile.sessionsMax,
+    commandsPerSecond: profile.commandsPerSecond,
+    timeouts: profile.timeouts,
+    circuit: profile.circuit,
+    clock: context.clock,
+    random: context.random,
+    log: context.log,
+    onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),
+    onCircuit: ({ state, retryAfterMs }) => {
+      const until = state === "open" ? new Date(context.clock.now().getTime() + retryAfterMs) : undefined;
+      context.log.warn({ registry: profile.id, state, retryAfterMs }, "the registry's circuit changed");
+      // Half-open is still closed to newcomers: the time told before stands until the probe has an answer.
+      if (state === "half-open") return;
+      saveCircuit(context, profile.id, until).catch((error: unknown) =>
+        context.log.error({ err: error }, "the circuit's state could not be written"),
+      );
+    },
+  });
+}
+
+async function saveCircuit(context: Context, registryId: string, openUntil: Date | undefined): Promise<void> {
+  await context.database.query(writeCircuit, [registryId, openUntil ?? null, context.clock.now()]);
+}
