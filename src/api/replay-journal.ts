@@ -11,8 +11,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
+import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import type { Log } from "#lib/log.ts";
 
 // The durable half of the replay guard: a folder with
@@ -92,16 +92,27 @@ const fileForm = /^nonces-([0-9]+)\.log$/;
  */
 export function openReplayJournal(options: ReplayJournalOptions): ReplayJournal {
   mkdirSync(options.journalDir, { recursive: true, mode: 0o700 });
-  const lock = lockFolder(options.journalDir);
+  const lock = takeFolder(options.journalDir);
   try {
     return createJournal(options, lock);
   } catch (error) {
-    lock.close();
+    lock[Symbol.dispose]();
     throw error;
   }
 }
 
-function createJournal(options: ReplayJournalOptions, lock: DatabaseSync): ReplayJournal {
+function takeFolder(journalDir: string): Disposable {
+  try {
+    return lockFolder(journalDir);
+  } catch (error) {
+    if (!(error instanceof FolderBusy)) throw error;
+    throw new Error(`Another api process uses ${journalDir}. Stop it first: two would not know each other's nonces.`, {
+      cause: error,
+    });
+  }
+}
+
+function createJournal(options: ReplayJournalOptions, lock: Disposable): ReplayJournal {
   const { journalDir, clock, fileBytesMax, fileAgeSecondsMax } = options;
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const recovered = recover(options, bootId);
@@ -167,7 +178,7 @@ function createJournal(options: ReplayJournalOptions, lock: DatabaseSync): Repla
       closeSync(current.fd);
       for (const file of files) syncPath(join(journalDir, file.name));
       save(bounds, files, true);
-      lock.close();
+      lock[Symbol.dispose]();
     },
   };
 }
@@ -276,24 +287,5 @@ function syncPath(path: string): void {
     fsyncSync(fd);
   } finally {
     closeSync(fd);
-  }
-}
-
-const sqliteBusy = 5;
-
-/**
- * Node has no flock; SQLite's lock is one of the kernel's, so it ends with the process however that ends, and no stale
- * process id has to be judged.
- */
-function lockFolder(journalDir: string): DatabaseSync {
-  const lock = new DatabaseSync(join(journalDir, "lock.sqlite"));
-  try {
-    lock.exec("BEGIN EXCLUSIVE");
-    return lock;
-  } catch (error) {
-    lock.close();
-    if ((error as { errcode?: number }).errcode !== sqliteBusy) throw error;
-    const advice = "Stop it, or set REDIS_URL so that several api processes share their nonces.";
-    throw new Error(`Another api process uses ${journalDir}. ${advice}`, { cause: error });
   }
 }

@@ -168,7 +168,7 @@ test("refuses an answered nonce after SIGKILL, and a second process on the same 
   try {
     const [line] = await once(child.stdout, "data");
     const timestamp = Number(line);
-    assert.throws(() => open({ clock: systemClock }, false), /Another api process uses .*REDIS_URL/);
+    assert.throws(() => open({ clock: systemClock }, false), /Another api process uses .*Stop it first/);
     child.kill("SIGKILL");
     await exited;
     const guard = open({ clock: systemClock }, false);

@@ -1,7 +1,7 @@
 /** The folder that `deedhouse start` keeps: who may use it, and the keys in it. */
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import type { Random } from "#lib/random.ts";
 import { parseNamedKey } from "#lib/sealed-secret.ts";
 
@@ -112,25 +112,15 @@ export function writePrivateFile(path: string, content: string): void {
   renameSync(draft, path);
 }
 
-const sqliteBusy = 5;
-
 /**
- * Makes sure that nobody else starts on the same folder. The lock is the kernel's: it ends with the process.
+ * Makes sure that nobody else starts on the same folder.
  * @throws Error with one sentence
  */
 export function lockDataDir(dir: DataDir): Disposable {
-  const file = join(dir.root, "lock.sqlite");
-  const lock = new DatabaseSync(file);
   try {
-    lock.exec("BEGIN EXCLUSIVE");
+    return lockFolder(dir.root);
   } catch (error) {
-    lock.close();
-    const { errcode, message } = error as Error & { errcode?: number };
-    throw new Error(
-      errcode === sqliteBusy
-        ? `another deedhouse already runs on ${dir.root}: stop it, or name another folder with --data DIR`
-        : `the lock ${file} cannot be used (${message}): remove that file, it holds nothing`,
-    );
+    if (!(error instanceof FolderBusy)) throw error;
+    throw new Error(`another deedhouse already runs on ${dir.root}: stop it, or name another folder with --data DIR`);
   }
-  return { [Symbol.dispose]: () => lock.close() };
 }

@@ -1,0 +1,29 @@
+/**
+ * One process per folder. The lock is SQLite's lock on a file, and so the kernel's: it ends with the process, however
+ * that ends, which a pid file does not.
+ */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+const sqliteBusy = 5;
+
+/** Another process holds the folder. */
+export class FolderBusy extends Error {}
+
+/**
+ * Holds a folder until disposed. Leaves `lock.sqlite` in it, which says nothing by being there.
+ * @throws FolderBusy; Error with one sentence when the lock itself cannot be used
+ */
+export function lockFolder(folder: string): Disposable {
+  const file = join(folder, "lock.sqlite");
+  const lock = new DatabaseSync(file);
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    const { errcode, message } = error as Error & { errcode?: number };
+    if (errcode === sqliteBusy) throw new FolderBusy(`another process uses ${folder}`, { cause: error });
+    throw new Error(`the lock ${file} cannot be used (${message}): remove that file, it holds nothing`);
+  }
+  return { [Symbol.dispose]: () => lock.close() };
+}
