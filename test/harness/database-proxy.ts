@@ -2,8 +2,7 @@
  * Stands between the gateway and PostgreSQL: can take the database away, hold back the answer to a COMMIT, and tell which
  * statements were executed. Reads the client's half of PostgreSQL's protocol 3 (manual, chapter "Message Flow").
  */
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { startTcpRelay } from "./tcp-relay.ts";
 
 export interface DatabaseProxy {
   url: string;
@@ -19,70 +18,43 @@ export interface DatabaseProxy {
 
 /** @param databaseUrl with a host and port to connect to */
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
-  const target = new URL(databaseUrl);
-  const sockets = new Set<Socket>();
-  const executed: string[] = [];
-  let isCut = false;
-  let committed: (() => void) | undefined;
-
-  const server = createServer((client) => {
-    if (isCut) return void client.resetAndDestroy();
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
-    let held: (() => void) | undefined;
-    const readMessages = createMessageReader((executedNow) => {
-      executed.push(executedNow);
-      if (executedNow !== "COMMIT" || !committed) return;
-      held = committed;
-      committed = undefined;
-    });
-    client.on("data", (chunk) => {
-      readMessages(chunk);
-      upstream.write(chunk);
-    });
-    upstream.on("data", (chunk) => {
-      if (held) held();
-      else client.write(chunk);
-    });
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   const url = new URL(databaseUrl);
+  const target = { host: url.hostname, port: Number(url.port) };
+  const executed: string[] = [];
+  let committed: (() => void) | undefined;
+  const relay = await startTcpRelay({
+    target: () => target,
+    carry(client, upstream) {
+      let held: (() => void) | undefined;
+      const readMessages = createMessageReader((executedNow) => {
+        executed.push(executedNow);
+        if (executedNow !== "COMMIT" || !committed) return;
+        held = committed;
+        committed = undefined;
+      });
+      client.on("data", (chunk) => {
+        readMessages(chunk);
+        upstream.write(chunk);
+      });
+      upstream.on("data", (chunk) => {
+        if (held) held();
+        else client.write(chunk);
+      });
+    },
+  });
   url.hostname = "127.0.0.1";
-  url.port = String((server.address() as AddressInfo).port);
-
-  const cutAll = () => {
-    for (const socket of sockets) socket.resetAndDestroy();
-  };
+  url.port = String(relay.port);
   return {
     url: url.href,
     executed,
-    cut() {
-      isCut = true;
-      cutAll();
-    },
-    restore() {
-      isCut = false;
-    },
+    cut: relay.cut,
+    restore: relay.join,
     holdNextCommitAnswer() {
       const { promise, resolve } = Promise.withResolvers<void>();
       committed = resolve;
       return promise;
     },
-    async close() {
-      cutAll();
-      server.close();
-      await once(server, "close");
-    },
+    close: relay.close,
   };
 }
 

@@ -1,6 +1,5 @@
 /** Stands in front of a TCP port: can take it away, give it back, and lead to another one. */
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { startTcpRelay } from "../harness/tcp-relay.ts";
 
 export interface Relay {
   readonly port: number;
@@ -15,57 +14,33 @@ export interface Relay {
 
 /** @param target a port of 127.0.0.1 */
 export async function startRelay(target: number): Promise<Relay> {
-  const sockets = new Set<Socket>();
-  let isCut = false;
   let lastText: string | undefined;
-  let currentTarget = target;
-  const cutAll = () => {
-    for (const socket of sockets) socket.resetAndDestroy();
-  };
-  const cut = () => {
-    isCut = true;
-    cutAll();
-  };
-  const server = createServer((client) => {
-    if (isCut) return void client.resetAndDestroy();
-    const upstream = connect(currentTarget, "127.0.0.1");
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
+  let port = target;
+  const relay = await startTcpRelay({
+    target: () => ({ host: "127.0.0.1", port }),
+    carry(client, upstream) {
+      let isDeaf = false;
+      client.on("data", (chunk) => {
+        isDeaf ||= lastText !== undefined && chunk.toString("latin1").startsWith(lastText);
+        upstream.write(chunk);
       });
-    }
-    let isDeaf = false;
-    client.on("data", (chunk) => {
-      isDeaf ||= lastText !== undefined && chunk.toString("latin1").startsWith(lastText);
-      upstream.write(chunk);
-    });
-    upstream.on("data", (chunk) => {
-      if (isDeaf) cut();
-      else client.write(chunk);
-    });
+      upstream.on("data", (chunk) => {
+        if (isDeaf) relay.cut();
+        else client.write(chunk);
+      });
+    },
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   return {
-    port: (server.address() as AddressInfo).port,
-    cut,
+    port: relay.port,
+    cut: relay.cut,
     cutAfter(text) {
       lastText = text;
     },
-    join(newTarget = currentTarget) {
-      isCut = false;
+    join(newTarget = port) {
       lastText = undefined;
-      currentTarget = newTarget;
+      port = newTarget;
+      relay.join();
     },
-    async close() {
-      cutAll();
-      server.close();
-      await once(server, "close");
-    },
+    close: relay.close,
   };
 }
