@@ -1,6 +1,20 @@
 -- What the migrations add up to, printed by test/schema.test.ts. For reading only: change it with a migration, then
 -- UPDATE_GOLDEN=1 npm test -- test/schema.test.ts
 
+TABLE alarms
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  kind text NOT NULL
+  subject text NOT NULL
+  note text NOT NULL
+  since timestamp with time zone NOT NULL
+  last_at timestamp with time zone NOT NULL
+  count integer NOT NULL
+  resolved_at timestamp with time zone
+  CONSTRAINT alarms_pkey PRIMARY KEY (id)
+  CREATE UNIQUE INDEX alarms_open ON public.alarms USING btree (kind, subject) WHERE (resolved_at IS NULL)
+
+SEQUENCE alarms_id_seq
+
 TABLE api_keys
   id text NOT NULL
   reseller_id bigint NOT NULL
@@ -172,8 +186,11 @@ TABLE poll_messages
   order_id bigint
   needs_operator boolean NOT NULL
   payload text NOT NULL
+  done_at timestamp with time zone
+  done_note text
   CONSTRAINT poll_messages_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT poll_messages_pkey PRIMARY KEY (registry_id, message_id)
+  CREATE INDEX poll_messages_open ON public.poll_messages USING btree (registry_id, received_at) WHERE (needs_operator AND (done_at IS NULL))
 
 TABLE registration_orders
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -197,13 +214,20 @@ TABLE registration_orders
   created_at timestamp with time zone NOT NULL
   updated_at timestamp with time zone NOT NULL
   ended_at timestamp with time zone
+  cancel_requested_at timestamp with time zone
+  settle_as text
+  settle_note text
+  fee_amount numeric
+  fee_currency text
   CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
   CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
   CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT registration_orders_check3 CHECK (((fee_amount IS NULL) = (fee_currency IS NULL)))
   CONSTRAINT registration_orders_order_code_key UNIQUE (order_code)
-  CONSTRAINT registration_orders_phase_check CHECK ((phase = ANY (ARRAY['check'::text, 'create'::text, 'waiting'::text, 'verify'::text])))
+  CONSTRAINT registration_orders_phase_check CHECK ((phase = ANY (ARRAY['check'::text, 'create'::text, 'waiting'::text, 'verify'::text, 'cancel'::text])))
   CONSTRAINT registration_orders_pkey PRIMARY KEY (id)
   CONSTRAINT registration_orders_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT registration_orders_settle_as_check CHECK ((settle_as = ANY (ARRAY['registered'::text, 'failed'::text, 'failed-forced'::text])))
   CONSTRAINT registration_orders_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
   CONSTRAINT registration_orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['lost'::text, 'exists'::text])))
   CREATE INDEX registration_orders_finished ON public.registration_orders USING btree (suffix, ended_at DESC) WHERE (status = 'Finished'::text)
@@ -217,6 +241,9 @@ TABLE registries
   circuit_open_until timestamp with time zone
   creates_paused_reason text
   updated_at timestamp with time zone NOT NULL
+  maintenance_from timestamp with time zone
+  maintenance_until timestamp with time zone
+  CONSTRAINT registries_check CHECK ((maintenance_from < maintenance_until))
   CONSTRAINT registries_pkey PRIMARY KEY (id)
 
 UNLOGGED TABLE registry_checks

@@ -1,4 +1,5 @@
 /** Rows 7 to 14: the contact, the attempt row, the create, and what its answer means. */
+import { raiseAlarm } from "#domains/alarms.ts";
 import { ensureContact } from "#domains/contact.ts";
 import {
   type AttemptResult,
@@ -130,7 +131,6 @@ async function rejected(
     return { event: "not-executed", attempt, reason, contactRenewed: true };
   }
   const isOurMistake = code === 2001;
-  if (isOurMistake)
-    context.log.error({ alarm: "epp-syntax", registry: profile.id, reason }, "the registry could not read our create");
+  if (isOurMistake) await raiseAlarm(context, { kind: "epp-syntax", subject: profile.id, note: reason });
   return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
 }

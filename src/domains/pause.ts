@@ -1,6 +1,7 @@
 /** New registrations at a registry stop while only an operator can help: out of credit, or a wrong configuration. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 
 export type PauseCause = "credit" | "configuration";
 
@@ -25,11 +26,9 @@ const clearPause = statement(
 );
 
 export async function pauseCreates(context: Context, registryId: string, cause: PauseCause, reason: string) {
-  context.log.error(
-    { alarm: "creates-paused", registry: registryId, cause, reason },
-    "creates at a registry are paused",
-  );
-  await context.database.query(setPause, [registryId, `${cause}: ${reason}`, context.clock.now()]);
+  const note = `${cause}: ${reason}`;
+  await context.database.query(setPause, [registryId, note, context.clock.now()]);
+  await raiseAlarm(context, { kind: "creates-paused", subject: registryId, note });
 }
 
 export async function areCreatesPausedFor(context: Context, registryId: string, cause: PauseCause): Promise<boolean> {
@@ -38,11 +37,12 @@ export async function areCreatesPausedFor(context: Context, registryId: string, 
 
 /** Ends a pause with this cause, or with any for "any". Returns whether there was one. */
 export async function resumeCreatesPausedFor(
-  context: Pick<Context, "database" | "clock">,
+  context: Pick<Context, "database" | "clock" | "log">,
   registryId: string,
   cause: PauseCause | "any",
 ): Promise<boolean> {
   const pattern = cause === "any" ? "%" : `${cause}:%`;
   const [resumed] = await context.database.query(clearPause, [registryId, pattern, context.clock.now()]);
+  if (resumed) await resolveAlarm(context, { kind: "creates-paused", subject: registryId });
   return resumed !== undefined;
 }

@@ -4,6 +4,7 @@
  * so that it never blocks the queue.
  */
 import { statement } from "#db/statement.ts";
+import { raiseAlarm } from "#domains/alarms.ts";
 import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postpone } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { isFinal, orderState } from "#domains/states.ts";
@@ -88,8 +89,9 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
     throw error;
   }
   if (isNew && needsOperator) {
-    const fields = { registry: sessions.profile.id, messageId: message.id, order: order?.order_code };
-    context.log.error({ alarm: "poll-message", ...fields }, "a registry's message needs an operator");
+    const subject = `${sessions.profile.id}/${message.id}`;
+    const note = order ? `it contradicts the end of order ${order.order_code}` : "no order explains it";
+    await raiseAlarm(context, { kind: "message", subject, note });
   }
   return true;
 }
