@@ -1,0 +1,212 @@
+/** The example frames that the RFCs print: what their authors call EPP, our parsers, schemas and sandbox must read. */
+import assert from "node:assert/strict";
+import { globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { contactCreate } from "#registry/epp/commands/contact-create.ts";
+import { contactInfo } from "#registry/epp/commands/contact-info.ts";
+import { domainCheck } from "#registry/epp/commands/domain-check.ts";
+import { domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
+import { pollRequest } from "#registry/epp/commands/poll-request.ts";
+import { isGreeting, parseResponse } from "#registry/epp/response.ts";
+import { EppFrameInvalid, loadFrameValidator } from "#registry/epp/schema.ts";
+import { isElement, parseXml } from "#registry/epp/xml.ts";
+import { FrameValidator } from "../../sandbox/registry/schema.ts";
+import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
+import { startFor } from "../../sandbox/registry/test/setup.ts";
+import { noXmllint, xmllintFaults } from "./xmllint.ts";
+
+const folder = join(import.meta.dirname, "../vectors/rfc-frames");
+
+const placeholder = "its object is of the placeholder namespace obj, which has no schema";
+const elided = "parts of it are left out, with ... in their place";
+
+/** The examples that are not valid EPP, and why. */
+const invalid: Readonly<Record<string, string>> = {
+  "rfc5730/2.5-info-command.xml": placeholder,
+  "rfc5730/2.6-response-cre-data.xml": placeholder,
+  "rfc5730/2.7.1-extension.xml": "it is printed without the namespace of EPP",
+  "rfc5730/2.9.2.1-check-command.xml": placeholder,
+  "rfc5730/2.9.2.1-response-chk-data.xml": placeholder,
+  "rfc5730/2.9.2.2-info-command.xml": placeholder,
+  "rfc5730/2.9.2.2-response-inf-data.xml": placeholder,
+  "rfc5730/2.9.2.3-response-trn-data.xml": placeholder,
+  "rfc5730/2.9.2.4-response-trn-data.xml": placeholder,
+  "rfc5730/2.9.2.4-transfer-command.xml": placeholder,
+  "rfc5730/2.9.3.1-create-command.xml": placeholder,
+  "rfc5730/2.9.3.1-response-cre-data.xml": placeholder,
+  "rfc5730/2.9.3.2-delete-command.xml": placeholder,
+  "rfc5730/2.9.3.3-renew-command.xml": placeholder,
+  "rfc5730/2.9.3.3-response-ren-data.xml": placeholder,
+  "rfc5730/2.9.3.4-response-trn-data.xml": placeholder,
+  "rfc5730/2.9.3.4-transfer-command.xml": placeholder,
+  "rfc5730/2.9.3.5-update-command.xml": placeholder,
+  "rfc5910/5.2.5-update-command-5.xml": "it shows secDNS-1.0, which secDNS-1.1 replaces",
+  "rfc8334/2.5-response-inf-data.xml": elided,
+  "rfc8334/3.2-response-inf-data.xml": elided,
+  "rfc8334/3.3.1-create-command-2.xml": elided,
+  "rfc8334/3.3.1-create-command-3.xml": elided,
+  "rfc8334/3.3.1-create-command-4.xml": elided,
+  "rfc8334/3.3.4-create-command.xml": elided,
+};
+
+const examplesCount = 157;
+
+const paths = globSync("*/*.xml", { cwd: folder }).sort();
+const examples = await Promise.all(
+  paths.map(async (path) => ({ path, xml: await readFile(join(folder, path), "utf8") })),
+);
+const isValid = ({ path }: { path: string }) => invalid[path] === undefined;
+
+/** The text of the first element of that name, without the white space around it: read without any XML parser. */
+function textIn(xml: string, local: string): string | undefined {
+  return new RegExp(`<(?:\\w+:)?${local}(?:\\s[^>]*)?>\\s*([^<]*?)\\s*<`).exec(xml)?.[1];
+}
+
+function assertRefuses(refused: readonly string[], judge: string): void {
+  assert.deepEqual(refused, Object.keys(invalid).sort(), `what ${judge} refuses`);
+}
+
+test("the schemas accept every example of the RFCs but those known to be no EPP", async () => {
+  assert.equal(examples.length, examplesCount);
+  const validate = await loadFrameValidator();
+  const refused = examples.filter(({ xml }) => {
+    try {
+      return validate(xml) !== undefined;
+    } catch (error) {
+      assert.ok(error instanceof EppFrameInvalid, String(error));
+      return true;
+    }
+  });
+  assertRefuses(
+    refused.map(({ path }) => path),
+    "the client's validator",
+  );
+  const sandboxValidator = new FrameValidator();
+  assertRefuses(
+    examples.filter(({ xml }) => sandboxValidator.findFault(xml) !== undefined).map(({ path }) => path),
+    "the sandbox's validator",
+  );
+  sandboxValidator.dispose();
+});
+
+test("xmllint accepts the same examples of the RFCs as we do", { skip: noXmllint }, async () => {
+  const faults = await xmllintFaults(examples.map(({ xml }) => xml));
+  assertRefuses([...faults.keys()].map((index) => examples[index]?.path ?? "").sort(), "xmllint");
+});
+
+/** What a command of ours reads from an example's `<resData>`, and what of it stands in the example's text. */
+interface Reader {
+  command: (xml: string) => EppCommand<unknown>;
+  /** The field of what is read → the element of the example. */
+  fields: Readonly<Record<string, string>>;
+}
+
+const authInfo = new Secret("unused");
+const postalInfo = { type: "int", name: "A", street: [], city: "B", cc: "DE" } as const;
+const nameIn = (xml: string): string => textIn(xml, "name") ?? "";
+
+const readers: Readonly<Record<string, Reader>> = {
+  "domain-1.0 chkData": { command: (xml) => domainCheck(nameIn(xml)), fields: {} },
+  "domain-1.0 infData": {
+    command: (xml) => domainInfo(nameIn(xml)),
+    fields: { name: "name", roid: "roid", clID: "clID", crID: "crID", registrant: "registrant" },
+  },
+  "domain-1.0 creData": {
+    command: (xml) => domainCreate({ name: nameIn(xml), periodYears: 1, contacts: [], authInfo }),
+    fields: { name: "name", crDate: "crDate", exDate: "exDate" },
+  },
+  "domain-1.0 renData": {
+    command: (xml) => domainRenew({ name: nameIn(xml), currentExDate: new Date(0), periodYears: 1 }),
+    fields: { name: "name", exDate: "exDate" },
+  },
+  "contact-1.0 infData": {
+    command: (xml) => contactInfo(textIn(xml, "id") ?? ""),
+    fields: { id: "id", roid: "roid", email: "email", clID: "clID", crDate: "crDate" },
+  },
+  "contact-1.0 creData": {
+    command: (xml) => contactCreate({ id: textIn(xml, "id") ?? "", postalInfo, email: "a@b.example", authInfo }),
+    fields: { id: "id", crDate: "crDate" },
+  },
+};
+
+function assertReads(xml: string, { command, fields }: Reader, path: string): void {
+  const response = parseResponse(parseXml(xml));
+  const data = command(xml).parse(response.resData, response) as Record<string, unknown>;
+  for (const [field, element] of Object.entries(fields)) {
+    const text = textIn(xml, element);
+    const value = data[field];
+    if (value instanceof Date) assert.equal(value.getTime(), Date.parse(text ?? ""), `${path}: ${field}`);
+    else assert.equal(value, text, `${path}: ${field}`);
+  }
+}
+
+const responses = examples.filter(isValid).filter(({ xml }) => xml.includes("<response>"));
+
+for (const { path, xml } of responses) {
+  test(`the client reads the response of ${path.replace(".xml", "")}`, () => {
+    const response = parseResponse(parseXml(xml));
+    assert.equal(String(response.code), /<result code="(\d+)"/.exec(xml)?.[1]);
+    const ids = xml.slice(xml.lastIndexOf("<trID>"));
+    assert.deepEqual([response.clTRID, response.svTRID], [textIn(ids, "clTRID"), textIn(ids, "svTRID")]);
+    const data = response.resData?.children.find(isElement);
+    const reader = data && readers[`${data.namespace.split(":").at(-1)} ${data.name}`];
+    if (reader) assertReads(xml, reader, path);
+    if (response.code !== 1301) return;
+    const message = pollRequest().parse(response.resData, response);
+    assert.equal(message?.id, /<msgQ [^>]*id="(\d+)"/.exec(xml)?.[1]);
+    assert.equal(String(message?.count), /<msgQ [^>]*count="(\d+)"/.exec(xml)?.[1]);
+    assert.equal(message?.panData?.name, /<domain:name paResult="1">([^<]*)/.exec(xml)?.[1]);
+  });
+}
+
+test("the client reads answers of every kind that the examples have and it has a command for", () => {
+  const read = responses.flatMap(({ xml }) => {
+    const data = parseResponse(parseXml(xml)).resData?.children.find(isElement);
+    return data ? [`${data.namespace.split(":").at(-1)} ${data.name}`] : [];
+  });
+  for (const kind of Object.keys(readers)) assert.ok(read.includes(kind), kind);
+});
+
+test("the client takes the example of a greeting for one", () => {
+  const greetings = examples.filter(({ xml }) => xml.includes("<greeting>"));
+  assert.deepEqual(
+    greetings.map(({ xml }) => isGreeting(parseXml(xml))),
+    [true],
+  );
+});
+
+test("the sandbox reads every example of a command, and refuses as unreadable only those that are no EPP", async (context) => {
+  const registry = await startFor(context, { suffixes: ["com", "example"] });
+  const commands = examples.filter(({ xml }) => xml.includes("<command>"));
+  assert.ok(commands.length > 50, `${commands.length} commands`);
+  for (const example of commands) {
+    const { path, xml } = example;
+    const isLogin = xml.includes("<login>");
+    const client = isLogin ? await RawClient.connect(registry.port, registry.caFile) : await RawClient.login(registry);
+    if (isLogin) await client.receive();
+    const { code, clTRID, svTRID } = await client.ask(xml);
+    client.close();
+    assert.equal(code === 2001, !isValid(example), `${path}: ${code}`);
+    assert.notEqual(code, 2000, path);
+    assert.equal(clTRID, textIn(xml, "clTRID"), path);
+    const [entry] = registry.store.journal.entries().filter((line) => line.svTRID === svTRID);
+    const verb = /<command>\s*(?:<!--.*?-->\s*)?<(\w+)/s.exec(xml)?.[1] ?? "";
+    assert.equal(entry?.direction, "in", path);
+    assert.match(entry?.command ?? "", new RegExp(`(^|:)${verb}(:|$)`), path);
+  }
+});
+
+test("the sandbox answers the example of a hello with a greeting", async (context) => {
+  const registry = await startFor(context);
+  const client = await RawClient.connect(registry.port, registry.caFile);
+  context.after(() => client.close());
+  await client.receive();
+  client.send(examples.find(({ xml }) => xml.includes("<hello/>"))?.xml ?? "");
+  assert.equal(isGreeting(parseXml((await client.receive()) ?? "")), true);
+});
