@@ -11,6 +11,8 @@ export interface Listener {
   /** Resets every connection, present and future, until resume(). */
   pause(): void;
   resume(): void;
+  /** Resolves when no session that is there now is at work any more. */
+  idle(): Promise<void>;
   /** Drops every connection, and resolves when no session is at work any more. */
   close(): Promise<void>;
 }
@@ -41,6 +43,9 @@ export async function startListener(
   const dropAll = () => {
     for (const socket of sockets) socket.destroy();
   };
+  const idle = async () => {
+    await Promise.allSettled(runs);
+  };
   await listening(tcp, port, host);
   return {
     port: (tcp.address() as AddressInfo).port,
@@ -52,11 +57,12 @@ export async function startListener(
     resume: () => {
       isPaused = false;
     },
+    idle,
     close: async () => {
       const closed = new Promise((resolve) => tcp.close(resolve));
       dropAll();
       await closed;
-      await Promise.allSettled(runs);
+      await idle();
     },
   };
 }

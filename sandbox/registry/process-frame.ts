@@ -22,21 +22,39 @@ export interface Processed {
 const normal: Delivery = { kind: "normal" };
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** A frame as it came, before anything about it is done. */
+export interface IncomingFrame {
+  text?: string;
+  frame?: ParsedFrame;
+  /** Why it can't be executed, whoever sent it. */
+  refusal?: Refusal;
+}
+
+/** Reads and checks one frame. Changes nothing. */
+export function readIncoming(registry: Registry, body: Buffer): IncomingFrame {
+  const incoming: IncomingFrame = {};
+  try {
+    incoming.text = decode(body);
+    incoming.frame = readFrame(parseXml(incoming.text));
+    refuseUnreadable(incoming.frame, registry.validator.findFault(incoming.text));
+  } catch (error) {
+    incoming.refusal = asRefusal(error);
+  }
+  return incoming;
+}
+
 /**
- * Executes one frame: reads it, checks it, runs its handler, and records it in the journal together with what it
- * changed. Synchronous, so commands of different sessions never interleave.
+ * Executes one frame: runs its handler, and records it in the journal together with what it changed. Synchronous, so
+ * commands of different sessions never interleave.
  */
-export function processFrame(registry: Registry, session: SessionState, body: Buffer): Processed {
+export function processFrame(registry: Registry, session: SessionState, incoming: IncomingFrame): Processed {
+  const { text, frame, refusal } = incoming;
   const svTRID = `SBX-${registry.store.nextNumber()}`;
-  let text: string | undefined;
-  let frame: ParsedFrame | undefined;
   let effect = noEffect;
   let outcome: Outcome;
   let reason: string | undefined;
   try {
-    text = decode(body);
-    frame = readFrame(parseXml(text));
-    refuseUnreadable(frame, registry.validator.findFault(text));
+    if (!frame || refusal) throw refusal;
     effect = effectFor(registry, session, frame);
     if (effect.delivery?.kind === "drop-before") {
       registry.store.firedLabels.put({ key: frame.name! });
@@ -49,10 +67,9 @@ export function processFrame(registry: Registry, session: SessionState, body: Bu
     }
     outcome = execute(registry, session, frame, effect, svTRID);
   } catch (error) {
-    const refusal = error instanceof XmlRefusedError ? new Refusal(2001, error.message) : error;
-    if (!(refusal instanceof Refusal)) throw error;
-    outcome = { code: refusal.code };
-    reason = refusal.reason;
+    const { code, reason: why } = asRefusal(error);
+    outcome = { code };
+    reason = why;
   }
   const { code } = outcome;
   const executed = transformVerbs.has(frame?.verb ?? "") && (code === 1000 || code === 1001);
@@ -67,6 +84,18 @@ export function processFrame(registry: Registry, session: SessionState, body: Bu
     delivery: effect.once && !executed ? normal : (effect.delivery ?? normal),
     closes: isClosingCode(code),
   };
+}
+
+/** Records a frame that was read and never executed, because its connection died first. */
+export function recordDropped(registry: Registry, session: SessionState, { frame, text }: IncomingFrame): void {
+  record(registry, session, frame, text, { executed: false });
+}
+
+/** What is answered for an error that a client's frame can cause; anything else is a defect and is thrown on. */
+function asRefusal(error: unknown): Refusal {
+  if (error instanceof XmlRefusedError) return new Refusal(2001, error.message);
+  if (error instanceof Refusal) return error;
+  throw error;
 }
 
 function decode(body: Buffer): string {

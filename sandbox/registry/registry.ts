@@ -1,3 +1,4 @@
+import type { Holds } from "./holds.ts";
 import { effectOf, type LabelEffect } from "./labels.ts";
 import type { ResultCode } from "./result-codes.ts";
 import type { Schedule } from "./schedule.ts";
@@ -24,6 +25,7 @@ export interface Registry {
   store: Store;
   validator: FrameValidator;
   schedule: Schedule;
+  holds: Holds;
   /** The live connections, logged in or not. */
   sessions: Set<SessionState>;
   now: () => Date;

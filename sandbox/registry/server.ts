@@ -6,6 +6,7 @@ import { systemNow } from "./clock.ts";
 import { holdElsewhere } from "./commands/domain-data.ts";
 import { startControl } from "./control.ts";
 import { parseDomainName } from "./domain-name.ts";
+import { type Hold, type HoldRequest, Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
 import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
@@ -50,6 +51,9 @@ export interface SandboxRegistry {
   /** Resets every connection, present and future, until resume(): a registry that is down. */
   pause(): void;
   resume(): void;
+  /** Holds frames of a command until released. */
+  hold(request: HoldRequest): Hold;
+  readonly holds: Holds;
   /** Registers names for the other registrar. */
   seed(names: string[]): Promise<void>;
   /** Forgets everything, drops every connection, ends a pause. */
@@ -74,9 +78,15 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const schedule = opened.adopt(new Schedule(store, now), (held) => held.clear());
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
   const { suffixes } = options;
-  const registry: Registry = { settings, suffixes, registrars, store, validator, schedule, sessions: new Set(), now };
+  const holds = new Holds();
+  const sessions: Registry["sessions"] = new Set();
+  const registry: Registry = { settings, suffixes, registrars, store, validator, schedule, holds, sessions, now };
   const listener = await startListener(registry, certificate, options.host ?? "127.0.0.1", options.port ?? 0);
-  opened.defer(() => listener.close());
+  opened.defer(() => {
+    const closed = listener.close();
+    holds.dropAll();
+    return closed;
+  });
   const running = {
     port: listener.port,
     caFile: certificate.caFile,
@@ -84,9 +94,13 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
     closeSessions: listener.dropAll,
     pause: listener.pause,
     resume: listener.resume,
+    hold: (request: HoldRequest) => holds.place(request),
+    holds,
     seed: (names: string[]) => seed(registry, names),
-    reset: () => {
+    reset: async () => {
       listener.dropAll();
+      holds.dropAll();
+      await listener.idle();
       listener.resume();
       schedule.clear();
       store.reset();

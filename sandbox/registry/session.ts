@@ -5,7 +5,7 @@ import { sleep } from "./clock.ts";
 import { encodeFrame, FrameLengthError, FrameReader } from "./framing.ts";
 import { redactXml } from "./journal.ts";
 import type { Delivery } from "./labels.ts";
-import { type Processed, processFrame } from "./process-frame.ts";
+import { type Processed, processFrame, readIncoming, recordDropped } from "./process-frame.ts";
 import type { Registry, SessionState } from "./registry.ts";
 
 /**
@@ -24,7 +24,11 @@ export class Session {
     this.#state = { connection: registry.store.nextNumber(), services: new Set(), loginFailures: 0 };
     socket.setTimeout(registry.settings.idleTimeoutMs, () => socket.destroy());
     socket.on("error", () => socket.destroy());
-    socket.once("close", () => this.#ended.abort());
+    socket.once("close", () => {
+      this.#ended.abort();
+      // At once, although a frame may still be held: a client that comes back is not a session too many.
+      registry.sessions.delete(this.#state);
+    });
   }
 
   /** Resolves when the connection is done. Rejects only for a defect of the registry itself, or a full disk. */
@@ -34,7 +38,6 @@ export class Session {
       await this.#send({ about: { command: "greeting" }, answer: greeting(this.#registry.now()), delivery: normal });
       await this.#readFrames();
     } finally {
-      this.#registry.sessions.delete(this.#state);
       if (!this.#socket.writableEnded) this.#socket.destroy();
     }
   }
@@ -44,10 +47,7 @@ export class Session {
     try {
       for await (const chunk of chunksOf(this.#socket)) {
         for (const body of reader.push(chunk)) {
-          const processed = processFrame(this.#registry, this.#state, body);
-          await this.#registry.store.durable();
-          await this.#send(processed);
-          if (processed.closes) this.#end();
+          await this.#serve(body);
           if (!this.#socket.writable) return;
         }
       }
@@ -58,6 +58,20 @@ export class Session {
       await this.#send({ about: { svTRID, code: 2500 }, answer, delivery: normal });
       this.#end();
     }
+  }
+
+  async #serve(body: Buffer): Promise<void> {
+    const { holds, store } = this.#registry;
+    const incoming = readIncoming(this.#registry, body);
+    if (!(await holds.pass("before-execution", incoming.frame, this.#state, this.#ended.signal))) {
+      recordDropped(this.#registry, this.#state, incoming);
+      return;
+    }
+    const processed = processFrame(this.#registry, this.#state, incoming);
+    await store.durable();
+    await holds.pass("before-answer", incoming.frame, this.#state, this.#ended.signal);
+    await this.#send(processed);
+    if (processed.closes) this.#end();
   }
 
   /** Says goodbye, and keeps reading, so that the client's own goodbye is seen. */
