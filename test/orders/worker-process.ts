@@ -4,18 +4,21 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
+import type { RegistryEntry } from "#registry/registries.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
+import type { Scope } from "../harness/database.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 
 const masterKey = Buffer.alloc(32, "the workers' key");
 const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 
 export interface WorkerProcess {
+  /** SIGSTOP: it does nothing more, but is not gone yet. */
+  freeze(): void;
   /** SIGKILL: it finds no time for anything. Resolves when it is gone. */
   kill(): Promise<void>;
   /** SIGTERM: it ends what it is doing. Resolves when it is gone. */
@@ -31,21 +34,30 @@ export interface Workers {
 export interface WorkersOptions {
   node?: boolean;
   sandbox?: Partial<Settings>;
+  /** What is different in the workers' registry profile. */
+  profile?: Partial<RegistryEntry>;
+  /** Further arguments of the workers' Node. */
+  nodeArguments?: string[];
 }
 
 /** A gateway whose workers are processes; all of them are gone after the test. */
-export async function startWithWorkers(t: TestContext, { node = false, sandbox = {} }: WorkersOptions = {}) {
+export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
+  const { node = false, sandbox = {}, profile = {}, nodeArguments = [] } = options;
   const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
   const registry = { transformTimeoutMs: 500, pollIntervalMs: 50 };
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry, context: { sealer } });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const environment = await writeConfiguration(gateway, folder);
-  const workers: Workers = { gateway, start: () => startProcess(t, environment) };
+  const environment = await writeConfiguration(gateway, folder, profile);
+  const workers: Workers = { gateway, start: () => startProcess(t, environment, nodeArguments) };
   return workers;
 }
 
-async function writeConfiguration(gateway: TestGateway, folder: string): Promise<Record<string, string>> {
+async function writeConfiguration(
+  gateway: TestGateway,
+  folder: string,
+  own: Partial<RegistryEntry>,
+): Promise<Record<string, string>> {
   const [registry] = gateway.context.registries;
   if (!registry) throw new Error("the gateway has no registry");
   const { id, host, port, servername, registrarId, password, suffixes, sessionsMax, commandsPerSecond } = registry;
@@ -56,6 +68,7 @@ async function writeConfiguration(gateway: TestGateway, folder: string): Promise
     ...{ transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs },
     password: password.reveal(),
     caFile: gateway.registry.caFile,
+    ...own,
   };
   const nodes = gateway.context.nodes.map(({ controlToken: _token, ...node }) => ({
     ...node,
@@ -76,8 +89,12 @@ async function writeConfiguration(gateway: TestGateway, folder: string): Promise
   };
 }
 
-async function startProcess(t: TestContext, environment: Record<string, string>): Promise<WorkerProcess> {
-  const child = spawn(process.execPath, [entry, "worker"], {
+async function startProcess(
+  t: Scope,
+  environment: Record<string, string>,
+  nodeArguments: string[],
+): Promise<WorkerProcess> {
+  const child = spawn(process.execPath, [...nodeArguments, entry, "worker"], {
     env: { ...process.env, ...environment },
     // Its end of the channel closes with us: it outlives no test.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -88,7 +105,11 @@ async function startProcess(t: TestContext, environment: Record<string, string>)
     child.kill(signal);
     await exited;
   };
-  const worker: WorkerProcess = { kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+  const worker: WorkerProcess = {
+    freeze: () => void child.kill("SIGSTOP"),
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGTERM"),
+  };
   t.after(worker.kill);
   await Promise.race([once(child, "message"), once(child, "exit")]);
   if (child.exitCode !== null) throw new Error("the worker could not be started; it says why on stderr");
