@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { labels } from "./labels.ts";
 import type { SandboxRegistry } from "./server.ts";
-import { ackFrame, checkFrame, createFrame, deleteFrame, infoFrame, pollFrame } from "./test/frames.ts";
+import { ackFrame, checkFrame, createFrame, deleteFrame, infoFrame, pollFrame, renewFrame } from "./test/frames.ts";
 import { type Answer, RawClient, textOf } from "./test/raw-client.ts";
 import { startWithClient } from "./test/setup.ts";
 
@@ -158,6 +158,61 @@ test("holds answers back, or dribbles them, and stays correct", async (context) 
   assert.equal((await client.ask(createFrame("slow-5-a.test"))).code, 1000);
   assert.equal((await client.ask(createFrame("dribble-a.test"))).code, 1000);
   assert.equal(executedCreates(registry, "late-a.test"), 1);
+});
+
+/** Registers a name that its label leaves alone at create, and returns the two commands its label is about. */
+async function registerFor(client: RawClient, name: string): Promise<{ renew: string; delete: string }> {
+  const created = await client.ask(createFrame(name));
+  assert.equal(created.code, 1000);
+  return { renew: renewFrame(name, textOf(created, "exDate").slice(0, 10)), delete: deleteFrame(name) };
+}
+
+for (const verb of ["renew", "delete"] as const) {
+  const executions = (registry: SandboxRegistry, name: string) =>
+    registry.store.journal.entries({ name, command: `domain:${verb}` }).filter(({ executed }) => executed).length;
+
+  test(`refuses a ${verb} once or always where the label of its name says so`, async (context) => {
+    const { registry, client } = await startWithClient(context);
+    const always = await registerFor(client, `${verb}-code-2304-a.test`);
+    assert.equal((await client.ask(always[verb])).code, 2304);
+    assert.equal((await client.ask(always[verb])).code, 2304);
+    const once = await registerFor(client, `${verb}-once-2400-a.test`);
+    assert.equal((await client.ask(once[verb])).code, 2400);
+    assert.equal((await client.ask(once[verb])).code, 1000);
+    assert.equal(executions(registry, `${verb}-once-2400-a.test`), 1);
+  });
+
+  test(`loses or spoils the answer to the first ${verb} where the label of its name says so`, async (context) => {
+    const { registry, client } = await startWithClient(context, { lateMs: 1 });
+    for (const [label, executed] of [
+      ["drop-before", 0],
+      ["drop-after", 1],
+      ["short", 1],
+    ] as const) {
+      const name = `${verb}-${label}-a.test`;
+      const dropped = await RawClient.login(registry);
+      dropped.send((await registerFor(dropped, name))[verb]);
+      assert.equal(await dropped.receive(), undefined, label);
+      assert.equal(executions(registry, name), executed, label);
+    }
+    client.send((await registerFor(client, `${verb}-garbage-a.test`))[verb]);
+    assert.match((await client.receive()) ?? "", /not XML/);
+    const wrong = await registerFor(client, `${verb}-trid-a.test`);
+    assert.equal((await client.ask(wrong[verb])).clTRID, "SBX-NEVER-SENT");
+    const late = await registerFor(client, `${verb}-late-a.test`);
+    assert.equal((await client.ask(late[verb])).code, 1000);
+    const again = await registerFor(client, `${verb}-late-b.test`);
+    assert.equal((await client.ask(again[verb])).code, 1000);
+  });
+}
+
+test("lets a registrar delete its pending create where the label says so", async (context) => {
+  const { client } = await startWithClient(context);
+  const name = "pending-deletable-a.test";
+  assert.equal((await client.ask(createFrame(name))).code, 1001);
+  assert.match((await client.ask(infoFrame(name))).xml, /pendingCreate/);
+  assert.equal((await client.ask(deleteFrame(name))).code, 1000);
+  assert.equal((await client.ask(infoFrame(name))).code, 2303);
 });
 
 test("a label spends nothing on a create that is refused for another reason", async (context) => {

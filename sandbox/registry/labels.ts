@@ -19,24 +19,31 @@ export type Delivery =
   /** The answer one byte at a time. */
   | { kind: "dribble" };
 
-/** What the first label of a name asks of the registry. All but `means` is optional: absent is what any name gets. */
+/** What the first label of a name asks of the registry. All is optional: absent is what any name gets. */
 export interface LabelEffect {
+  /** The command that it is about; absent: create. */
+  verb?: LabelledVerb;
   /** The other registrar holds the name, without anyone having registered it. */
   held?: true;
   /** `<check>` answers avail="0" with this reason. */
   checkReason?: string;
-  /** `<create>` is refused with this code. */
-  createCode?: ResultCode;
+  /** The command is refused with this code. */
+  refusalCode?: ResultCode;
   /** The other registrar registers the name just before this create. */
   raced?: true;
   /** `<create>` answers 1001 and this is decided later; for "undo" it answers nothing and is undone later. */
   scheduled?: ScheduledAction["action"];
-  /** What becomes of the answer to `<create>`, and to `<check>` where `alsoOnCheck` says so. */
+  /** Its registrar may delete the name while its create is pending. */
+  deletable?: true;
+  /** What becomes of the answer to the command, and to `<check>` where `alsoOnCheck` says so. */
   delivery?: Delivery;
   alsoOnCheck?: true;
-  /** All of this is for the first create of a name only. */
+  /** All of this is for the first such command on a name only. */
   once?: true;
 }
+
+/** The commands that have labels of their own: `renew-late-` is to renew what `late-` is to create. */
+type LabelledVerb = "create" | "renew" | "delete";
 
 interface Label {
   /** As the README and people write it. */
@@ -52,11 +59,32 @@ function fixed(form: string, means: string, effect: LabelEffect): Label {
   return { form, pattern: new RegExp(`^${form}`), means, effect: () => effect };
 }
 
-function refusing(form: string, means: string, once: boolean): Label {
-  const pattern = new RegExp(`^${form.replace("<nnnn>", "(\\d{4})")}`);
-  const effect = (code: number): LabelEffect | undefined =>
-    isRefusalCode(code) ? { createCode: code, ...(once && { once }) } : undefined;
-  return { form, pattern, means, effect };
+/** The labels about one command going wrong, the same for each verb: `drop-after-`, `renew-drop-after-` … */
+function mishaps(verb: LabelledVerb): Label[] {
+  const prefix = verb === "create" ? "" : `${verb}-`;
+  const spoiling = (form: string, becomes: string, delivery: Delivery): Label =>
+    fixed(`${prefix}${form}`, `the first ${verb} ${becomes}`, { verb, delivery, once: true });
+  const refusing = (form: string, means: string, effect: LabelEffect): Label => ({
+    form: `${prefix}${form}-<nnnn>-`,
+    pattern: new RegExp(`^${prefix}${form}-(\\d{4})-`),
+    means,
+    effect: (code) => (isRefusalCode(code) ? { verb, refusalCode: code, ...effect } : undefined),
+  });
+  return [
+    spoiling("drop-before-", "is not executed, the connection dies", { kind: "drop-before" }),
+    spoiling("drop-after-", "is executed, the connection dies without an answer", { kind: "drop-after" }),
+    spoiling("garbage-", "is executed, its answer is not XML", { kind: "garbage" }),
+    spoiling("trid-", "is executed, its answer has another clTRID", { kind: "wrong-trid" }),
+    spoiling("short-", "is executed, half of its answer arrives", { kind: "short" }),
+    {
+      form: `${prefix}late-`,
+      pattern: new RegExp(`^${prefix}late-`),
+      means: `the first ${verb} is executed, its answer comes after lateMs`,
+      effect: (_number, { lateMs }) => ({ verb, delivery: { kind: "delay", delayMs: lateMs }, once: true }),
+    },
+    refusing("code", `every ${verb} is refused with this code (2000 to 2502)`, {}),
+    refusing("once", `the first ${verb} is refused with this code, later ones are normal`, { once: true }),
+  ];
 }
 
 /** Every label that makes a name special, in the order they are tried. A new one is a line here and in the README. */
@@ -64,10 +92,10 @@ export const labels: readonly Label[] = [
   fixed("taken-", "held by another registrar: check avail=0 In use, create 2302, info shows the holder", {
     held: true,
   }),
-  fixed("reserved-", "check avail=0 Reserved, create 2304", { checkReason: "Reserved", createCode: 2304 }),
-  fixed("reserved2302-", "check says available, create 2302 all the same, info 2303", { createCode: 2302 }),
-  fixed("blocked-", "check avail=0 Blocked, create 2306", { checkReason: "Blocked", createCode: 2306 }),
-  fixed("premium-", "check avail=0 Premium, create 2306", { checkReason: "Premium", createCode: 2306 }),
+  fixed("reserved-", "check avail=0 Reserved, create 2304", { checkReason: "Reserved", refusalCode: 2304 }),
+  fixed("reserved2302-", "check says available, create 2302 all the same, info 2303", { refusalCode: 2302 }),
+  fixed("blocked-", "check avail=0 Blocked, create 2306", { checkReason: "Blocked", refusalCode: 2306 }),
+  fixed("premium-", "check avail=0 Premium, create 2306", { checkReason: "Premium", refusalCode: 2306 }),
   fixed("race-", "check says available, but another registrar is first: create 2302", { raced: true }),
   fixed("pending-approve-", "create 1001, approved after pendingDelayMs: poll message, status ok", {
     scheduled: "approve",
@@ -79,41 +107,19 @@ export const labels: readonly Label[] = [
     scheduled: "lose",
   }),
   fixed("pending-never-", "create 1001, never decided", { scheduled: "never" }),
-  fixed("drop-before-", "the first create is not executed, the connection dies", {
-    delivery: { kind: "drop-before" },
-    once: true,
-  }),
-  fixed("drop-after-", "the first create is executed, the connection dies without an answer", {
-    delivery: { kind: "drop-after" },
-    once: true,
+  fixed("pending-deletable-", "create 1001, never decided, but its registrar may delete it (other pendings: 2304)", {
+    scheduled: "never",
+    deletable: true,
   }),
   fixed("undo-after-", "as drop-after-, and the registry undoes the create after undoDelayMs (RFC 5734 §3)", {
     delivery: { kind: "drop-after" },
     scheduled: "undo",
     once: true,
   }),
-  fixed("garbage-", "the first create is executed, its answer is not XML", {
-    delivery: { kind: "garbage" },
-    once: true,
-  }),
-  fixed("trid-", "the first create is executed, its answer has another clTRID", {
-    delivery: { kind: "wrong-trid" },
-    once: true,
-  }),
-  fixed("short-", "the first create is executed, half of its answer arrives", {
-    delivery: { kind: "short" },
-    once: true,
-  }),
   fixed("dribble-", "the answers to check and create arrive one byte at a time", {
     delivery: { kind: "dribble" },
     alsoOnCheck: true,
   }),
-  {
-    form: "late-",
-    pattern: /^late-/,
-    means: "the first create is executed, its answer comes after lateMs",
-    effect: (_number, { lateMs }) => ({ delivery: { kind: "delay", delayMs: lateMs }, once: true }),
-  },
   {
     form: "slow-<ms>-",
     pattern: /^slow-(\d{1,6})-/,
@@ -123,8 +129,9 @@ export const labels: readonly Label[] = [
       alsoOnCheck: true,
     }),
   },
-  refusing("code-<nnnn>-", "every create is refused with this code (2000 to 2502)", false),
-  refusing("once-<nnnn>-", "the first create is refused with this code, later ones are normal", true),
+  ...mishaps("create"),
+  ...mishaps("renew"),
+  ...mishaps("delete"),
 ];
 
 export const noEffect: LabelEffect = {};

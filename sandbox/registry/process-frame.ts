@@ -73,7 +73,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
   }
   const { code } = outcome;
   const executed = transformVerbs.has(frame?.verb ?? "") && (code === 1000 || code === 1001);
-  if (effect.once && frame?.name && (executed || code === effect.createCode)) {
+  if (effect.once && frame?.name && (executed || code === effect.refusalCode)) {
     registry.store.firedLabels.put({ key: frame.name });
   }
   record(registry, session, frame, text, { svTRID, code, executed });
@@ -112,11 +112,11 @@ function refuseUnreadable(frame: ParsedFrame, fault: string | undefined): void {
   if (frame.kind !== "command" && frame.kind !== "hello") throw new Refusal(2001, `<${frame.kind}> is not a command`);
 }
 
-/** Labels act on a domain's create, and some on its check, of a registrar that is logged in. */
+/** What a label asks of this command: on a domain, of a registrar that is logged in. */
 function effectFor(registry: Registry, session: SessionState, frame: ParsedFrame): LabelEffect {
   if (!session.registrar || frame.element?.uri !== domainUri || frame.name === undefined) return noEffect;
   const effect = activeEffect(registry, frame.name) ?? noEffect;
-  if (frame.verb === "create") return effect;
+  if (frame.verb === (effect.verb ?? "create")) return effect;
   return frame.verb === "check" && effect.alsoOnCheck && effect.delivery ? { delivery: effect.delivery } : noEffect;
 }
 
@@ -138,6 +138,8 @@ function execute(
     if (element.local !== verb) throw new Refusal(2001, `<${verb}> holds <${element.local}>`);
     if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not ask for ${element.uri}`);
   }
+  // A create is refused by its label only once nothing else is wrong with it: see its handler.
+  if (effect.refusalCode !== undefined && verb !== "create") throw new Refusal(effect.refusalCode);
   const handler = handlers.get(`${element.uri} ${element.local}`);
   if (!handler) throw new Refusal(2101, `${element.local} of this object is not offered`);
   return handler({ registry, session, registrar: session.registrar ?? "", element, clTRID, svTRID, effect });

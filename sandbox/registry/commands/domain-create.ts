@@ -67,8 +67,8 @@ function newDomain({ registry, registrar, element }: CommandContext): Domain {
   };
 }
 
-function refuseByLabel({ createCode, checkReason }: LabelEffect): void {
-  if (createCode !== undefined) throw new Refusal(createCode, checkReason);
+function refuseByLabel({ refusalCode, checkReason }: LabelEffect): void {
+  if (refusalCode !== undefined) throw new Refusal(refusalCode, checkReason);
 }
 
 function scheduledAction({ registry, effect, clTRID, svTRID }: CommandContext): ScheduledAction | undefined {
