@@ -7,7 +7,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 
 /** What each of them means, and what to do about it, is in docs/operating.md. */
-type AlarmKind = "order" | "message" | "creates-paused" | "epp-syntax" | "renewal";
+type AlarmKind = "order" | "message" | "creates-paused" | "epp-syntax" | "renewal" | "renewal-credit" | "renewal-dates";
 
 /** `subject` is what it is about: an order's code, a domain name, a registry's id. */
 interface AlarmSubject {

@@ -12,8 +12,20 @@ const addJob = statement(
   { id: "int8" },
 );
 
+// Thousands of renewals may fall due at once, and each has weeks: an order's step goes before them.
+const renewalPriority = 10;
+
+const addLessUrgentJob = statement(
+  "job-add-less-urgent",
+  `SELECT id::int8 FROM graphile_worker.add_job($1::text, payload := $2::json,
+     run_at := clock_timestamp() + $3::float8 * interval '1 millisecond',
+     job_key := $4::text, max_attempts := $5::int, job_key_mode := 'replace', priority := ${renewalPriority})`,
+  { id: "int8" },
+);
+
 /** Order steps run where the registry's sessions are: each registry has a task of its own. */
 export const orderTask = (registryId: string) => `order:${registryId}`;
+export const renewalTask = (registryId: string) => `renewal:${registryId}`;
 export const provisionTask = "provision";
 
 /**
@@ -27,6 +39,17 @@ export async function enqueueOrder(
 ): Promise<void> {
   const { id, registryId } = order;
   await tx.query(addJob, [orderTask(registryId), { orderId: id }, delayMs, `order:${id}`, attemptsMax]);
+}
+
+/** The same for a renewal's next step. */
+export async function enqueueRenewal(
+  tx: Pick<Transaction, "query">,
+  renewal: { id: number; registryId: string },
+  delayMs: number,
+): Promise<void> {
+  const { id, registryId } = renewal;
+  const job = [renewalTask(registryId), { renewalId: id }, delayMs, `renewal:${id}`, attemptsMax];
+  await tx.query(addLessUrgentJob, job);
 }
 
 /** The same for a hosting account's provisioning. */

@@ -11,8 +11,17 @@ const symbolCount = 11;
 
 /** A fresh order code. It is random, not proved unique: the database's unique index does that. */
 export function newOrderCode(random: Random): OrderCode {
+  return `REG-${newSymbols(random)}` as OrderCode;
+}
+
+/** The same for a renewal: `REN-XXXXXXXX-XXX`. */
+export function newRenewalCode(random: Random): string {
+  return `REN-${newSymbols(random)}`;
+}
+
+function newSymbols(random: Random): string {
   const symbols = Array.from(random.bytes(symbolCount), (byte) => alphabet.charAt(byte % alphabet.length)).join("");
-  return `REG-${symbols.slice(0, 8)}-${symbols.slice(8)}` as OrderCode;
+  return `${symbols.slice(0, 8)}-${symbols.slice(8)}`;
 }
 
 /** Reads an order code in any case, taking o for 0, i and l for 1. Returns undefined when it is malformed. */
