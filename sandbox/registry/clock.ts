@@ -1,7 +1,40 @@
 import { setTimeout as wait } from "node:timers/promises";
 
+const dayMs = 24 * 60 * 60_000;
+
 /** The machine's time: the default where no other `now` is given. */
 export const systemNow = (): Date => new Date();
+
+/**
+ * The registry's time: the machine's, or a test's, plus an offset that only grows. What falls due is done at its own due
+ * time, however late the registry comes to it, so that what follows from it is dated as if nobody had waited.
+ */
+export class VirtualClock {
+  readonly #underlyingNow: () => Date;
+  #offsetMs: number;
+  #pinnedMs: number | undefined;
+
+  constructor(underlyingNow: () => Date, offsetMs: number) {
+    this.#underlyingNow = underlyingNow;
+    this.#offsetMs = offsetMs;
+  }
+
+  readonly now = (): Date => new Date(this.#pinnedMs ?? this.#underlyingNow().getTime() + this.#offsetMs);
+
+  /** Runs `act` with `now` standing still at that time. */
+  doAt(timeMs: number, act: () => void): void {
+    this.#pinnedMs = timeMs;
+    try {
+      act();
+    } finally {
+      this.#pinnedMs = undefined;
+    }
+  }
+
+  setOffset(offsetMs: number): void {
+    this.#offsetMs = offsetMs;
+  }
+}
 
 /** Waits `delayMs`; resolves early (never rejects) when `signal` fires. */
 export async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
@@ -17,4 +50,9 @@ export function addMonths(date: Date, months: number): Date {
   const daysInMonth = new Date(Date.UTC(moved.getUTCFullYear(), moved.getUTCMonth() + 1, 0)).getUTCDate();
   moved.setUTCDate(Math.min(day, daysInMonth));
   return moved;
+}
+
+/** `days` days of 24 hours later; before, if negative. */
+export function addDays(date: Date, days: number): Date {
+  return new Date(date.getTime() + days * dayMs);
 }

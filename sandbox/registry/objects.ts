@@ -24,6 +24,23 @@ export interface ScheduledAction {
   svTRID: string;
 }
 
+/** A time in which the registrar gets its money back for what was done: rgpStatus of RFC 3915 §3.1. */
+export interface GracePeriod {
+  status: "addPeriod" | "renewPeriod" | "autoRenewPeriod" | "transferPeriod";
+  until: string;
+  /** What a delete within it takes from exDate again. */
+  months: number;
+}
+
+/** The end of a name's life. Times and TRIDs are those of the present stage and of the delete that began it. */
+export interface Deletion {
+  stage: "redemptionPeriod" | "pendingRestore" | "pendingDelete";
+  until: string;
+  /** Absent where the registry began it by itself. */
+  svTRID?: string | undefined;
+  clTRID?: string | undefined;
+}
+
 export interface DomainContact {
   type: string;
   id: string;
@@ -45,6 +62,10 @@ export interface Domain {
   exDate: string;
   authInfo: string;
   scheduled?: ScheduledAction | undefined;
+  /** Those that are over count for nothing: see gracesInForce. */
+  graces?: GracePeriod[] | undefined;
+  /** Present exactly as long as the status pendingDelete. */
+  deletion?: Deletion | undefined;
 }
 
 export interface PostalInfo {
@@ -85,16 +106,23 @@ export interface Contact {
   disclose?: Disclosure | undefined;
 }
 
-/** A message of a registrar's poll queue: always the outcome of a pending create. */
+/** A message of a registrar's poll queue. */
 export interface PollMessage {
   id: string;
   registrar: string;
   queuedAt: string;
   text: string;
   name: string;
-  approved: boolean;
+  /** How a pending command ended, whose TRIDs are below; absent in a message that is text only. */
+  approved?: boolean | undefined;
   clTRID?: string | undefined;
-  svTRID: string;
+  svTRID?: string | undefined;
+}
+
+/** How far the registry's clock is ahead of the machine's. */
+export interface ClockOffset {
+  id: "clock";
+  offsetMs: number;
 }
 
 /** A password that its registrar changed with `<newPW>`. */

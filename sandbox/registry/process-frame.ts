@@ -49,6 +49,7 @@ export function readIncoming(registry: Registry, body: Buffer): IncomingFrame {
  */
 export function processFrame(registry: Registry, session: SessionState, incoming: IncomingFrame): Processed {
   const { text, frame, refusal } = incoming;
+  registry.schedule.runDue();
   const svTRID = `SBX-${registry.store.nextNumber()}`;
   let effect = noEffect;
   let outcome: Outcome;

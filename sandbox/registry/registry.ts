@@ -46,7 +46,7 @@ export interface CommandContext {
 
 export interface Outcome {
   code: ResultCode;
-  resData?: Markup;
+  resData?: Markup | undefined;
   msgQ?: Markup;
 }
 

@@ -1,72 +1,80 @@
-import type { Domain, ScheduledAction } from "./objects.ts";
+import type { VirtualClock } from "./clock.ts";
+import { DueQueue } from "./due-queue.ts";
+import { dueOf } from "./lifecycle.ts";
+import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
-const approvedText = "The pending create was approved";
-const deniedText = "The pending create was denied";
+/** Node's timers take no longer delay; a later one is waited for in parts. */
+const timerMsMax = 2 ** 31 - 1;
 
-/** Does later what a label asked for: decides pending creates, undoes creates. Survives restarts through the store. */
+/** A hundred years: more leads out of the dates that clients can read. */
+const advanceMsMax = 36_525 * 24 * 60 * 60_000;
+
+/**
+ * Does what falls due in the lives of the names: each thing once, in the order of their times, each at its own time.
+ * When something is due follows from the name's row alone, so a restart forgets nothing.
+ */
 export class Schedule {
   readonly #store: Store;
-  readonly #now: () => Date;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #settings: Settings;
+  readonly #clock: VirtualClock;
+  readonly #queue = new DueQueue();
+  #timer: NodeJS.Timeout | undefined;
+  #timerDueMs: number | undefined;
 
-  constructor(store: Store, now: () => Date) {
+  constructor(store: Store, settings: Settings, clock: VirtualClock) {
     this.#store = store;
-    this.#now = now;
+    this.#settings = settings;
+    this.#clock = clock;
+    store.domains.watch((domain) => {
+      const due = dueOf(domain, settings);
+      this.#queue.set(domain.name, due && Date.parse(due.at));
+      if (this.#queue.firstDueMs() !== this.#timerDueMs) this.#setTimer();
+    });
   }
 
-  /** Sets the timer for a domain's scheduled action, if it has one that is ever due. */
-  arm({ name, scheduled }: Domain): void {
-    if (!scheduled || scheduled.action === "never") return;
-    const delayMs = Math.max(0, Date.parse(scheduled.dueAt) - this.#now().getTime());
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      const domain = this.#store.domains.find(name);
-      // The name may have been deleted and created again since.
-      if (domain?.scheduled?.svTRID === scheduled.svTRID) this.#act(domain, scheduled);
-    }, delayMs);
-    this.#timers.add(timer);
+  /** Does what is due by now. Called before a frame is executed, so that no answer shows what should be over. */
+  runDue(): void {
+    this.#runUntil(this.#clock.now().getTime());
+    this.#setTimer();
   }
 
-  /** Forgets every timer: after a reset, and at the end. */
-  clear(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
-  }
-
-  #act(domain: Domain, scheduled: ScheduledAction): void {
-    const { action } = scheduled;
-    if (action === "approve" || action === "lose") {
-      const statuses = domain.statuses.filter((status) => status !== "pendingCreate");
-      this.#store.domains.put({ ...domain, statuses, scheduled: undefined });
-    } else {
-      this.#store.domains.delete(domain.name);
+  /** Puts the clock forward and does what falls due on the way. Throws a RangeError for what is no such time. */
+  advance(ms: number): void {
+    if (!Number.isInteger(ms) || ms < 0 || ms > advanceMsMax) {
+      throw new RangeError(`The clock goes forward by 0 to ${advanceMsMax} whole milliseconds, not by ${ms}.`);
     }
-    if (action === "approve" || action === "deny") this.#notify(domain, scheduled);
-    this.#store.journal.record({
-      number: this.#store.nextNumber(),
-      at: this.#now().toISOString(),
-      registrar: domain.clID,
-      direction: "event",
-      clTRID: scheduled.clTRID,
-      svTRID: scheduled.svTRID,
-      command: `domain:${action}`,
-      name: domain.name,
-      executed: false,
-    });
+    this.#runUntil(this.#clock.now().getTime() + ms);
+    const offsetMs = (this.#store.clock.find("clock")?.offsetMs ?? 0) + ms;
+    this.#store.clock.put({ id: "clock", offsetMs });
+    this.#clock.setOffset(offsetMs);
+    this.#setTimer();
   }
 
-  #notify(domain: Domain, scheduled: ScheduledAction): void {
-    const approved = scheduled.action === "approve";
-    this.#store.messages.put({
-      id: String(this.#store.nextNumber()),
-      registrar: domain.clID,
-      queuedAt: this.#now().toISOString(),
-      text: approved ? approvedText : deniedText,
-      name: domain.name,
-      approved,
-      clTRID: scheduled.clTRID,
-      svTRID: scheduled.svTRID,
-    });
+  /** Forgets everything that is to come: after a reset, and at the end. */
+  clear(): void {
+    this.#queue.clear();
+    this.#setTimer();
+  }
+
+  #runUntil(timeMs: number): void {
+    for (let entry = this.#queue.takeUntil(timeMs); entry; entry = this.#queue.takeUntil(timeMs)) {
+      const domain = this.#store.domains.find(entry.key);
+      const due = domain && dueOf(domain, this.#settings);
+      // The name may have been deleted, and created again, since.
+      if (!domain || !due || Date.parse(due.at) !== entry.dueMs) continue;
+      this.#clock.doAt(entry.dueMs, () =>
+        due.act({ store: this.#store, settings: this.#settings, now: this.#clock.now }, domain),
+      );
+    }
+  }
+
+  #setTimer(): void {
+    clearTimeout(this.#timer);
+    const dueMs = this.#queue.firstDueMs();
+    this.#timerDueMs = dueMs;
+    if (dueMs === undefined) return;
+    const delayMs = Math.max(1, Math.min(dueMs - this.#clock.now().getTime(), timerMsMax));
+    this.#timer = setTimeout(() => this.runDue(), delayMs);
   }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadCertificate } from "./certificates.ts";
-import { systemNow } from "./clock.ts";
+import { systemNow, VirtualClock } from "./clock.ts";
 import { holdElsewhere } from "./commands/domain-data.ts";
 import { startControl } from "./control.ts";
 import { parseDomainName } from "./domain-name.ts";
@@ -11,7 +11,7 @@ import { startListener } from "./listener.ts";
 import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
 import { FrameValidator } from "./schema.ts";
-import { defaultSettings, type Settings } from "./settings.ts";
+import { defaultSettings, type GraceDays, type Settings } from "./settings.ts";
 import { Store } from "./store.ts";
 
 export interface RegistrarAccount {
@@ -21,7 +21,8 @@ export interface RegistrarAccount {
   password: string;
 }
 
-export interface SandboxRegistryOptions extends Partial<Settings> {
+export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDays">> {
+  graceDays?: Partial<GraceDays>;
   /** Where EPP listens; the control port is always on 127.0.0.1. */
   host?: string;
   /** 0 or absent: any free port. */
@@ -54,9 +55,16 @@ export interface SandboxRegistry {
   /** Holds frames of a command until released. */
   hold(request: HoldRequest): Hold;
   readonly holds: Holds;
+  /** The registry's time. */
+  now(): Date;
+  /**
+   * Puts the clock forward; all that falls due on the way is done in order, each thing at its own time, when this
+   * resolves. Rejects with a RangeError for anything but 0 to 100 years in whole milliseconds.
+   */
+  advance(ms: number): Promise<void>;
   /** Registers names for the other registrar. */
   seed(names: string[]): Promise<void>;
-  /** Forgets everything, drops every connection, ends a pause. */
+  /** Forgets everything, puts the clock back, drops every connection, ends a pause. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +75,6 @@ export interface SandboxRegistry {
  */
 export async function startSandboxRegistry(options: SandboxRegistryOptions): Promise<SandboxRegistry> {
   requireSensible(options);
-  const now = options.now ?? systemNow;
   const settings = pickSettings(options);
   await using opened = new AsyncDisposableStack();
   const certificate = await loadCertificate(await tlsFolder(options, opened));
@@ -75,7 +82,9 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   if (options.dataDir) await store.open(options.dataDir);
   opened.defer(() => store.close());
   const validator = opened.adopt(new FrameValidator(), (held) => held.dispose());
-  const schedule = opened.adopt(new Schedule(store, now), (held) => held.clear());
+  const clock = new VirtualClock(options.now ?? systemNow, store.clock.find("clock")?.offsetMs ?? 0);
+  const { now } = clock;
+  const schedule = opened.adopt(new Schedule(store, settings, clock), (held) => held.clear());
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
   const { suffixes } = options;
   const holds = new Holds();
@@ -96,6 +105,11 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
     resume: listener.resume,
     hold: (request: HoldRequest) => holds.place(request),
     holds,
+    now,
+    advance: async (ms: number) => {
+      schedule.advance(ms);
+      return store.durable();
+    },
     seed: (names: string[]) => seed(registry, names),
     reset: async () => {
       listener.dropAll();
@@ -104,12 +118,13 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
       listener.resume();
       schedule.clear();
       store.reset();
+      clock.setOffset(0);
       return store.durable();
     },
   };
   const control = await startControl(running, options.controlPort ?? 0);
   opened.defer(() => control.close());
-  for (const domain of store.domains.values()) schedule.arm(domain);
+  schedule.runDue();
   const owned = opened.move();
   return { ...running, controlPort: control.port, close: () => owned.disposeAsync() };
 }
@@ -137,9 +152,11 @@ function requireSensible({ production, suffixes, registrars }: SandboxRegistryOp
   }
 }
 
-function pickSettings(options: Partial<Settings>): Settings {
-  const given = Object.keys(defaultSettings).filter((key) => options[key as keyof Settings] !== undefined);
-  return { ...defaultSettings, ...Object.fromEntries(given.map((key) => [key, options[key as keyof Settings]])) };
+function pickSettings(options: SandboxRegistryOptions): Settings {
+  const names = Object.keys(defaultSettings) as (keyof Settings)[];
+  const given = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+  const graceDays = { ...defaultSettings.graceDays, ...options.graceDays };
+  return { ...defaultSettings, ...Object.fromEntries(given), graceDays };
 }
 
 async function seed(registry: Registry, names: string[]): Promise<void> {

@@ -20,6 +20,23 @@ export interface Settings {
   journalFramesMax: number;
   /** Checks every answer against the schemas before it is sent, and crashes on an invalid one. */
   assertAnswers: boolean;
+  /** What becomes of a name that reaches its exDate: a year more, or redemption without anyone asking for it. */
+  atExpiry: "auto-renew" | "expire";
+  graceDays: GraceDays;
+  /** The answer to a renew whose curExpDate is not the exDate: registries differ. */
+  oldExpDateCode: 2004 | 2105 | 2306;
+}
+
+/** Times of a name's life in days (RFC 3915); 0 leaves that part of its life out. */
+export interface GraceDays {
+  /** A name deleted so soon after its create is free at once. */
+  add: number;
+  renew: number;
+  autoRenew: number;
+  /** How long a deleted or expired name can be restored. */
+  redemption: number;
+  /** How long it is held back after that, before it is free. */
+  pendingDelete: number;
 }
 
 export const defaultSettings: Settings = {
@@ -33,6 +50,9 @@ export const defaultSettings: Settings = {
   lateMs: 35_000,
   journalFramesMax: 50_000,
   assertAnswers: true,
+  atExpiry: "auto-renew",
+  graceDays: { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 },
+  oldExpDateCode: 2004,
 };
 
 /** Longest registration, counted from now (RFC 5731 leaves the policy to the registry; ten years is ICANN's). */

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AppendLog, type Change } from "./append-log.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
-import type { ChangedPassword, Contact, Domain, FiredLabel, PollMessage } from "./objects.ts";
+import type { ChangedPassword, ClockOffset, Contact, Domain, FiredLabel, PollMessage } from "./objects.ts";
 
 /** Numbers skipped at a restart: more than a killed process can have handed out without an fsync. */
 const sequenceGap = 1_000_000;
@@ -15,6 +15,7 @@ export class Table<Row> {
   readonly #name: string;
   readonly #keyOf: (row: Row) => string;
   readonly #append: (change: Change) => void;
+  #watch: (row: Row) => void = () => undefined;
 
   constructor(name: string, keyOf: (row: Row) => string, append: (change: Change) => void) {
     this.#name = name;
@@ -33,6 +34,13 @@ export class Table<Row> {
   put(row: Row): void {
     this.#rows.set(this.#keyOf(row), row);
     this.#append({ table: this.#name, put: row });
+    this.#watch(row);
+  }
+
+  /** Calls `watch` for every row there is, and for every row that is put from now on. */
+  watch(watch: (row: Row) => void): void {
+    this.#watch = watch;
+    this.values().forEach(watch);
   }
 
   delete(key: string): void {
@@ -72,6 +80,7 @@ export class Store {
   readonly contacts = this.#table<Contact>("contacts", (row) => row.id);
   readonly messages = this.#table<PollMessage>("messages", (row) => row.id);
   readonly passwords = this.#table<ChangedPassword>("passwords", (row) => row.registrar);
+  readonly clock = this.#table<ClockOffset>("clock", (row) => row.id);
   readonly firedLabels = this.#table<FiredLabel>("firedLabels", (row) => row.key);
   readonly journal: Journal;
 

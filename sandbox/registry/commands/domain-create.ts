@@ -1,6 +1,7 @@
 import { addMonths } from "../clock.ts";
 import { isServed, requireDomainName } from "../domain-name.ts";
 import type { LabelEffect } from "../labels.ts";
+import { withGrace } from "../lifecycle.ts";
 import { domainUri } from "../namespaces.ts";
 import type { Domain, ScheduledAction } from "../objects.ts";
 import type { CommandContext, CommandHandler } from "../registry.ts";
@@ -29,7 +30,6 @@ export const createDomain: CommandHandler = (context) => {
   const scheduled = scheduledAction(context);
   const created: Domain = { ...domain, statuses: isPending ? ["pendingCreate"] : [], scheduled };
   registry.store.domains.put(created);
-  registry.schedule.arm(created);
   return {
     code: isPending ? 1001 : 1000,
     resData: tag(
@@ -52,7 +52,7 @@ function newDomain({ registry, registrar, element }: CommandContext): Domain {
   const registrant = findChild(element, "registrant");
   if (!registrant) throw new Refusal(2003, "a registrant is required");
   const now = registry.now();
-  return {
+  const domain: Domain = {
     name,
     roid: nextRoid(registry, "D"),
     registrant: requireContact(registry, tokenOf(registrant)),
@@ -65,6 +65,7 @@ function newDomain({ registry, registrar, element }: CommandContext): Domain {
     exDate: addMonths(now, months).toISOString(),
     authInfo,
   };
+  return { ...domain, graces: withGrace(registry, domain, "addPeriod", 0) };
 }
 
 function refuseByLabel({ refusalCode, checkReason }: LabelEffect): void {

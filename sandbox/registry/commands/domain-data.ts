@@ -44,11 +44,11 @@ export function requireOwnDomain(registry: Registry, registrar: string, element:
   return domain;
 }
 
-/** Refuses with 2304 while a create is pending, or where client…Prohibited or server…Prohibited says so. */
+/** Refuses with 2304 while anything is pending, or where client…Prohibited or server…Prohibited says so. */
 export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "Update"): void {
   const obstacle = domain.statuses.find(
     (status) =>
-      status === "pendingCreate" || status === `client${verb}Prohibited` || status === `server${verb}Prohibited`,
+      status.startsWith("pending") || status === `client${verb}Prohibited` || status === `server${verb}Prohibited`,
   );
   if (obstacle) throw new Refusal(2304, obstacle);
 }

@@ -1,4 +1,5 @@
 import { addMonths } from "../clock.ts";
+import { withGrace } from "../lifecycle.ts";
 import { domainUri } from "../namespaces.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
@@ -6,19 +7,21 @@ import { registrationYearsMax } from "../settings.ts";
 import { childToken, findChild, tag } from "../xml.ts";
 import { monthsOf, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 
-/** RFC 5731 §3.2.3. The wrong curExpDate is 2004, so a renew that is sent twice renews once. */
+/** RFC 5731 §3.2.3. A curExpDate that is not the exDate is refused, so a renew that is sent twice renews once. */
 export const renewDomain: CommandHandler = ({ registry, registrar, element }) => {
   const domain = requireOwnDomain(registry, registrar, element);
   const months = monthsOf(findChild(element, "period"));
   requireStatusAllows(domain, "Renew");
   // xs:date may carry a time zone ("2027-03-01Z"): the registry counts in UTC and compares the day alone.
   const presentedDay = childToken(element, "curExpDate").slice(0, "2027-03-01".length);
-  if (presentedDay !== domain.exDate.slice(0, presentedDay.length))
-    throw new Refusal(2004, "curExpDate is not the exDate");
+  if (presentedDay !== domain.exDate.slice(0, presentedDay.length)) {
+    throw new Refusal(registry.settings.oldExpDateCode, "curExpDate is not the exDate");
+  }
   const now = registry.now();
   const exDate = addMonths(new Date(domain.exDate), months);
   if (exDate > addMonths(now, registrationYearsMax * 12)) throw new Refusal(2105, "would expire too far ahead");
-  const renewed = { ...domain, exDate: exDate.toISOString(), upID: registrar, upDate: now.toISOString() };
+  const graces = withGrace(registry, domain, "renewPeriod", months);
+  const renewed = { ...domain, graces, exDate: exDate.toISOString(), upID: registrar, upDate: now.toISOString() };
   registry.store.domains.put(renewed);
   return {
     code: 1000,

@@ -30,7 +30,8 @@ function describeQueue(count: number, head: PollMessage, withText: boolean): Mar
   return tag("msgQ", { count: String(count), id: head.id }, content);
 }
 
-function pendingActionData(message: PollMessage): Markup {
+function pendingActionData(message: PollMessage): Markup | undefined {
+  if (message.approved === undefined || message.svTRID === undefined) return undefined;
   return tag(
     "domain:panData",
     { "xmlns:domain": domainUri },

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DueQueue } from "./due-queue.ts";
+
+test("gives keys back in the order of their last times, each once", () => {
+  const queue = new DueQueue();
+  const expected = new Map<string, number>();
+  // Times that repeat, and keys whose time changes or goes away.
+  for (let step = 0; step < 2_000; step++) {
+    const key = `k${(step * 7_919) % 500}`;
+    const dueMs = step % 11 === 0 ? undefined : (step * 104_729) % 997;
+    queue.set(key, dueMs);
+    if (dueMs === undefined) expected.delete(key);
+    else expected.set(key, dueMs);
+  }
+  assert.equal(queue.firstDueMs(), Math.min(...expected.values()));
+  const taken = [];
+  for (let entry = queue.takeUntil(500); entry; entry = queue.takeUntil(500)) taken.push(entry);
+  const due = [...expected].filter(([, dueMs]) => dueMs <= 500);
+  assert.deepEqual(
+    taken.map(({ dueMs }) => dueMs),
+    due.map(([, dueMs]) => dueMs).sort((one, other) => one - other),
+  );
+  assert.deepEqual(new Map(taken.map(({ key, dueMs }) => [key, dueMs])), new Map(due));
+  assert.ok(queue.firstDueMs()! > 500);
+});

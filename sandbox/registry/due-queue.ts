@@ -1,0 +1,81 @@
+interface Entry {
+  dueMs: number;
+  key: string;
+}
+
+/** Keys by the time at which they are due, one time per key: a binary heap, where an outdated entry is skipped. */
+export class DueQueue {
+  readonly #dueMsByKey = new Map<string, number>();
+  #heap: Entry[] = [];
+
+  /** Sets when `key` is due: instead of the time before, and never if nothing is given. */
+  set(key: string, dueMs: number | undefined): void {
+    if (this.#dueMsByKey.get(key) === dueMs) return;
+    if (dueMs === undefined) {
+      this.#dueMsByKey.delete(key);
+      return;
+    }
+    this.#dueMsByKey.set(key, dueMs);
+    this.#heap.push({ dueMs, key });
+    this.#rise(this.#heap.length - 1);
+  }
+
+  /** When the first key is due. */
+  firstDueMs(): number | undefined {
+    while (this.#heap[0] && this.#dueMsByKey.get(this.#heap[0].key) !== this.#heap[0].dueMs) this.#removeFirst();
+    return this.#heap[0]?.dueMs;
+  }
+
+  /** Takes the first key out, if it is due until then. */
+  takeUntil(timeMs: number): Entry | undefined {
+    const dueMs = this.firstDueMs();
+    if (dueMs === undefined || dueMs > timeMs) return undefined;
+    const first = this.#removeFirst();
+    this.#dueMsByKey.delete(first.key);
+    return first;
+  }
+
+  clear(): void {
+    this.#dueMsByKey.clear();
+    this.#heap = [];
+  }
+
+  #removeFirst(): Entry {
+    const first = this.#heap[0]!;
+    const last = this.#heap.pop()!;
+    if (this.#heap.length > 0) {
+      this.#heap[0] = last;
+      this.#sink(0);
+    }
+    return first;
+  }
+
+  #rise(start: number): void {
+    let at = start;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#heap[parent]!.dueMs <= this.#heap[at]!.dueMs) return;
+      this.#swap(at, parent);
+      at = parent;
+    }
+  }
+
+  #sink(start: number): void {
+    let at = start;
+    for (;;) {
+      let least = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < this.#heap.length && this.#heap[child]!.dueMs < this.#heap[least]!.dueMs) least = child;
+      }
+      if (least === at) return;
+      this.#swap(at, least);
+      at = least;
+    }
+  }
+
+  #swap(one: number, other: number): void {
+    const held = this.#heap[one]!;
+    this.#heap[one] = this.#heap[other]!;
+    this.#heap[other] = held;
+  }
+}
