@@ -1,4 +1,4 @@
-import { contactUri, domainUri, eppUri, objectNames } from "./namespaces.ts";
+import { contactUri, domainUri, eppUri, extensionUris, objectNames } from "./namespaces.ts";
 import { type ResultCode, resultTexts } from "./result-codes.ts";
 import { serverId } from "./settings.ts";
 import { type Content, type Markup, optionalTag, tag } from "./xml.ts";
@@ -7,7 +7,7 @@ function frame(content: Markup): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n${tag("epp", { xmlns: eppUri }, content).markup}`;
 }
 
-/** The greeting of RFC 5730 §2.4: version 1.0, English, domains and contacts, no extensions. */
+/** The greeting of RFC 5730 §2.4: version 1.0, English, the objects and extensions of namespaces.ts. */
 export function greeting(now: Date): string {
   return frame(
     tag(
@@ -21,6 +21,11 @@ export function greeting(now: Date): string {
         tag("version", {}, "1.0"),
         tag("lang", {}, "en"),
         Object.keys(objectNames).map((uri) => tag("objURI", {}, uri)),
+        tag(
+          "svcExtension",
+          {},
+          extensionUris.map((uri) => tag("extURI", {}, uri)),
+        ),
       ),
       tag(
         "dcp",
@@ -45,12 +50,13 @@ export interface AnswerParts {
   object?: { uri: string; name: string } | undefined;
   resData?: Markup | undefined;
   msgQ?: Markup | undefined;
+  extension?: Markup[] | undefined;
   clTRID?: string | undefined;
   svTRID: string;
 }
 
 /** The response of RFC 5730 §2.6. */
-export function response({ code, reason, object, resData, msgQ, clTRID, svTRID }: AnswerParts): string {
+export function response({ code, reason, object, resData, msgQ, extension, clTRID, svTRID }: AnswerParts): string {
   return frame(
     tag(
       "response",
@@ -58,6 +64,7 @@ export function response({ code, reason, object, resData, msgQ, clTRID, svTRID }
       tag("result", { code: String(code) }, tag("msg", {}, resultTexts[code]), explain(reason, object)),
       msgQ ?? [],
       resData ? tag("resData", {}, resData) : [],
+      extension ? tag("extension", {}, extension) : [],
       transactionIds("trID", clTRID, svTRID),
     ),
   );

@@ -9,7 +9,8 @@ export interface ParsedFrame {
   verb?: string | undefined;
   /** `<domain:create>` under `<create>`; the verb's own element for login, logout and poll. */
   element?: XmlElement | undefined;
-  hasExtension: boolean;
+  /** The children of `<extension>`. */
+  extensions: readonly XmlElement[];
   clTRID?: string | undefined;
   /** The journal's word for it: "domain:create", "login", "poll:req", "hello". */
   label: string;
@@ -25,8 +26,8 @@ const sessionVerbs = new Set(["login", "logout", "poll"]);
 /** Takes a frame apart without trusting it: it may not have been checked against the schemas yet. */
 export function readFrame(root: XmlElement): ParsedFrame {
   const top = root.local === "epp" && root.uri === eppUri ? root.children[0] : undefined;
-  if (top?.uri !== eppUri) return { kind: "unknown", hasExtension: false, label: "unknown" };
-  if (top.local !== "command") return { kind: top.local, hasExtension: false, label: top.local };
+  if (top?.uri !== eppUri) return { kind: "unknown", extensions: [], label: "unknown" };
+  if (top.local !== "command") return { kind: top.local, extensions: [], label: top.local };
   const verbElement = top.children.find((child) => child.local !== "extension" && child.local !== "clTRID");
   const verb = verbElement?.local;
   const element = verb && sessionVerbs.has(verb) ? verbElement : verbElement?.children[0];
@@ -37,7 +38,7 @@ export function readFrame(root: XmlElement): ParsedFrame {
     kind: "command",
     verb,
     element,
-    hasExtension: findChild(top, "extension") !== undefined,
+    extensions: findChild(top, "extension")?.children ?? [],
     clTRID: isEchoable ? clTRID : undefined,
     label: labelOf(verb, element),
     name: element && nameOf(element),

@@ -3,7 +3,7 @@ import { type ParsedFrame, readFrame } from "./command.ts";
 import { handlers, transformVerbs, verbs } from "./dispatch.ts";
 import { type JournalEntry, redactXml } from "./journal.ts";
 import { type Delivery, type LabelEffect, noEffect } from "./labels.ts";
-import { domainUri, eppUri, objectNames } from "./namespaces.ts";
+import { domainUri, eppUri, extensionUris, objectNames } from "./namespaces.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
@@ -128,10 +128,10 @@ function execute(
   effect: LabelEffect,
   svTRID: string,
 ): Outcome {
-  const { verb, element, clTRID } = frame;
+  const { verb, element, extensions, clTRID } = frame;
   if (!session.registrar && verb !== "login") throw new Refusal(2002, "not logged in");
   if (session.registrar && verb === "login") throw new Refusal(2002, "already logged in");
-  if (frame.hasExtension) throw new Refusal(2103);
+  refuseExtensions(session, frame);
   if (verb === "transfer") throw new Refusal(2101, "transfers are not offered");
   if (!element) throw new Error(`a valid <${verb}> without content`);
   if (element.uri !== eppUri) {
@@ -143,7 +143,24 @@ function execute(
   if (effect.refusalCode !== undefined && verb !== "create") throw new Refusal(effect.refusalCode);
   const handler = handlers.get(`${element.uri} ${element.local}`);
   if (!handler) throw new Refusal(2101, `${element.local} of this object is not offered`);
-  return handler({ registry, session, registrar: session.registrar ?? "", element, clTRID, svTRID, effect });
+  return handler({
+    registry,
+    session,
+    registrar: session.registrar ?? "",
+    element,
+    extensions,
+    clTRID,
+    svTRID,
+    effect,
+  });
+}
+
+/** The extensions of a login are its handler's business: only it knows what this very login asks for. */
+function refuseExtensions(session: SessionState, { verb, extensions }: ParsedFrame): void {
+  const unasked = extensions.find(({ uri }) => verb !== "login" && !session.services.has(uri));
+  if (!unasked) return;
+  if (extensionUris.includes(unasked.uri)) throw new Refusal(2002, `the login did not ask for ${unasked.uri}`);
+  throw new Refusal(2103, unasked.uri);
 }
 
 function record(

@@ -11,7 +11,7 @@ import type { Markup, XmlElement } from "./xml.ts";
 export interface SessionState {
   connection: number;
   registrar?: string | undefined;
-  /** The object services the login asked for. */
+  /** The object services and extensions the login asked for. */
   services: ReadonlySet<string>;
   loginFailures: number;
 }
@@ -39,6 +39,8 @@ export interface CommandContext {
   registrar: string;
   /** `<domain:create>` of a `<create>`; `<login>`, `<poll>`, `<logout>` themselves. */
   element: XmlElement;
+  /** The children of the command's `<extension>`, all of them of extensions that the login asked for. */
+  extensions: readonly XmlElement[];
   clTRID: string | undefined;
   svTRID: string;
   effect: LabelEffect;
@@ -47,7 +49,9 @@ export interface CommandContext {
 export interface Outcome {
   code: ResultCode;
   resData?: Markup | undefined;
-  msgQ?: Markup;
+  msgQ?: Markup | undefined;
+  /** The content of the response's `<extension>`. */
+  extension?: Markup[] | undefined;
 }
 
 /** Executes one command, or throws a Refusal and changes nothing. */

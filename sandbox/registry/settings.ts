@@ -20,6 +20,8 @@ export interface Settings {
   journalFramesMax: number;
   /** Checks every answer against the schemas before it is sent, and crashes on an invalid one. */
   assertAnswers: boolean;
+  /** Every login by loginSec (RFC 8807) hears that its password ends in so many days; 0: passwords never end. */
+  passwordExpiresDays: number;
   /** What becomes of a name that reaches its exDate: a year more, or redemption without anyone asking for it. */
   atExpiry: "auto-renew" | "expire";
   graceDays: GraceDays;
@@ -50,6 +52,7 @@ export const defaultSettings: Settings = {
   lateMs: 35_000,
   journalFramesMax: 50_000,
   assertAnswers: true,
+  passwordExpiresDays: 0,
   atExpiry: "auto-renew",
   graceDays: { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 },
   oldExpDateCode: 2004,

@@ -18,16 +18,31 @@ export interface LoginChanges {
   language?: string;
   objects?: string[];
   extension?: string;
+  /** The content of the command's `<extension>`. */
+  extensionData?: string;
+}
+
+const loginSec = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
+
+/** Passwords in the extension of RFC 8807, and the login that goes with them. */
+export function secureLoginFrame(registrar: string, password: string, newPassword?: string): string {
+  const newPW = newPassword ? `<loginSec:newPW>${newPassword}</loginSec:newPW>` : "";
+  return loginFrame(registrar, "[LOGIN-SECURITY]", {
+    ...(newPassword && { newPassword: "[LOGIN-SECURITY]" }),
+    extension: loginSec,
+    extensionData: `<loginSec:loginSec xmlns:loginSec="${loginSec}"><loginSec:pw>${password}</loginSec:pw>${newPW}</loginSec:loginSec>`,
+  });
 }
 
 export function loginFrame(registrar: string, password: string, changes: LoginChanges = {}): string {
-  const { newPassword, language = "en", objects = [domainUri, contactUri], extension } = changes;
+  const { newPassword, language = "en", objects = [domainUri, contactUri], extension, extensionData = "" } = changes;
   const newPW = newPassword ? `<newPW>${newPassword}</newPW>` : "";
   const uris = objects.map((uri) => `<objURI>${uri}</objURI>`).join("");
   const svcExtension = extension ? `<svcExtension><extURI>${extension}</extURI></svcExtension>` : "";
   return commandFrame(
     `<login><clID>${registrar}</clID><pw>${password}</pw>${newPW}<options><version>1.0</version>` +
-      `<lang>${language}</lang></options><svcs>${uris}${svcExtension}</svcs></login>`,
+      `<lang>${language}</lang></options><svcs>${uris}${svcExtension}</svcs></login>` +
+      (extensionData && `<extension>${extensionData}</extension>`),
     "login-1",
   );
 }
