@@ -18,6 +18,8 @@ import type { Lease } from "#registry/epp/pool.ts";
 import { EppFrameInvalid } from "#registry/epp/schema.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
+/** How often an order tries again that waits for an operator to put things right. */
+const operatorRetryMs = 15 * 60_000;
 /** How long an order waits for the registrar's account to be topped up (2104). */
 const creditWaitMsMax = 24 * 60 * 60_000;
 
@@ -104,13 +106,15 @@ async function readAnswer(
       return rejected(sessions, order, attempt, response.code, reason);
     case "operator-needed":
       await pauseCreates(context, profile.id, "configuration", reason);
-      return { event, attempt, reason, operatorNote: `creates at ${profile.id} are paused: ${reason}` };
+      return { event, attempt, reason };
     case "out-of-credit": {
       await pauseCreates(context, profile.id, "credit", reason);
       const since = order.waiting_since ?? context.clock.now();
       const isOver = context.clock.now().getTime() - since.getTime() > creditWaitMsMax;
       if (isOver) return { event: "credit-never-came", attempt, reason };
-      return { event, attempt, reason, countsAsFailure: true, operatorNote: `no credit at ${profile.id}: ${reason}` };
+      // The pause has told the operator already.
+      const nextStepAt = new Date(context.clock.now().getTime() + operatorRetryMs);
+      return { event, attempt, reason, countsAsFailure: true, nextStepAt };
     }
     case "not-executed":
       return { event, attempt, reason, countsAsFailure: true };

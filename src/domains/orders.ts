@@ -2,6 +2,7 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { isFinal, nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 
@@ -9,12 +10,13 @@ import { enqueueOrder } from "#jobs/enqueue.ts";
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
 
 /** What the orders' rows need; an operator's command has no more. */
-export type OrderContext = Pick<Context, "database" | "clock">;
+export type OrderContext = Pick<Context, "database" | "clock" | "log">;
 
 const orderById = statement(
   "order-by-id",
   `SELECT id, order_code, reseller_id, domain_name, registry_id, period_years, auth_info_sealed, status, phase,
-     verify_cause, confirm_after, contact_renewed, backoff_count, waiting_since, next_step_at, created_at
+     verify_cause, confirm_after, contact_renewed, backoff_count, waiting_since, next_step_at, created_at,
+     operator_note, cancel_requested_at, settle_as, settle_note
    FROM registration_orders WHERE id = $1`,
   {
     id: "int8",
@@ -33,6 +35,10 @@ const orderById = statement(
     waiting_since: "timestamptz?",
     next_step_at: "timestamptz?",
     created_at: "timestamptz",
+    operator_note: "text?",
+    cancel_requested_at: "timestamptz?",
+    settle_as: "text?",
+    settle_note: "text?",
   },
 );
 
@@ -43,8 +49,9 @@ const updateOrder = statement(
   `UPDATE registration_orders SET status = $4, phase = $5, verify_cause = $6, updated_at = $7,
      ended_at = CASE WHEN $4 IN ('Errors', 'Finished', 'FailedValidation', 'Cancelled') THEN $7::timestamptz END,
      next_step_at = $8, backoff_count = $9, confirm_after = $10, contact_renewed = $11, waiting_since = $12,
-     reason = coalesce($13, reason), operator_note = coalesce($14, operator_note)
-   WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3 RETURNING id`,
+     reason = coalesce($13, reason), operator_note = $14
+   WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3
+     AND cancel_requested_at IS NOT DISTINCT FROM $15 RETURNING id`,
   { id: "int8" },
 );
 
@@ -69,13 +76,13 @@ const lockRow = statement("order-lock", "SELECT status, phase FROM registration_
   phase: "text?",
 });
 
-// Inserts nothing while a create of the order is unanswered: not even two owners at once can have two under way.
+// Inserts nothing while a create or delete of the order is unanswered: not even two owners at once can have two under way.
 const insertAttempt = statement(
   "attempt-insert",
   `INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at)
    SELECT $2 || '-' || next.number, $1, next.number, $3, $4
    FROM (SELECT coalesce(max(number), 0) + 1 AS number,
-           count(*) FILTER (WHERE command = 'domain:create' AND answered_at IS NULL) AS unanswered
+           count(*) FILTER (WHERE command IN ('domain:create', 'domain:delete') AND answered_at IS NULL) AS unanswered
          FROM order_attempts WHERE order_id = $1) AS next
    WHERE next.unanswered = 0 RETURNING cl_trid`,
   { cl_trid: "text" },
@@ -124,7 +131,7 @@ export async function countAbsences(context: OrderContext, orderId: number): Pro
   return row?.absences ?? 0;
 }
 
-/** The order is not in the state any more in which it was read: read it again. */
+/** The order is not any more as it was read, in its state or in what the operator wants of it: read it again. */
 export class OrderChanged extends Error {}
 
 /**
@@ -174,6 +181,7 @@ export interface OrderHappening {
   attempt?: AttemptResult | undefined;
   registered?: Registered | undefined;
   reason?: string | undefined;
+  /** What a person has to see to: raises the order's alarm, which the next happening without one resolves. */
   operatorNote?: string | undefined;
   confirmAfter?: Date | undefined;
   contactRenewed?: boolean;
@@ -204,7 +212,7 @@ export async function happen(
     ...[order.id, order.status, order.phase, next.status, next.phase, next.verifyCause, now],
     ...[happening.nextStepAt ?? null, resumingEvents.has(happening.event) || happening.countsAsFailure ? failures : 0],
     ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, creditWaitSince],
-    ...[happening.reason ?? null, happening.operatorNote ?? null],
+    ...[happening.reason ?? null, happening.operatorNote ?? null, order.cancel_requested_at],
   ]);
   if (!updated) throw new OrderChanged();
   if (happening.attempt) {
@@ -212,7 +220,8 @@ export async function happen(
     await tx.query(answerAttempt, [clTrid, resultCode, svTrid, isClosed ? now : null]);
   }
   // Once the registry has said what became of the name, nothing is "possibly sent" any more.
-  const isSettled = isFinal(next.status) || (order.phase === "verify" && next.phase !== "verify");
+  const isSettled =
+    isFinal(next.status) || (order.phase === "verify" && next.phase !== "verify") || happening.event === "still-held";
   if (isSettled) await tx.query(closeAttempts, [order.id, now]);
   if (next.status === "Finished") {
     if (!happening.registered) throw new Error("an order can only finish with its registration's dates");
@@ -222,10 +231,18 @@ export async function happen(
   }
   const note = happening.operatorNote ?? happening.reason ?? null;
   await tx.query(insertHistory, [order.id, now, happening.event, next.status, next.phase, note, order.order_code]);
+  await tellOperator(context, tx, order, happening.operatorNote);
   if (happening.nextStepAt) {
     const delayMs = happening.nextStepAt.getTime() - now.getTime();
     await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, delayMs);
   }
+}
+
+/** The alarm stands for as long as what happens to the order needs a person. */
+async function tellOperator(context: OrderContext, tx: Transaction, order: Order, note: string | undefined) {
+  const alarm = { kind: "order", subject: order.order_code } as const;
+  if (note !== undefined) await raiseAlarm(context, { ...alarm, note }, tx);
+  else if (order.operator_note !== null) await resolveAlarm(context, alarm, tx);
 }
 
 const postponeOrder = statement(

@@ -5,10 +5,11 @@
  */
 import { statement } from "#db/statement.ts";
 import { raiseAlarm } from "#domains/alarms.ts";
+import { heedCancel } from "#domains/cancel-step.ts";
 import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postpone } from "#domains/orders.ts";
+import { lookAtPending } from "#domains/pending-step.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { isFinal, orderState } from "#domains/states.ts";
-import { lookAtPending } from "#domains/verify-step.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import { pollAck } from "#registry/epp/commands/poll-ack.ts";
 import { type PollMessage, pollRequest } from "#registry/epp/commands/poll-request.ts";
@@ -20,11 +21,20 @@ const messagesPerRunMax = 200;
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
 const orderByTrid = statement(
   "order-by-trid",
-  `SELECT order_id FROM registration_orders AS o JOIN order_attempts AS attempt ON attempt.order_id = o.id
-   WHERE o.registry_id = $1 AND o.domain_name = $2 AND command = 'domain:create'
+  `SELECT order_id, command FROM registration_orders AS o JOIN order_attempts AS attempt ON attempt.order_id = o.id
+   WHERE o.registry_id = $1 AND o.domain_name = $2 AND command IN ('domain:create', 'domain:delete')
      AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
-  { order_id: "int8" },
+  { order_id: "int8", command: "text" },
 );
+
+const wasDeleted = statement(
+  "order-deleted-its-name",
+  "SELECT EXISTS (SELECT FROM order_history WHERE order_id = $1 AND event = 'deleted') AS was_deleted",
+  { was_deleted: "bool" },
+);
+
+/** 1300: no messages (RFC 5730 §2.9.2.3). A registry that does not know the command (2101) has none. */
+const emptyCodes = [1300, 2101, 2307];
 
 const insertMessage = statement(
   "poll-message-insert",
@@ -49,15 +59,35 @@ export async function isMessageAwaited({ context, profile }: RegistrySessions): 
   return row?.is_awaiting ?? false;
 }
 
-/** Reads the queue until it is empty. @throws EppUnavailable, EppUnanswered, EppNotSent: nothing is lost, ask again */
-export async function drainPollQueue(sessions: RegistrySessions): Promise<void> {
+const reading = new WeakMap<RegistrySessions, { now: Promise<unknown>; next: Promise<boolean> | undefined }>();
+
+/**
+ * Reads the queue until it is empty. One reads at a time; those who ask meanwhile share the run after it, because a
+ * message that was put there before they asked may have come too late for the one under way.
+ * @returns whether it was read to its end
+ * @throws EppUnavailable, EppUnanswered, EppNotSent: nothing is lost, ask again
+ */
+export function drainPollQueue(sessions: RegistrySessions): Promise<boolean> {
+  const runs = reading.get(sessions) ?? { now: Promise.resolve(), next: undefined };
+  reading.set(sessions, runs);
+  runs.next ??= runs.now.then(() => {
+    const run = drain(sessions);
+    runs.now = run.catch(() => {});
+    runs.next = undefined;
+    return run;
+  });
+  return runs.next;
+}
+
+async function drain(sessions: RegistrySessions): Promise<boolean> {
   using lease = await sessions.pool.acquire("poll", { waitMs: 1_000 });
   for (let taken = 0; taken < messagesPerRunMax; taken++) {
     const response = await lease.request(pollRequest(), { clTRID: sessions.queryClTrid() });
-    if (response.code !== 1301 || !response.data) return;
-    if (!(await applyMessage(sessions, response.data))) return;
-    if (!(await acknowledge(sessions, lease, response.data.id))) return;
+    if (response.code !== 1301 || !response.data) return emptyCodes.includes(response.code);
+    if (!(await applyMessage(sessions, response.data))) return false;
+    if (!(await acknowledge(sessions, lease, response.data.id))) return false;
   }
+  return false;
 }
 
 /** Returns whether the registry has let it go: asking again would bring the same message. */
@@ -68,74 +98,102 @@ async function acknowledge(sessions: RegistrySessions, lease: Lease, messageId: 
 
 /** Returns false when the message has to come again, because its order does not know yet that it is pending. */
 async function applyMessage(sessions: RegistrySessions, message: PollMessage): Promise<boolean> {
-  const { context } = sessions;
-  const order = await pendingOrderOf(sessions, message);
+  const { context, profile } = sessions;
+  const about = await findSubject(sessions, message);
+  const order = about?.order;
   // Its answer 1001 is under way, or is being written.
   if (order && orderState(order) === "Processing (create)") return false;
-  const outcome = order?.status === "Pending" ? await pendingOutcome(sessions, order, message) : undefined;
-  const needsOperator = !message.panData || !order || contradicts(order, message.panData.paResult);
-  const values = [order?.id ?? null, needsOperator, message.payload ?? JSON.stringify(message.panData ?? message.text)];
-  let isNew = false;
+  const outcome = about && (await outcomeOf(sessions, about, message));
+  const doubt = await doubtOf(sessions, about, message);
+  const values = [
+    ...[order?.id ?? null, doubt !== undefined],
+    message.payload ?? JSON.stringify(message.panData ?? message.text),
+  ];
   try {
     await context.database.transaction(async (tx) => {
-      const received = [sessions.profile.id, message.id, context.clock.now()];
-      isNew = (await tx.query(insertMessage, [...received, ...values])).length > 0;
-      if (!isNew || !order || order.status !== "Pending") return;
+      const received = [profile.id, message.id, context.clock.now()];
+      if ((await tx.query(insertMessage, [...received, ...values])).length === 0) return;
+      if (doubt) {
+        await raiseAlarm(context, { kind: "message", subject: `${profile.id}/${message.id}`, note: doubt }, tx);
+      }
+      if (order?.status !== "Pending") return;
       if (outcome) await happen(context, tx, order, outcome);
-      else await postpone(context, tx, order, sessions.profile.settleMs);
+      else await postpone(context, tx, order, profile.settleMs);
     });
   } catch (error) {
     if (error instanceof OrderChanged) return false;
     throw error;
   }
-  if (isNew && needsOperator) {
-    const subject = `${sessions.profile.id}/${message.id}`;
-    const note = order ? `it contradicts the end of order ${order.order_code}` : "no order explains it";
-    await raiseAlarm(context, { kind: "message", subject, note });
-  }
   return true;
 }
 
-/** Whether it says something else about an order that has ended; one that still lives is asked about by its steps. */
-function contradicts(order: Order, paResult: boolean): boolean {
-  return isFinal(order.status) && paResult !== (order.status === "Finished");
+/** An order, and which of its commands a message is about. */
+interface Subject {
+  order: Order;
+  command: string;
+}
+
+/** Why a person has to read the message, if one has to. An order that still lives is asked about by its own steps. */
+async function doubtOf(
+  { context }: RegistrySessions,
+  about: Subject | undefined,
+  { panData }: PollMessage,
+): Promise<string | undefined> {
+  if (!panData || !about) return "no order explains it";
+  const { order, command } = about;
+  if (!isFinal(order.status)) return undefined;
+  const said = `${command.replace("domain:", "")} ${panData.paResult ? "approved" : "denied"}`;
+  const contradiction = `it says "${said}" of order ${order.order_code}, which ended as ${order.status}`;
+  if (command === "domain:delete") {
+    return panData.paResult === (order.status === "Cancelled") ? undefined : contradiction;
+  }
+  if (panData.paResult === (order.status === "Finished")) return undefined;
+  // Approved, and then deleted because it was not wanted any more: both are true.
+  const [row] = await context.database.query(wasDeleted, [order.id]);
+  return panData.paResult && row?.was_deleted ? undefined : contradiction;
 }
 
 /**
- * The order that the message is about. The message is itself the proof that the create was answered with 1001: an order
- * that lost this answer, and is about to ask what became of it (row 15), need not ask any more.
+ * The order that the message is about. A message about a create is itself the proof that it was answered with 1001: an
+ * order that lost this answer, and is about to ask what became of it (row 15), need not ask any more.
  */
-async function pendingOrderOf(sessions: RegistrySessions, message: PollMessage): Promise<Order | undefined> {
+async function findSubject(sessions: RegistrySessions, message: PollMessage): Promise<Subject | undefined> {
   const { context, profile } = sessions;
-  const order = await orderOf(sessions, message);
-  if (order?.phase !== "verify") return order;
+  const found = await subjectOf(sessions, message);
+  if (found?.order.phase !== "verify") return found;
+  const { order } = found;
   const nextStepAt = new Date(context.clock.now().getTime() + profile.reconcileIntervalMs);
   await context.database
     .transaction((tx) => happen(context, tx, order, { event: "ours-pending", nextStepAt }))
     .catch((error: unknown) => {
       if (!(error instanceof OrderChanged)) throw error;
     });
-  return findOrder(context, order.id);
+  const now = await findOrder(context, order.id);
+  return now && { ...found, order: now };
 }
 
-async function orderOf({ context, profile }: RegistrySessions, message: PollMessage): Promise<Order | undefined> {
+async function subjectOf({ context, profile }: RegistrySessions, message: PollMessage): Promise<Subject | undefined> {
   if (!message.panData) return undefined;
   const { name, paTRID } = message.panData;
   const values = [profile.id, name.toLowerCase(), paTRID.clTRID ?? null, paTRID.svTRID];
   const [attempt] = await context.database.query(orderByTrid, values);
-  return attempt && findOrder(context, attempt.order_id);
+  const order = attempt && (await findOrder(context, attempt.order_id));
+  return order && { order, command: attempt.command };
 }
 
 /**
  * Row 20: only `paResult` counts. The dates of an approved name come from its info; `undefined` while that does not show
  * it yet. Then the message is kept, and the order looks again soon: one name must not hold up the queue.
  */
-async function pendingOutcome(
+async function outcomeOf(
   sessions: RegistrySessions,
-  order: Order,
+  { order, command }: Subject,
   message: PollMessage,
 ): Promise<OrderHappening | undefined> {
+  // What a decided delete means, the order's own step finds out.
+  if (order.status !== "Pending" || command !== "domain:create") return undefined;
   if (!message.panData?.paResult) return { event: "denied", reason: "the registry did not approve the registration" };
   const seen = await lookAtPending(sessions, order);
-  return seen?.event === "ours" ? { event: "approved", registered: seen.registered } : undefined;
+  if (seen?.event !== "ours") return undefined;
+  return heedCancel(sessions, order, { event: "approved", registered: seen.registered });
 }

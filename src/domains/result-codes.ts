@@ -38,3 +38,22 @@ const createEvents: Readonly<Record<number, OrderEvent>> = {
 export function eventOfCreate(code: number, overrides: Readonly<Record<string, string>>): OrderEvent {
   return (overrides[String(code)] as OrderEvent | undefined) ?? createEvents[code] ?? "unanswered";
 }
+
+const deleteEvents: Readonly<Record<number, OrderEvent>> = {
+  1000: "deleted",
+  1001: "delete-pending",
+  2002: "not-executed",
+  2200: "not-executed",
+  2202: "not-executed",
+  // There is no such object any more.
+  2303: "deleted",
+  2400: "unanswered",
+  2500: "unanswered",
+  2501: "not-executed",
+  2502: "not-executed",
+};
+
+/** The order event of a `<delete>`'s result code; every other failure (RFC 5730 §3) is a refusal. */
+export function eventOfDelete(code: number): OrderEvent {
+  return deleteEvents[code] ?? (code >= 2000 && code < 2400 ? "delete-refused" : "unanswered");
+}

@@ -57,6 +57,36 @@ const expected = `
   22   check             cancel             Cancelled
   22   create            cancel             Cancelled
   22   waiting           cancel             Cancelled
+  23   create            held-unwanted      cancel
+  23   verify:lost       held-unwanted      cancel
+  23   verify:exists     held-unwanted      cancel
+  23   cancel            unreachable        cancel
+  23   cancel            not-executed       cancel
+  23   cancel            unanswered         cancel
+  23   cancel            verify-lost        cancel
+  23   cancel            still-held         cancel
+  23   cancel            gone-once          cancel
+  23   cancel            delete-pending     cancel
+  23   cancel            deleted            Cancelled
+  23   cancel            kept               Finished
+  24   Pending           unreachable        Pending
+  24   Pending           not-executed       Pending
+  24   Pending           unanswered         Pending
+  24   Pending           verify-lost        Pending
+  24   Pending           still-held         Pending
+  24   Pending           gone-once          Pending
+  24   Pending           delete-pending     Pending
+  24   Pending           delete-refused     Pending
+  24   Pending           deleted            Cancelled
+  24   Pending           held-unwanted      cancel
+  26   verify:lost       settled-registered  Finished
+  26   verify:exists     settled-registered  Finished
+  26   cancel            settled-registered  Finished
+  26   Pending           settled-registered  Finished
+  26   verify:lost       settled-failed     Errors
+  26   verify:exists     settled-failed     Errors
+  26   cancel            settled-failed     Errors
+  26   Pending           settled-failed     Errors
 `;
 
 const compact = (state: OrderState) => state.replace(/^Processing \((.*)\)$/, "$1").replace(": ", ":");
@@ -68,7 +98,7 @@ const expectedRows = expected
 
 const everyState: OrderState[] = [
   ...(["NotProvisioned", "Processing (check)", "Processing (create)", "Processing (waiting)"] as const),
-  ...(["Processing (verify: lost)", "Processing (verify: exists)", "Pending"] as const),
+  ...(["Processing (verify: lost)", "Processing (verify: exists)", "Processing (cancel)", "Pending"] as const),
   ...(["Errors", "Finished", "FailedValidation", "Cancelled"] as const),
 ];
 
@@ -103,6 +133,17 @@ test("an order that has ended never changes again", () => {
 test("the public status never goes back to NotProvisioned", () => {
   const back = orderTransitions.filter(({ from, to }) => to === "NotProvisioned" && from !== to);
   assert.deepEqual(back, []);
+});
+
+test("an order whose name is held goes on to be cancelled only by way of a delete, or by finishing", () => {
+  const ways = orderTransitions.filter(({ from, to }) => from === "Processing (cancel)" && isFinal(to));
+  const ends = ways.map(({ event, to }) => `${event} ${to}`);
+  assert.deepEqual(ends, [
+    "deleted Cancelled",
+    "kept Finished",
+    "settled-registered Finished",
+    "settled-failed Errors",
+  ]);
 });
 
 test("every event leads somewhere, and from every state that is not final an order can end", () => {

@@ -16,7 +16,7 @@ export const orderStatuses = [
   "Cancelled",
 ] as const;
 export type OrderStatus = (typeof orderStatuses)[number];
-export const orderPhases = ["check", "create", "waiting", "verify"] as const;
+export const orderPhases = ["check", "create", "waiting", "verify", "cancel"] as const;
 export type OrderPhase = (typeof orderPhases)[number];
 
 export type OrderState =
@@ -26,6 +26,7 @@ export type OrderState =
   | "Processing (waiting)"
   | "Processing (verify: lost)"
   | "Processing (verify: exists)"
+  | "Processing (cancel)"
   | "Pending"
   | "Errors"
   | "Finished"
@@ -60,6 +61,15 @@ export const orderEvents = [
   "approved",
   "denied",
   "cancel",
+  "held-unwanted",
+  "still-held",
+  "gone-once",
+  "deleted",
+  "delete-pending",
+  "delete-refused",
+  "kept",
+  "settled-registered",
+  "settled-failed",
 ] as const;
 export type OrderEvent = (typeof orderEvents)[number];
 
@@ -114,6 +124,36 @@ const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][]
   ["22", "Processing (check)", "cancel", "Cancelled"],
   ["22", "Processing (create)", "cancel", "Cancelled"],
   ["22", "Processing (waiting)", "cancel", "Cancelled"],
+  ["23", "Processing (create)", "held-unwanted", "Processing (cancel)"],
+  ["23", "Processing (verify: lost)", "held-unwanted", "Processing (cancel)"],
+  ["23", "Processing (verify: exists)", "held-unwanted", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "unreachable", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "not-executed", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "unanswered", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "verify-lost", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "still-held", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "gone-once", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "delete-pending", "Processing (cancel)"],
+  ["23", "Processing (cancel)", "deleted", "Cancelled"],
+  ["23", "Processing (cancel)", "kept", "Finished"],
+  ["24", "Pending", "unreachable", "Pending"],
+  ["24", "Pending", "not-executed", "Pending"],
+  ["24", "Pending", "unanswered", "Pending"],
+  ["24", "Pending", "verify-lost", "Pending"],
+  ["24", "Pending", "still-held", "Pending"],
+  ["24", "Pending", "gone-once", "Pending"],
+  ["24", "Pending", "delete-pending", "Pending"],
+  ["24", "Pending", "delete-refused", "Pending"],
+  ["24", "Pending", "deleted", "Cancelled"],
+  ["24", "Pending", "held-unwanted", "Processing (cancel)"],
+  ["26", "Processing (verify: lost)", "settled-registered", "Finished"],
+  ["26", "Processing (verify: exists)", "settled-registered", "Finished"],
+  ["26", "Processing (cancel)", "settled-registered", "Finished"],
+  ["26", "Pending", "settled-registered", "Finished"],
+  ["26", "Processing (verify: lost)", "settled-failed", "Errors"],
+  ["26", "Processing (verify: exists)", "settled-failed", "Errors"],
+  ["26", "Processing (cancel)", "settled-failed", "Errors"],
+  ["26", "Pending", "settled-failed", "Errors"],
 ];
 
 export const orderTransitions: readonly Transition[] = rows.map(([row, from, event, to]) => ({ row, from, event, to }));
@@ -141,7 +181,7 @@ export function orderColumns(state: OrderState): {
   phase: OrderPhase | null;
   verifyCause: "lost" | "exists" | null;
 } {
-  const parts = /^Processing \((check|create|waiting|verify)(?:: (lost|exists))?\)$/.exec(state);
+  const parts = /^Processing \((check|create|waiting|verify|cancel)(?:: (lost|exists))?\)$/.exec(state);
   if (!parts) return { status: state as OrderStatus, phase: null, verifyCause: null };
   return {
     status: "Processing",

@@ -6,6 +6,7 @@
  * happened, and asks the registry instead of guessing.
  */
 import { availabilityOf } from "#domains/availability.ts";
+import { canCancelNow, cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
 import { createDomain } from "#domains/create-step.ts";
 import {
   findOrder,
@@ -15,9 +16,10 @@ import {
   type OrderHappening,
   readCreateAttempts,
 } from "#domains/orders.ts";
+import { reconcilePending } from "#domains/pending-step.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { isFinal, orderState } from "#domains/states.ts";
-import { reconcilePending, verifyCreate } from "#domains/verify-step.ts";
+import { verifyCreate } from "#domains/verify-step.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
@@ -43,15 +45,31 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
     try {
       happening = await step(sessions, order);
       if (!happening) return;
-      const happened = happening;
-      await context.database.transaction((tx) => happen(context, tx, order, happened));
+      await record(sessions, order, happening);
     } catch (error) {
       // Cancelled meanwhile: what it is now decides.
       if (error instanceof OrderChanged) continue;
       throw error;
     }
-    logAlarm(sessions, order, happening);
     if (happening.nextStepAt) return;
+  }
+}
+
+/**
+ * Writes down what a step found out. An operator's wish that came while the step ran changes what that means, but does
+ * not undo it: the registry's answer comes only once.
+ */
+async function record(sessions: RegistrySessions, order: Order, happening: OrderHappening): Promise<void> {
+  const { context } = sessions;
+  try {
+    const heeded = heedCancel(sessions, order, happening);
+    await context.database.transaction((tx) => happen(context, tx, order, heeded));
+  } catch (error) {
+    if (!(error instanceof OrderChanged)) throw error;
+    const now = await findOrder(context, order.id);
+    const isOnlyWished = now && order.cancel_requested_at === null && now.cancel_requested_at !== null;
+    if (!isOnlyWished || orderState(now) !== orderState(order)) throw error;
+    await record(sessions, now, happening);
   }
 }
 
@@ -61,13 +79,16 @@ async function step(sessions: RegistrySessions, order: Order): Promise<OrderHapp
   return happening.countsAsFailure ? { ...happening, nextStepAt: retryAt(sessions, order, happening) } : happening;
 }
 
-function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+async function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
   const state = orderState(order);
+  if (order.cancel_requested_at !== null && (await canCancelNow(sessions.context, order))) {
+    return { event: "cancel", reason: "cancelled by the operator" };
+  }
   switch (state) {
     case "NotProvisioned":
       return claim(sessions);
     case "Processing (waiting)":
-      return Promise.resolve({ event: "resumed" });
+      return { event: "resumed" };
     case "Processing (check)":
       return check(sessions, order);
     case "Processing (create)":
@@ -75,8 +96,10 @@ function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHappenin
     case "Processing (verify: lost)":
     case "Processing (verify: exists)":
       return verifyCreate(sessions, order);
+    case "Processing (cancel)":
+      return cancelHeld(sessions, order);
     case "Pending":
-      return reconcilePending(sessions, order);
+      return order.cancel_requested_at === null ? reconcilePending(sessions, order) : cancelPending(sessions, order);
     default:
       throw new Error(`an order in ${state} has no step`);
   }
@@ -120,12 +143,4 @@ async function check(sessions: RegistrySessions, order: Order): Promise<OrderHap
       reason: error instanceof Error ? error.message : String(error),
     };
   }
-}
-
-function logAlarm({ context }: RegistrySessions, order: Order, { event, operatorNote }: OrderHappening): void {
-  if (operatorNote === undefined) return;
-  context.log.error(
-    { alarm: "order", order: order.order_code, event, note: operatorNote },
-    "an order needs an operator",
-  );
 }

@@ -9,22 +9,20 @@ import { OperatorError } from "#resellers/operator-error.ts";
 const cancelProblems = {
   unknown: () => new OperatorError("not-found", "there is no order with this code"),
   ended: () => new OperatorError("refused", "the order has ended already, so there is nothing to cancel"),
-  "possibly-sent": () =>
-    new OperatorError("refused", "the order may have reached the registry already, so it cannot be cancelled any more"),
 };
 
 export function addNameCommands(program: Command): void {
   addBlockCommands(commandGroup(program, "block", "names that cannot be registered through the API"));
 
   const orders = commandGroup(program, "orders", "registration orders");
-  operatorCommand(orders, "cancel <code>", "cancel an order that has not reached the registry")
+  operatorCommand(orders, "cancel <code>", "cancel an order, and undo what it has done as long as that is free")
     .addHelpText("after", "\nExample:\n  deedhouse orders cancel REG-7K3M9QX2-4TD")
     .action(
       onDatabase(async (context, text: string) => {
         const code = parseOrderCode(text);
         const result = code === undefined ? "unknown" : await cancelOrder(context, code);
-        if (result !== "cancelled") throw cancelProblems[result]();
-        return { order_code: text, status: "Cancelled" };
+        if (result !== "cancelled" && result !== "cancelling") throw cancelProblems[result]();
+        return { order_code: text, status: result === "cancelled" ? "Cancelled" : "being cancelled" };
       }),
     );
 

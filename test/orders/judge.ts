@@ -22,9 +22,15 @@ export async function place(gateway: TestGateway, reseller: TestReseller, name: 
 }
 
 export function creates(gateway: TestGateway, name: string) {
-  return gateway.registry.store.journal
-    .entries({ name, command: "domain:create" })
-    .filter(({ direction }) => direction === "in");
+  return sent(gateway, name, "domain:create");
+}
+
+export function deletes(gateway: TestGateway, name: string) {
+  return sent(gateway, name, "domain:delete");
+}
+
+function sent({ registry }: TestGateway, name: string, command: string) {
+  return registry.store.journal.entries({ name, command }).filter(({ direction }) => direction === "in");
 }
 
 export async function statusOf(gateway: TestGateway, reseller: TestReseller, order: PlacedOrder): Promise<string> {
@@ -55,9 +61,11 @@ function assertHeldRight({ registry }: TestGateway, name: string, status: string
   const isHeld = registry.store.domains.find(name)?.clID === registrarId;
   assert.equal(isHeld, status === "Finished", `${name} is ${status}, and held by us: ${isHeld}`);
   const { journal } = registry.store;
-  const executed = journal.entries({ name, command: "domain:create" }).filter((entry) => entry.executed).length;
-  const undone = ["domain:undo", "domain:deny"].flatMap((command) => journal.entries({ name, command })).length;
-  assert.equal(executed - undone, isHeld ? 1 : 0, `${name}: ${executed} creates executed, ${undone} undone`);
+  const executed = (command: string) => journal.entries({ name, command }).filter((entry) => entry.executed).length;
+  const created = executed("domain:create");
+  const decided = ["domain:undo", "domain:deny"].flatMap((command) => journal.entries({ name, command })).length;
+  const undone = decided + executed("domain:delete");
+  assert.equal(created - undone, isHeld ? 1 : 0, `${name}: ${created} creates executed, ${undone} undone`);
 }
 
 /** Waits for something that is on its way. A test that waits this long has failed. */

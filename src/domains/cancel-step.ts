@@ -1,0 +1,181 @@
+/**
+ * Rows 23 and 24: an order that the operator wants cancelled, although its create was sent. First it is known what
+ * became of the create; a name that is held for us is deleted while that costs nothing (the add grace period, RFC 3915
+ * §3.1), and kept otherwise. A delete is sent as a create is: its attempt is committed before its bytes, and after a
+ * lost answer only `<info>` decides. The name never is in the portfolio meanwhile.
+ */
+import { statement } from "#db/statement.ts";
+import { askInfo, type NameInfo, registeredOf, stillUnknown } from "#domains/name-info.ts";
+import {
+  type AttemptResult,
+  beginAttempt,
+  type Order,
+  type OrderContext,
+  type OrderHappening,
+  postpone,
+  type Registered,
+  readCreateAttempts,
+} from "#domains/orders.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { eventOfDelete } from "#domains/result-codes.ts";
+import { nextOrderState, type OrderEvent, orderState } from "#domains/states.ts";
+import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { Lease } from "#registry/epp/pool.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
+
+const dayMs = 24 * 60 * 60_000;
+/** Deletes that one order may send; after that an operator decides. */
+const deleteAttemptsMax = 5;
+
+const deleteAttempts = statement(
+  "attempts-of-delete",
+  "SELECT answered_at, result_code FROM order_attempts WHERE order_id = $1 AND command = 'domain:delete'",
+  { answered_at: "timestamptz?", result_code: "int4?" },
+);
+
+/** Whether an order can be cancelled on the spot (row 22): nothing of it can have reached the registry as a create. */
+export async function canCancelNow(context: Pick<OrderContext, "database">, order: Order): Promise<boolean> {
+  if (!nextOrderState(orderState(order), "cancel")) return false;
+  return (await readCreateAttempts(context.database, order.id)).unanswered === 0;
+}
+
+const heldEvents = new Set<OrderEvent>(["created", "ours", "approved"]);
+
+/** What happens to an order that the operator wants cancelled, instead of what would have happened to it. */
+export function heedCancel(
+  { context, profile }: RegistrySessions,
+  order: Order,
+  happening: OrderHappening,
+): OrderHappening {
+  const { registered, ...rest } = happening;
+  if (order.cancel_requested_at === null || !registered || !heldEvents.has(happening.event)) return happening;
+  const graceEndsAt = registered.registeredAt.getTime() + profile.graceDays.add * dayMs;
+  if (context.clock.now().getTime() < graceEndsAt) return { ...rest, event: "held-unwanted" };
+  return { ...happening, reason: "the cancellation came after the add grace period" };
+}
+
+/** The step of `Processing (cancel)`: a name that is held, and not wanted. */
+export async function cancelHeld(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  const { context } = sessions;
+  const deletes = await readDeletes(context, order);
+  const name = await askInfo(sessions, order);
+  if (name.is === "unknown") return stillUnknown(context, order, name.reason);
+  if (name.is !== "held-by-us") return gone(sessions, order, name, deletes.isUnanswered);
+  if (name.info.statuses.includes("pendingDelete")) return deletePending(sessions);
+  if (deletes.isUnanswered) return { event: "still-held" };
+  const registered = registeredOf(name.info);
+  if (!registered) return stillUnknown(context, order, "info brought no dates");
+  const heeded = heedCancel(sessions, order, { event: "ours", registered });
+  if (heeded.event !== "held-unwanted") return { ...heeded, event: "kept" };
+  return sendDelete(sessions, order, deletes.total, registered);
+}
+
+/** The same while the create is still pending: the registry may let it be deleted, or says 2304 (RFC 5731 §2.3). */
+export async function cancelPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+  const { context, profile } = sessions;
+  const deletes = await readDeletes(context, order);
+  const name = await askInfo(sessions, order);
+  if (name.is === "unknown") return stillUnknown(context, order, name.reason);
+  if (name.is !== "held-by-us") {
+    if (deletes.total > 0) return gone(sessions, order, name, deletes.isUnanswered);
+    if (name.is === "held-by-other") return { event: name.is, reason: "the name is held by another registrar" };
+    return { event: "absent", reason: "the registry did not approve the registration" };
+  }
+  const registered = registeredOf(name.info);
+  if (!name.info.statuses.includes("pendingCreate") && registered) return { event: "ours", registered };
+  if (deletes.isUnanswered) return { event: "still-held" };
+  if (!deletes.isDecided) return sendDelete(sessions, order, deletes.total, undefined);
+  // The registry has answered; what it decides about the create decides.
+  await context.database.transaction((tx) => postpone(context, tx, order, profile.reconcileIntervalMs));
+  return undefined;
+}
+
+async function readDeletes({ database }: OrderContext, order: Order) {
+  const attempts = await database.query(deleteAttempts, [order.id]);
+  return {
+    total: attempts.length,
+    isUnanswered: attempts.some(({ answered_at }) => answered_at === null),
+    isDecided: attempts.some(
+      ({ result_code }) => result_code !== null && eventOfDelete(result_code) !== "not-executed",
+    ),
+  };
+}
+
+/** A server that loses the connection may still undo what it did (RFC 5734 §3): after that a second look decides. */
+function gone(
+  { context, profile }: RegistrySessions,
+  order: Order,
+  name: NameInfo,
+  isUnanswered: boolean,
+): OrderHappening {
+  if (name.is === "held-by-other" || !isUnanswered || order.confirm_after !== null) return { event: "deleted" };
+  const confirmAfter = new Date(context.clock.now().getTime() + profile.settleMs);
+  return { event: "gone-once", confirmAfter, nextStepAt: confirmAfter };
+}
+
+function deletePending({ context, profile }: RegistrySessions): OrderHappening {
+  return { event: "delete-pending", nextStepAt: new Date(context.clock.now().getTime() + profile.reconcileIntervalMs) };
+}
+
+/** @param registered what the order finishes with when the registry refuses; without it the order stays pending */
+async function sendDelete(
+  sessions: RegistrySessions,
+  order: Order,
+  sent: number,
+  registered: Registered | undefined,
+): Promise<OrderHappening> {
+  const { context, profile, pool } = sessions;
+  if (sent >= deleteAttemptsMax) {
+    return { ...stillUnknown(context, order), operatorNote: `${sent} deletes were sent, and the name is still held` };
+  }
+  let lease: Lease;
+  try {
+    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
+  } catch (error) {
+    if (!(error instanceof EppUnavailable)) throw error;
+    return { event: "unreachable", countsAsFailure: true };
+  }
+  using session = lease;
+  const command = domainDelete(order.domain_name);
+  const clTrid = await beginAttempt(context, order, command.name);
+  try {
+    const response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
+    return readAnswer(sessions, clTrid, response, registered);
+  } catch (error) {
+    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
+    if (!(error instanceof EppNotSent)) throw error;
+    const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
+    return { event: "not-executed", attempt, countsAsFailure: true };
+  }
+}
+
+function lostAnswer({ context, profile }: RegistrySessions, attempt: AttemptResult | undefined): OrderHappening {
+  const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
+  return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer to the delete was lost" };
+}
+
+function readAnswer(
+  sessions: RegistrySessions,
+  clTrid: string,
+  response: EppResponse<undefined>,
+  registered: Registered | undefined,
+): OrderHappening {
+  const event = eventOfDelete(response.code);
+  const isClosed = event !== "unanswered";
+  const attempt: AttemptResult = { clTrid, resultCode: response.code, svTrid: response.svTRID ?? null, isClosed };
+  const reason = [`delete: ${response.code} ${response.message}`, ...response.reasons].join("; ");
+  switch (event) {
+    case "unanswered":
+      return lostAnswer(sessions, attempt);
+    case "not-executed":
+      return { event, attempt, reason, countsAsFailure: true };
+    case "delete-pending":
+      return { ...deletePending(sessions), attempt };
+    case "delete-refused":
+      if (registered) return { event: "kept", attempt, registered, reason };
+      return { ...deletePending(sessions), event, attempt, reason };
+    default:
+      return { event, attempt };
+  }
+}

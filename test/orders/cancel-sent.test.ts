@@ -1,0 +1,137 @@
+/** Rows 23 and 24: cancelling an order whose create was sent, which is resolved first and then undone or kept. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { cancelOrder } from "#domains/cancel.ts";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { assertEnds, creates, deletes, type PlacedOrder, place, statusOf, until } from "./judge.ts";
+
+async function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
+  const gateway = await startTestGateway(t, options);
+  return { gateway, reseller: await gateway.addReseller() };
+}
+
+/** Cancels an order while the registry, which has executed its create, holds back the answer. */
+async function cancelSent(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
+  const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
+  const order = await place(gateway, reseller, name);
+  await hold.reached(1);
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  hold.release();
+  return order;
+}
+
+/** An order is in the portfolio exactly from the moment on in which it is Finished. */
+async function assertNeverFinished({ databaseUrl }: TestGateway, order: PlacedOrder): Promise<void> {
+  const finished = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
+    WHERE order_code = $1 AND order_history.status = 'Finished'`;
+  assert.deepEqual(await runSql(databaseUrl, finished, [order.code]), []);
+}
+
+const codesOf = (entries: { code?: number }[]) => entries.map(({ code }) => code);
+
+test("a name whose create was under way is deleted in its add grace period, and is never in the portfolio (row 23)", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const order = await cancelSent(gateway, reseller, "unwanted.example");
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling", "asking twice is asking once");
+  await assertEnds(gateway, reseller, order, "Cancelled");
+  await assertNeverFinished(gateway, order);
+  assert.deepEqual([creates(gateway, order.name).length, deletes(gateway, order.name).length], [1, 1]);
+  assert.equal(await cancelOrder(gateway.context, order.code), "ended");
+  // It is free again, also for the one that did not want it.
+  await assertEnds(gateway, reseller, await place(gateway, reseller, order.name), "Finished");
+});
+
+test("a create whose answer is lost is looked for before it is cancelled (row 23)", async (t) => {
+  const { gateway, reseller } = await start(t, { sandbox: { lateMs: 10_000, undoDelayMs: 200 } });
+  const labels = { "late-": 1, "drop-after-": 1, "drop-before-": 0, "undo-after-": 0 };
+  const ends = Object.entries(labels).map(async ([label, deleted]) => {
+    const order = await place(gateway, reseller, `${label}1.example`);
+    await until("its create is sent", () => creates(gateway, order.name).length > 0);
+    assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+    await assertEnds(gateway, reseller, order, "Cancelled");
+    await assertNeverFinished(gateway, order);
+    const sent = [creates(gateway, order.name).length, deletes(gateway, order.name).length];
+    assert.deepEqual(sent, [1, deleted], order.name);
+  });
+  await Promise.all(ends);
+});
+
+test("a name is kept when its add grace period is over before it can be deleted (row 23)", async (t) => {
+  const { gateway, reseller } = await start(t, {
+    registry: { graceDays: { add: 0, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 } },
+  });
+  const order = await cancelSent(gateway, reseller, "too-late.example");
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.deepEqual(deletes(gateway, order.name), []);
+});
+
+test("a delete whose answer is lost is not repeated before the registry was asked (row 23)", async (t) => {
+  const { gateway, reseller } = await start(t, { sandbox: { lateMs: 10_000 } });
+  const labels = { "delete-drop-after-": 1, "delete-late-": 1, "delete-trid-": 1, "delete-drop-before-": 2 };
+  const ends = Object.entries({ ...labels, "delete-once-2400-": 2 }).map(async ([label, count]) => {
+    const order = await cancelSent(gateway, reseller, `${label}1.example`);
+    await assertEnds(gateway, reseller, order, "Cancelled");
+    await assertNeverFinished(gateway, order);
+    const sent = deletes(gateway, order.name);
+    assert.equal(sent.length, count, order.name);
+    assert.equal(new Set(sent.map(({ clTRID }) => clTRID)).size, count);
+  });
+  await Promise.all(ends);
+  const open = "SELECT cl_trid FROM order_attempts WHERE answered_at IS NULL";
+  assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
+});
+
+test("a delete that was not executed is sent again, and one that is refused leaves the name with its reseller (row 23)", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const again = await cancelSent(gateway, reseller, "delete-once-2502-1.example");
+  await assertEnds(gateway, reseller, again, "Cancelled");
+  assert.deepEqual(codesOf(deletes(gateway, again.name)), [2502, 1000]);
+  const refused = await cancelSent(gateway, reseller, "delete-code-2304-1.example");
+  await assertEnds(gateway, reseller, refused, "Finished");
+  assert.deepEqual(codesOf(deletes(gateway, refused.name)), [2304]);
+});
+
+async function cancelPending(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
+  const order = await place(gateway, reseller, name);
+  await until("it is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  return order;
+}
+
+test("a pending name is cancelled when its registry lets it be deleted (row 24)", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const order = await cancelPending(gateway, reseller, "pending-deletable-1.example");
+  await assertEnds(gateway, reseller, order, "Cancelled");
+  await assertNeverFinished(gateway, order);
+});
+
+test("a pending name's delete whose answer is lost is looked up (row 24)", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const name = "pending-deletable-2.example";
+  const hold = gateway.registry.hold({ command: "domain:delete", name, at: "before-answer" });
+  const order = await cancelPending(gateway, reseller, name);
+  await hold.reached(1);
+  gateway.registry.closeSessions();
+  hold.release();
+  await assertEnds(gateway, reseller, order, "Cancelled");
+  assert.equal(deletes(gateway, name).length, 1);
+});
+
+test("where a pending name cannot be deleted, the registry's decision is awaited, and an approved one deleted (row 24)", async (t) => {
+  const registry = { reconcileIntervalMs: 300, pollIntervalMs: 50 };
+  const { gateway, reseller } = await start(t, { registry, sandbox: { pendingDelayMs: 1_500 } });
+  const [approved, lost, denied] = await Promise.all([
+    cancelPending(gateway, reseller, "pending-approve-1.example"),
+    cancelPending(gateway, reseller, "pending-lost-1.example"),
+    cancelPending(gateway, reseller, "pending-deny-1.example"),
+  ]);
+  await assertEnds(gateway, reseller, denied, "Errors");
+  for (const order of [approved, lost]) {
+    await assertEnds(gateway, reseller, order, "Cancelled");
+    await assertNeverFinished(gateway, order);
+    assert.deepEqual(codesOf(deletes(gateway, order.name)), [2304, 1000]);
+  }
+  const open = "SELECT FROM alarms WHERE resolved_at IS NULL";
+  assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "a message was taken for a contradiction");
+});
