@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { resumeCreatesPausedFor } from "#domains/pause.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
 import { holdAt } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
-import { createSteeredClock } from "./steered-clock.ts";
 
 async function assertPaused(gateway: TestGateway, reseller: TestReseller): Promise<void> {
   const paused = "SELECT FROM registries WHERE creates_paused_reason IS NOT NULL";

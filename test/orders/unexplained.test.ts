@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
 import { assertEnds, creates, type PlacedOrder, place, registrarId, statusOf, until } from "./judge.ts";
-import { createSteeredClock } from "./steered-clock.ts";
 
 /** The registry comes to hold the name for us between the order's check and its create, through no order of ours. */
 async function holdForUs({ registry }: TestGateway, { name }: PlacedOrder): Promise<void> {
