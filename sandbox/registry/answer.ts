@@ -1,14 +1,16 @@
-import { contactUri, domainUri, eppUri, extensionUris, objectNames } from "./namespaces.ts";
+import { contactUri, domainUri, eppUri, hostUri } from "./namespaces.ts";
 import { type ResultCode, resultTexts } from "./result-codes.ts";
-import { serverId } from "./settings.ts";
+import { extensionUrisOf, objectUrisOf } from "./services.ts";
+import { type Settings, serverId } from "./settings.ts";
 import { type Content, type Markup, optionalTag, tag } from "./xml.ts";
 
 function frame(content: Markup): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n${tag("epp", { xmlns: eppUri }, content).markup}`;
 }
 
-/** The greeting of RFC 5730 §2.4: version 1.0, English, the objects and extensions of namespaces.ts. */
-export function greeting(now: Date): string {
+/** The greeting of RFC 5730 §2.4: version 1.0, English, the objects and extensions of the settings. */
+export function greeting(now: Date, settings: Settings): string {
+  const extensionUris = extensionUrisOf(settings);
   return frame(
     tag(
       "greeting",
@@ -20,12 +22,14 @@ export function greeting(now: Date): string {
         {},
         tag("version", {}, "1.0"),
         tag("lang", {}, "en"),
-        Object.keys(objectNames).map((uri) => tag("objURI", {}, uri)),
-        tag(
-          "svcExtension",
-          {},
-          extensionUris.map((uri) => tag("extURI", {}, uri)),
-        ),
+        objectUrisOf(settings).map((uri) => tag("objURI", {}, uri)),
+        extensionUris.length > 0
+          ? tag(
+              "svcExtension",
+              {},
+              extensionUris.map((uri) => tag("extURI", {}, uri)),
+            )
+          : [],
       ),
       tag(
         "dcp",
@@ -77,7 +81,7 @@ export function transactionIds(name: string, clTRID: string | undefined, svTRID:
 
 function explain(reason: string | undefined, object: AnswerParts["object"]): Content {
   if (reason === undefined) return [];
-  const elements: Record<string, string> = { [domainUri]: "name", [contactUri]: "id" };
+  const elements: Record<string, string> = { [domainUri]: "name", [contactUri]: "id", [hostUri]: "name" };
   const local = object && elements[object.uri];
   const subject = object && local ? tag(local, { xmlns: object.uri }, object.name) : tag("undef");
   return tag("extValue", {}, tag("value", {}, subject), tag("reason", {}, reason.replace(/\s+/g, " ")));

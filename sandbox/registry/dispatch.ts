@@ -12,7 +12,7 @@ import { updateDomain } from "./commands/domain-update.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { poll } from "./commands/poll.ts";
-import { contactUri, domainUri, eppUri } from "./namespaces.ts";
+import { contactUri, domainUri, eppUri, feeUri, rgpUri, secDnsUri } from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
 
 /** The commands of RFC 5730 §2.9; another word under `<command>` is 2000. */
@@ -48,4 +48,16 @@ export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${contactUri} delete`, deleteContact],
   [`${contactUri} info`, infoContact],
   [`${contactUri} update`, updateContact],
+]);
+
+/** Which command an extension's element belongs to, as the journal writes it. */
+export const extensionUses: ReadonlyMap<string, string> = new Map([
+  [`${rgpUri} update`, "domain:update"],
+  [`${secDnsUri} create`, "domain:create"],
+  [`${secDnsUri} update`, "domain:update"],
+  [`${feeUri} check`, "domain:check"],
+  [`${feeUri} create`, "domain:create"],
+  [`${feeUri} renew`, "domain:renew"],
+  [`${feeUri} transfer`, "domain:transfer"],
+  [`${feeUri} update`, "domain:update"],
 ]);

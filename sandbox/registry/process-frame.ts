@@ -1,11 +1,12 @@
 import { greeting, response } from "./answer.ts";
 import { type ParsedFrame, readFrame } from "./command.ts";
-import { handlers, transformVerbs, verbs } from "./dispatch.ts";
+import { extensionUses, handlers, transformVerbs, verbs } from "./dispatch.ts";
 import { type JournalEntry, redactXml } from "./journal.ts";
 import { type Delivery, type LabelEffect, noEffect } from "./labels.ts";
-import { domainUri, eppUri, extensionUris, objectNames } from "./namespaces.ts";
+import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
+import { extensionUrisOf, objectUrisOf } from "./services.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
 
 /** What the session does with a frame's answer. */
@@ -64,7 +65,12 @@ export function processFrame(registry: Registry, session: SessionState, incoming
     }
     if (frame.kind === "hello") {
       record(registry, session, frame, text, { executed: false });
-      return { about: { command: frame.label }, answer: greeting(registry.now()), delivery: normal, closes: false };
+      return {
+        about: { command: frame.label },
+        answer: greeting(registry.now(), registry.settings),
+        delivery: normal,
+        closes: false,
+      };
     }
     outcome = execute(registry, session, frame, effect, svTRID);
   } catch (error) {
@@ -131,11 +137,10 @@ function execute(
   const { verb, element, extensions, clTRID } = frame;
   if (!session.registrar && verb !== "login") throw new Refusal(2002, "not logged in");
   if (session.registrar && verb === "login") throw new Refusal(2002, "already logged in");
-  refuseExtensions(session, frame);
-  if (verb === "transfer") throw new Refusal(2101, "transfers are not offered");
+  refuseExtensions(registry, session, frame);
   if (!element) throw new Error(`a valid <${verb}> without content`);
   if (element.uri !== eppUri) {
-    if (!objectNames[element.uri]) throw new Refusal(2307, element.uri);
+    if (!objectUrisOf(registry.settings).includes(element.uri)) throw new Refusal(2307, element.uri);
     if (element.local !== verb) throw new Refusal(2001, `<${verb}> holds <${element.local}>`);
     if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not ask for ${element.uri}`);
   }
@@ -156,11 +161,16 @@ function execute(
 }
 
 /** The extensions of a login are its handler's business: only it knows what this very login asks for. */
-function refuseExtensions(session: SessionState, { verb, extensions }: ParsedFrame): void {
-  const unasked = extensions.find(({ uri }) => verb !== "login" && !session.services.has(uri));
-  if (!unasked) return;
-  if (extensionUris.includes(unasked.uri)) throw new Refusal(2002, `the login did not ask for ${unasked.uri}`);
-  throw new Refusal(2103, unasked.uri);
+function refuseExtensions(registry: Registry, session: SessionState, { verb, label, extensions }: ParsedFrame): void {
+  if (verb === "login") return;
+  const announced = extensionUrisOf(registry.settings);
+  for (const { uri, local } of extensions) {
+    if (!announced.includes(uri)) throw new Refusal(2103, uri);
+    if (!session.services.has(uri)) throw new Refusal(2002, `the login did not ask for ${uri}`);
+    if (extensionUses.get(`${uri} ${local}`) !== label) {
+      throw new Refusal(2002, `${extensionNames[uri]}:${local} does not extend ${label}`);
+    }
+  }
 }
 
 function record(

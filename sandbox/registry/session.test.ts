@@ -51,14 +51,14 @@ test("answers a wrong password with 2200, and the third one with 2501 and the en
 });
 
 test("refuses a language, an object or an extension it does not serve at login", async (context) => {
-  const registry = await startFor(context);
+  const registry = await startFor(context, { hostModel: "attributes" });
   const client = await RawClient.connect(registry.port, registry.caFile);
   await client.receive();
   const codes: number[] = [];
   for (const changes of [
     { language: "fr" },
     { objects: ["urn:ietf:params:xml:ns:host-1.0"] },
-    { extension: "urn:ietf:params:xml:ns:secDNS-1.1" },
+    { extension: "urn:ietf:params:xml:ns:launch-1.0" },
   ]) {
     codes.push((await client.ask(loginFrame("gate-one", "secret-1", changes))).code);
   }
@@ -141,15 +141,16 @@ test("says with 2001 and a reason what is wrong with a frame, and goes on", asyn
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
 });
 
-test("refuses an unknown verb, a transfer, an extension and a host object with codes of their own", async (context) => {
-  const { client } = await startWithClient(context);
-  const name = `<domain:transfer xmlns:domain="${domainUri}"><domain:name>a.test</domain:name></domain:transfer>`;
+test("refuses an unknown verb, a contact's transfer, an extension and an object with codes of their own", async (context) => {
+  const { client } = await startWithClient(context, { hostModel: "attributes", extensions: ["loginSec"] });
+  const contact =
+    '<contact:transfer xmlns:contact="urn:ietf:params:xml:ns:contact-1.0"><contact:id>reg-1</contact:id></contact:transfer>';
   const host = '<host:info xmlns:host="urn:ietf:params:xml:ns:host-1.0"><host:name>ns.a.test</host:name></host:info>';
   const secDns =
     '<extension><secDNS:update xmlns:secDNS="urn:ietf:params:xml:ns:secDNS-1.1"><secDNS:rem><secDNS:all>true</secDNS:all></secDNS:rem></secDNS:update></extension>';
   const info = `<info><domain:info xmlns:domain="${domainUri}"><domain:name>a.test</domain:name></domain:info></info>`;
   assert.equal((await client.ask(commandFrame("<frobnicate/>"))).code, 2000);
-  assert.equal((await client.ask(commandFrame(`<transfer op="request">${name}</transfer>`))).code, 2101);
+  assert.equal((await client.ask(commandFrame(`<transfer op="request">${contact}</transfer>`))).code, 2101);
   assert.equal((await client.ask(commandFrame(`${info}${secDns}`))).code, 2103);
   assert.equal((await client.ask(commandFrame(`<info>${host}</info>`))).code, 2307);
 });

@@ -35,7 +35,11 @@ export class Session {
   async run(): Promise<void> {
     this.#registry.sessions.add(this.#state);
     try {
-      await this.#send({ about: { command: "greeting" }, answer: greeting(this.#registry.now()), delivery: normal });
+      await this.#send({
+        about: { command: "greeting" },
+        answer: greeting(this.#registry.now(), this.#registry.settings),
+        delivery: normal,
+      });
       await this.#readFrames();
     } finally {
       if (!this.#socket.writableEnded) this.#socket.destroy();

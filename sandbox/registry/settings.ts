@@ -1,3 +1,5 @@
+import type { ExtensionName } from "./namespaces.ts";
+
 /** What a sandbox registry can be told beside its names and ports. Times are in milliseconds. */
 export interface Settings {
   /** Largest frame taken or sent, header included. */
@@ -27,6 +29,22 @@ export interface Settings {
   graceDays: GraceDays;
   /** The answer to a renew whose curExpDate is not the exDate: registries differ. */
   oldExpDateCode: 2004 | 2105 | 2306;
+  /** Which extensions the greeting announces. */
+  extensions: readonly ExtensionName[];
+  /** Thick: names have contacts. Thin: there are none. */
+  dataModel: "thick" | "thin";
+  /** Name servers are objects of their own (RFC 5732), or attributes of their domain (RFC 5731 §1.1). */
+  hostModel: "objects" | "attributes";
+  /** Whether a restore needs a report before the name is back (RFC 3915 §3.1), and how long that is waited for. */
+  restoreReport: boolean;
+  restoreReportDays: number;
+  /** What a year of a `premium-` name costs in the fee extension (RFC 8748), and of any other. */
+  premiumAmount: number;
+  standardAmount: number;
+  restoreAmount: number;
+  feeCurrency: string;
+  /** How long the losing registrar may object to a transfer: then it is approved. */
+  transferDays: number;
 }
 
 /** Times of a name's life in days (RFC 3915); 0 leaves that part of its life out. */
@@ -56,6 +74,16 @@ export const defaultSettings: Settings = {
   atExpiry: "auto-renew",
   graceDays: { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 },
   oldExpDateCode: 2004,
+  extensions: ["rgp", "secDNS", "fee", "loginSec"],
+  dataModel: "thick",
+  hostModel: "objects",
+  restoreReport: true,
+  restoreReportDays: 7,
+  premiumAmount: 100,
+  standardAmount: 10,
+  restoreAmount: 50,
+  feeCurrency: "EUR",
+  transferDays: 5,
 };
 
 /** Longest registration, counted from now (RFC 5731 leaves the policy to the registry; ten years is ICANN's). */

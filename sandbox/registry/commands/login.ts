@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { addDays } from "../clock.ts";
-import { extensionUris, loginSecUri, objectNames } from "../namespaces.ts";
+import { loginSecUri } from "../namespaces.ts";
 import type { CommandContext, CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
+import { extensionUrisOf, objectUrisOf } from "../services.ts";
 import { childrenOf, childToken, findChild, type Markup, tag, tokenOf, type XmlElement } from "../xml.ts";
 
 /** What `<pw>` and `<newPW>` say where the password itself is in the extension (RFC 8807 §4.1). */
@@ -14,7 +15,7 @@ export const login: CommandHandler = (context) => {
   const registrar = childToken(element, "clID");
   const language = childToken(findChild(element, "options")!, "lang");
   if (language !== "en") throw new Refusal(2102, `language ${language}`);
-  const services = servicesOf(element);
+  const services = servicesOf(registry, element);
   const { password, newPassword } = passwordsOf(context, services);
 
   if (!isPassword(registry, registrar, password)) {
@@ -31,14 +32,14 @@ export const login: CommandHandler = (context) => {
 };
 
 /** The objects and extensions that the login asks for; refuses with 2307 or 2103 what is not served. */
-function servicesOf(element: XmlElement): ReadonlySet<string> {
+function servicesOf({ settings }: Registry, element: XmlElement): ReadonlySet<string> {
   const services = findChild(element, "svcs")!;
   const objects = childrenOf(services, "objURI").map(tokenOf);
-  const unknownObject = objects.find((uri) => !objectNames[uri]);
+  const unknownObject = objects.find((uri) => !objectUrisOf(settings).includes(uri));
   if (unknownObject !== undefined) throw new Refusal(2307, unknownObject);
   const svcExtension = findChild(services, "svcExtension");
   const extensions = svcExtension ? childrenOf(svcExtension, "extURI").map(tokenOf) : [];
-  const unknownExtension = extensions.find((uri) => !extensionUris.includes(uri));
+  const unknownExtension = extensions.find((uri) => !extensionUrisOf(settings).includes(uri));
   if (unknownExtension !== undefined) throw new Refusal(2103, unknownExtension);
   return new Set([...objects, ...extensions]);
 }

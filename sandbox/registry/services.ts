@@ -1,0 +1,12 @@
+import { contactUri, domainUri, extensionNames, hostUri } from "./namespaces.ts";
+import type { Settings } from "./settings.ts";
+
+/** The object services of the greeting: a thin registry keeps no contacts, and name servers may be no objects. */
+export function objectUrisOf({ dataModel, hostModel }: Settings): string[] {
+  return [domainUri, ...(dataModel === "thick" ? [contactUri] : []), ...(hostModel === "objects" ? [hostUri] : [])];
+}
+
+/** The extensions of the greeting's `<svcExtension>`. */
+export function extensionUrisOf({ extensions }: Settings): string[] {
+  return Object.entries(extensionNames).flatMap(([uri, name]) => (extensions.includes(name) ? [uri] : []));
+}
