@@ -1,11 +1,9 @@
 /** The pool of a registry's EPP sessions, made from its profile; every process reads its circuit in the database. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { Secret } from "#lib/secret.ts";
 import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
-
-const objectUris = ["urn:ietf:params:xml:ns:domain-1.0", "urn:ietf:params:xml:ns:contact-1.0"];
 
 const writeCircuit = statement(
   "registry-circuit",
@@ -18,22 +16,7 @@ const writeCircuit = statement(
 export async function openRegistryPool(context: Context, profile: RegistryProfile): Promise<EppPool> {
   await saveCircuit(context, profile.id, undefined);
   return createEppPool({
-    registryId: profile.id,
-    host: profile.host,
-    port: profile.port,
-    tls: {
-      ca: profile.ca,
-      cert: profile.cert,
-      key: profile.key === undefined ? undefined : new Secret(profile.key),
-      servername: profile.servername,
-    },
-    registrarId: profile.registrarId,
-    password: profile.password,
-    services: { objectURIs: objectUris, extensionURIs: [] },
-    sessionsMax: profile.sessionsMax,
-    commandsPerSecond: profile.commandsPerSecond,
-    timeouts: profile.timeouts,
-    circuit: profile.circuit,
+    ...eppOptionsOf(profile),
     clock: context.clock,
     random: context.random,
     log: context.log,

@@ -33,6 +33,8 @@ const registryFile = Type.Array(
       password: Type.String({ minLength: 6, maxLength: 128 }),
       suffixes: Type.Array(suffix, { minItems: 1 }),
       sessionsMax: Type.Optional(Type.Integer({ minimum: 2 })),
+      /** Sessions that are kept open while nobody needs them. */
+      sessionsMin: Type.Optional(Type.Integer({ minimum: 0 })),
       commandsPerSecond: Type.Optional(Type.Integer({ minimum: 1 })),
 
       /** Whether the registry keeps contacts (thick) or only names (thin). */
@@ -159,6 +161,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
   return {
     servername: entry.host,
     sessionsMax: 10,
+    sessionsMin: 1,
     commandsPerSecond: 50,
     dataModel: "thick",
     hostModel: "objects",

@@ -1,11 +1,18 @@
 import { sleep } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
+import { premiumDecision } from "#registry/premium.ts";
 import { isSuccess } from "./codes.ts";
 import type { DomainAvailability } from "./commands/domain-check.ts";
 import { domainCheck } from "./commands/domain-check.ts";
 import { EppCheckRefused, EppUnanswered } from "./errors.ts";
-import type { EppPool } from "./pool.ts";
+import { feeNamespace } from "./namespaces.ts";
+import type { EppPool, EppPoolOptions } from "./pool.ts";
 import { createClTRID } from "./session.ts";
+
+interface CheckOptions extends Pick<EppPoolOptions, "premium" | "periodYears"> {
+  /** How long a check waits for a session. */
+  readonly waitMs: number;
+}
 
 /**
  * Checks names so that callers who ask for one name at the same time share one command. A caller's budget ends its own
@@ -14,14 +21,13 @@ import { createClTRID } from "./session.ts";
 export class CoalescedChecks {
   readonly #pool: Pick<EppPool, "acquire">;
   readonly #random: Random;
-  readonly #waitMs: number;
+  readonly #options: CheckOptions;
   readonly #underWay = new Map<string, Promise<DomainAvailability>>();
 
-  /** @param waitMs how long a check waits for a session */
-  constructor(pool: Pick<EppPool, "acquire">, random: Random, waitMs: number) {
+  constructor(pool: Pick<EppPool, "acquire">, random: Random, options: CheckOptions) {
     this.#pool = pool;
     this.#random = random;
-    this.#waitMs = waitMs;
+    this.#options = options;
   }
 
   /** @throws as EppPool.checkDomain */
@@ -43,9 +49,15 @@ export class CoalescedChecks {
   }
 
   async #ask(name: string): Promise<DomainAvailability> {
-    using lease = await this.#pool.acquire("check", { waitMs: this.#waitMs });
-    const { code, message, data } = await lease.request(domainCheck(name), { clTRID: createClTRID(this.#random) });
+    const { waitMs, premium, periodYears = 1 } = this.#options;
+    using lease = await this.#pool.acquire("check", { waitMs });
+    const question = lease.extensionURIs.includes(feeNamespace)
+      ? { commands: [{ command: "create" as const, periodYears }], currency: premium?.currency }
+      : undefined;
+    const command = domainCheck(name, question);
+    const { code, message, data } = await lease.request(command, { clTRID: createClTRID(this.#random) });
     if (!isSuccess(code) || !data) throw new EppCheckRefused(code, message);
-    return data;
+    if (!data.available || premiumDecision({ premium }, data) !== "refuse") return data;
+    return { ...data, available: false, reason: "Premium" };
   }
 }

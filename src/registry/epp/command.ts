@@ -14,7 +14,7 @@ export interface EppCommand<Data> {
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**
-   * Reads what a success (1xxx) brings; undefined when it brings nothing, as a pending action may.
+   * Reads what a success (1xxx) brings, and whatever the session's own commands are answered with; undefined when it brings nothing, as a pending action may.
    * @throws XmlError when something is missing that the answer can't be understood without
    */
   parse(resData: XmlElement | undefined, response: ResponseFrame): Data | undefined;
@@ -22,12 +22,24 @@ export interface EppCommand<Data> {
 
 const epp = elementsOf(eppNamespace);
 
-/** A document around a command's own element. */
-export function commandFrame(verb: XmlElement, clTRID: string): XmlElement {
-  return epp("epp", [epp("command", [verb, epp("clTRID", [clTRID])])]);
+/**
+ * A document around a command's own element.
+ * @param extensions elements of negotiated extensions (RFC 5730 §2.7.3); those that are undefined are left out
+ */
+export function commandFrame(
+  verb: XmlElement,
+  clTRID: string,
+  extensions: readonly (XmlElement | undefined)[] = [],
+): XmlElement {
+  const extension = extensions.some((element) => element) ? epp("extension", extensions) : undefined;
+  return epp("epp", [epp("command", [verb, extension, epp("clTRID", [clTRID])])]);
 }
 
 /** A document around an object's element: `<create><domain:create>…`. Both share their name (RFC 5730 §2.9). */
-export function objectCommandFrame(object: XmlElement, clTRID: string): XmlElement {
-  return commandFrame(epp(object.name, [object]), clTRID);
+export function objectCommandFrame(
+  object: XmlElement,
+  clTRID: string,
+  extensions: readonly (XmlElement | undefined)[] = [],
+): XmlElement {
+  return commandFrame(epp(object.name, [object]), clTRID, extensions);
 }

@@ -9,6 +9,7 @@ import { connect } from "node:tls";
 import type { Secret } from "#lib/secret.ts";
 import { EppNotSent, EppUnanswered } from "./errors.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
+import { secretsIn } from "./redaction.ts";
 import type { FrameValidator } from "./schema.ts";
 import type { XmlElement } from "./xml.ts";
 import { parseXml } from "./xml.ts";
@@ -93,6 +94,8 @@ export class Connection {
   readonly #decoder = new FrameDecoder();
   readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
   readonly #closed = Promise.withResolvers<Error>();
+  /** Of the last frame that was sent: its answer may echo them. */
+  #secrets: readonly string[] = [];
   #awaited: Awaited | undefined;
   #failure: Error | undefined;
 
@@ -128,6 +131,7 @@ export class Connection {
     const bytes = encodeFrame(xml);
     if (!this.isOpen) throw new EppNotSent(this.#failure);
     const answer = this.receive(timeoutMs);
+    this.#secrets = secretsIn(frame);
     this.#socket.write(bytes);
     this.#trace?.("sent", writeXmlRedacted(frame));
     return answer;
@@ -158,7 +162,7 @@ export class Connection {
   #deliver(root: XmlElement): void {
     // A frame behind one that ended the connection in the same packet: too late for anybody.
     if (this.#failure) return;
-    this.#trace?.("received", writeXmlRedacted(root));
+    this.#trace?.("received", writeXmlRedacted(root, this.#secrets));
     const awaited = this.#awaited;
     if (!awaited) throw new EppUnanswered("unsolicited");
     this.#awaited = undefined;

@@ -1,4 +1,12 @@
-export type EppUnavailableReason = "circuit-open" | "connect" | "login" | "session-limit" | "pool-full" | "draining";
+export type EppUnavailableReason =
+  | "circuit-open"
+  | "connect"
+  /** The registry lacks what we can't do without. */
+  | "not-offered"
+  | "login"
+  | "session-limit"
+  | "pool-full"
+  | "draining";
 
 /** There is no session to use: certainly nothing was sent for the caller. */
 export class EppUnavailable extends Error {
@@ -10,10 +18,11 @@ export class EppUnavailable extends Error {
   readonly retryAfterMs: number | undefined;
   constructor(
     reason: EppUnavailableReason,
-    details: { resultCode?: number; retryAfterMs?: number; cause?: unknown } = {},
+    details: { resultCode?: number; retryAfterMs?: number; detail?: string; cause?: unknown } = {},
   ) {
     const code = details.resultCode === undefined ? "" : ` (result code ${details.resultCode})`;
-    super(`no session with the registry: ${reason}${code}`, { cause: details.cause });
+    const detail = details.detail === undefined ? "" : `: ${details.detail}`;
+    super(`no session with the registry: ${reason}${code}${detail}`, { cause: details.cause });
     this.reason = reason;
     this.resultCode = details.resultCode;
     this.retryAfterMs = details.retryAfterMs;

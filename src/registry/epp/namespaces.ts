@@ -1,3 +1,8 @@
 export const eppNamespace = "urn:ietf:params:xml:ns:epp-1.0";
 export const domainNamespace = "urn:ietf:params:xml:ns:domain-1.0";
 export const contactNamespace = "urn:ietf:params:xml:ns:contact-1.0";
+export const hostNamespace = "urn:ietf:params:xml:ns:host-1.0";
+export const secDnsNamespace = "urn:ietf:params:xml:ns:secDNS-1.1";
+export const rgpNamespace = "urn:ietf:params:xml:ns:rgp-1.0";
+export const feeNamespace = "urn:ietf:params:xml:ns:epp:fee-1.0";
+export const loginSecNamespace = "urn:ietf:params:xml:ns:epp:loginSec-1.0";

@@ -32,7 +32,11 @@ export async function startFixture(
     tls: { ca: (await certificate).cert, servername: "localhost" },
     registrarId: "ClientX",
     password: new Secret("foo-BAR2"),
-    services: { objectURIs: ["urn:ietf:params:xml:ns:domain-1.0"], extensionURIs: [] },
+    services: {
+      requiredObjectURIs: ["urn:ietf:params:xml:ns:domain-1.0"],
+      optionalObjectURIs: [],
+      extensionURIs: [],
+    },
     sessionsMax: 2,
     commandsPerSecond: 1000,
     clock: systemClock,

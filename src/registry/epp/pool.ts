@@ -2,11 +2,13 @@ import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
+import type { PremiumPolicy } from "#registry/premium.ts";
 import type { CircuitSettings, CircuitStatus } from "./circuit.ts";
 import type { EppCommand } from "./command.ts";
 import type { DomainAvailability } from "./commands/domain-check.ts";
-import type { EppServices } from "./commands/login.ts";
+import { passwordCharsMax, passwordCharsMin } from "./commands/login-security.ts";
 import type { EppTls, FrameTrace } from "./connection.ts";
+import type { WantedServices } from "./services.ts";
 import type { EppResponse, RequestOptions } from "./session.ts";
 import { SessionPool } from "./session-pool.ts";
 import type { EppTimeouts } from "./timeouts.ts";
@@ -22,10 +24,16 @@ export interface EppPoolOptions {
   readonly tls: EppTls;
   readonly registrarId: string;
   readonly password: Secret;
-  readonly services: EppServices;
+  readonly services: WantedServices;
   /** What the registry allows us. With one session, checks share it with everything else. */
   readonly sessionsMax: number;
+  /** Kept open while nobody needs them, so that the first caller does not wait for a handshake. Default 0. */
+  readonly sessionsMin?: number;
   readonly commandsPerSecond: number;
+  /** For how long names are registered: checks ask for that price, where the registry tells prices. Default 1. */
+  readonly periodYears?: number;
+  /** Which names with a price of their own a check calls available; absent: none. */
+  readonly premium?: PremiumPolicy | undefined;
   readonly timeouts?: Partial<EppTimeouts>;
   readonly circuit?: Partial<CircuitSettings>;
   readonly clock: Clock;
@@ -39,6 +47,8 @@ export interface EppPoolOptions {
 
 /** A session on loan. Give it back in every case: `using lease = await pool.acquire(…)`. */
 export interface Lease {
+  /** Namespaces of the extensions that this session has: others must not be sent (2103). */
+  readonly extensionURIs: readonly string[];
   /**
    * Sends one command, one at a time, and returns the answer, whatever its result code.
    * @throws EppNotSent certainly nothing was sent
@@ -54,7 +64,8 @@ export interface EppPool {
   /** @throws EppUnavailable certainly nothing was sent */
   acquire(lane: Lane, options: { readonly waitMs: number }): Promise<Lease>;
   /**
-   * Asks the registry about one name; callers who ask at the same time share the answer.
+   * Asks the registry about one name; callers who ask at the same time share the answer. A name with a price that
+   * `premium` does not allow is not available, for the reason "Premium".
    * @param name an A-label name in lower case
    * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
    */
@@ -63,10 +74,6 @@ export interface EppPool {
   /** Lends no more, waits for what is in flight, logs out and closes. After `timeoutMs` it closes regardless. */
   drain(timeoutMs: number): Promise<void>;
 }
-
-/** RFC 5730 §4.1, pwType. */
-const passwordCharsMin = 6;
-const passwordCharsMax = 16;
 
 /** @throws RangeError on settings that no login could succeed with */
 export function createEppPool(options: EppPoolOptions): EppPool {

@@ -48,7 +48,7 @@ export class SessionPool implements EppPool {
     this.#log = options.log.child({ registry: options.registryId });
     this.#timeouts = { ...eppTimeoutsDefault, ...options.timeouts };
     this.#bucket = new TokenBucket(options.commandsPerSecond, options.clock);
-    this.#checks = new CoalescedChecks(this, options.random, this.#timeouts.queryMs);
+    this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: this.#timeouts.queryMs });
     this.#circuit = new Circuit({
       settings: { ...circuitSettingsDefault, ...options.circuit },
       clock: options.clock,
@@ -147,6 +147,7 @@ export class SessionPool implements EppPool {
       this.#takeBack(session);
     };
     return {
+      extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
         await this.#bucket.take();
         if (isReleased) throw new EppNotSent("the lease was released");
@@ -224,13 +225,9 @@ export class SessionPool implements EppPool {
   async #open(): Promise<EppSession> {
     const { host, port, tls, registrarId, password, services, clock, random } = this.#options;
     const session = await openSession({
-      host,
-      port,
-      tls,
-      login: { registrarId, password, services },
+      ...{ host, port, tls, services, clock, random },
+      credentials: { registrarId, password },
       timeouts: this.#timeouts,
-      clock,
-      random,
       validate: await loadFrameValidator(),
       trace: (direction, xml) => this.#trace(direction, xml),
       signal: this.#abandon.signal,

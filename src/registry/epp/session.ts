@@ -7,13 +7,21 @@ import type { Random } from "#lib/random.ts";
 import { isLoginRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "./codes.ts";
 import type { EppCommand } from "./command.ts";
 import { helloFrame } from "./commands/hello.ts";
-import type { LoginRequest } from "./commands/login.ts";
+import type { Credentials, EppServices } from "./commands/login.ts";
 import { login } from "./commands/login.ts";
+import type { LoginSecurityEvent } from "./commands/login-security.ts";
+import { isPlainPassword } from "./commands/login-security.ts";
 import { logout } from "./commands/logout.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import { EppUnanswered, EppUnavailable } from "./errors.ts";
+import type { Greeting } from "./greeting.ts";
+import { parseGreeting } from "./greeting.ts";
+import { loginSecNamespace } from "./namespaces.ts";
+import { hideSecrets, secretsIn } from "./redaction.ts";
 import { isGreeting, parseResponse } from "./response.ts";
+import type { WantedServices } from "./services.ts";
+import { chooseServices, notOffered } from "./services.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 import type { XmlElement } from "./xml.ts";
 
@@ -37,7 +45,8 @@ export interface RequestOptions {
 }
 
 export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "greetingMs"> {
-  readonly login: LoginRequest;
+  readonly credentials: Credentials;
+  readonly services: WantedServices;
   readonly timeouts: EppTimeouts;
   readonly clock: Clock;
   readonly random: Random;
@@ -48,15 +57,18 @@ export function createClTRID(random: Random): string {
   return `dh-${random.bytes(12).toString("hex")}`;
 }
 
-/** Connects and logs in. @throws EppUnavailable with reason connect, login or session-limit; nothing is left open */
+/**
+ * Connects and logs in, asking for what is wanted and offered.
+ * @throws EppUnavailable with reason connect, not-offered, login or session-limit; nothing is left open
+ */
 export async function openSession(options: SessionOptions): Promise<EppSession> {
   const { connectMs, greetingMs } = options.timeouts;
   const { connection, first } = await openConnection({ ...options, connectMs, greetingMs }).catch((cause) => {
     throw new EppUnavailable("connect", { cause });
   });
   try {
-    expectGreeting(first);
-    const session = new EppSession(connection, options);
+    const services = chooseServices(options.services, expectGreeting(first));
+    const session = new EppSession(connection, services, options);
     await logIn(session, options);
     session.keepAlive();
     return session;
@@ -67,10 +79,10 @@ export async function openSession(options: SessionOptions): Promise<EppSession> 
 }
 
 /** Some registries greet with a refusal, such as 2502, in place of the greeting. */
-function expectGreeting(first: XmlElement): void {
+function expectGreeting(first: XmlElement): Greeting {
   let code: number;
   try {
-    if (isGreeting(first)) return;
+    if (isGreeting(first)) return parseGreeting(first);
     code = parseResponse(first).code;
   } catch (cause) {
     throw new EppUnavailable("connect", { cause });
@@ -78,11 +90,20 @@ function expectGreeting(first: XmlElement): void {
   throw new EppUnavailable(code === sessionLimitCode ? "session-limit" : "connect", { resultCode: code });
 }
 
-async function logIn(session: EppSession, { login: request, timeouts, random }: SessionOptions): Promise<void> {
-  const clTRID = createClTRID(random);
-  const { code } = await session.request(login(request), { clTRID, timeoutMs: timeouts.loginMs });
-  if (isSuccess(code)) return;
-  throw new EppUnavailable(code === sessionLimitCode ? "session-limit" : "login", { resultCode: code });
+async function logIn(session: EppSession, { credentials, timeouts, random }: SessionOptions): Promise<void> {
+  const isLong = [credentials.password, credentials.newPassword].some((secret) => secret && !isPlainPassword(secret));
+  if (isLong && !session.services.extensionURIs.includes(loginSecNamespace)) {
+    throw notOffered("the password has more than 16 characters, which needs loginSec (RFC 8807)");
+  }
+  const command = login(credentials, session.services);
+  const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
+  session.loginEvents = answer.data ?? [];
+  if (isSuccess(answer.code)) return;
+  const events = session.loginEvents.map(({ type, level, text }) => `${type} ${level} ${text}`);
+  throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {
+    resultCode: answer.code,
+    detail: [answer.message, ...answer.reasons, ...events].join("; "),
+  });
 }
 
 /** Whether the registry refused who we are, rather than failed: trying again may lock the account. */
@@ -91,6 +112,10 @@ export function isRefusedLogin(error: EppUnavailable): boolean {
 }
 
 export class EppSession {
+  /** What was asked for at login. */
+  readonly services: EppServices;
+  /** What the registry said about how we log in. */
+  loginEvents: readonly LoginSecurityEvent[] = [];
   readonly #connection: Connection;
   readonly #timeouts: EppTimeouts;
   readonly #clock: Clock;
@@ -102,7 +127,12 @@ export class EppSession {
   /** Fulfilled when no hello is under way. */
   #hello: Promise<void> = Promise.resolve();
 
-  constructor(connection: Connection, options: Pick<SessionOptions, "timeouts" | "clock" | "random">) {
+  constructor(
+    connection: Connection,
+    services: EppServices,
+    options: Pick<SessionOptions, "timeouts" | "clock" | "random">,
+  ) {
+    this.services = services;
     this.#connection = connection;
     this.#timeouts = options.timeouts;
     this.#clock = options.clock;
@@ -136,8 +166,9 @@ export class EppSession {
     try {
       await this.#hello;
       clearTimeout(this.#idleTimer);
-      const root = await this.#connection.exchange(command.frame(clTRID), timeoutMs ?? this.#timeoutOf(command.kind));
-      const response = this.#read(command, clTRID, root);
+      const frame = command.frame(clTRID);
+      const root = await this.#connection.exchange(frame, timeoutMs ?? this.#timeoutOf(command.kind));
+      const response = this.#read(command, clTRID, root, secretsIn(frame));
       if (isSessionEnd(response.code)) this.#connection.destroy(`the registry answered ${response.code}`);
       return response;
     } finally {
@@ -149,12 +180,20 @@ export class EppSession {
     return kind === "transform" ? this.#timeouts.transformMs : this.#timeouts.queryMs;
   }
 
-  #read<Data>(command: EppCommand<Data>, clTRID: string, root: XmlElement): EppResponse<Data> {
+  #read<Data>(
+    command: EppCommand<Data>,
+    clTRID: string,
+    root: XmlElement,
+    secrets: readonly string[],
+  ): EppResponse<Data> {
     try {
       const response = parseResponse(root);
       if (response.clTRID !== clTRID) throw new EppUnanswered("wrong-clTRID");
-      const { code, message, reasons, svTRID, resData } = response;
-      const data = isSuccess(code) ? command.parse(resData, response) : undefined;
+      const { code, svTRID, resData } = response;
+      const message = hideSecrets(response.message, secrets);
+      const reasons = response.reasons.map((reason) => hideSecrets(reason, secrets));
+      // A refused login may say why in its data: an expired password.
+      const data = isSuccess(code) || command.kind === "session" ? command.parse(resData, response) : undefined;
       return { code, message, reasons, clTRID, svTRID, data };
     } catch (error) {
       this.#connection.destroy(error);

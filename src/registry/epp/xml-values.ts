@@ -1,4 +1,5 @@
-import { XmlError } from "./xml.ts";
+import type { XmlElement } from "./xml.ts";
+import { findText, getText, XmlError } from "./xml.ts";
 
 /** XML Schema's boolean. @throws XmlError on any other text */
 export function parseXmlBoolean(text: string): boolean {
@@ -19,4 +20,15 @@ export function parseXmlDate(text: string): Date {
   const date = new Date(`${day}T${time}${fraction.slice(0, 4)}${offset.toUpperCase()}`);
   if (Number.isNaN(date.getTime())) throw new XmlError(`"${text}" is not a date`);
   return date;
+}
+
+/** The date in the first child with this name; undefined when the child is absent or empty. @throws XmlError on no date */
+export function findDate(parent: XmlElement | undefined, namespace: string, name: string): Date | undefined {
+  const text = findText(parent, namespace, name);
+  return text === undefined ? undefined : parseXmlDate(text);
+}
+
+/** The date in the first child with this name. @throws XmlError when it is missing or no date */
+export function getDate(parent: XmlElement | undefined, namespace: string, name: string): Date {
+  return parseXmlDate(getText(parent, namespace, name));
 }

@@ -1,20 +1,22 @@
 import { eppNamespace } from "./namespaces.ts";
+import { hiddenText, hideSecrets } from "./redaction.ts";
 import type { XmlElement, XmlNode } from "./xml.ts";
 import { isElement } from "./xml.ts";
 
 /** Whatever the namespace: over-redacting a log costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
 
-const redactedText = "[secret]";
-
 /** The document as it goes over the wire, secrets revealed: for the socket only. @throws Error on what XML can't carry */
 export function writeXml(root: XmlElement): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, emptyScope, false)}`;
+  return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, emptyScope, undefined)}`;
 }
 
-/** The element as logs and the database may see it: passwords and authInfo read `[secret]`. */
-export function writeXmlRedacted(root: XmlElement): string {
-  return writeElement(root, emptyScope, true);
+/**
+ * The element as logs and the database may see it: passwords and authInfo read `[secret]`.
+ * @param secrets what is to be hidden wherever it stands, because it may be echoed
+ */
+export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
+  return writeElement(root, emptyScope, secrets);
 }
 
 /** Prefix → namespace, as bound around an element. */
@@ -22,22 +24,29 @@ type Scope = ReadonlyMap<string, string>;
 
 const emptyScope: Scope = new Map([["", ""]]);
 
-function writeElement(element: XmlElement, scope: Scope, redact: boolean): string {
+/** Undefined: nothing is hidden. */
+type Hidden = readonly string[] | undefined;
+
+function writeElement(element: XmlElement, scope: Scope, hidden: Hidden): string {
   const prefix = prefixOf(element.namespace);
   const tag = prefix ? `${prefix}:${element.name}` : element.name;
   const isBound = scope.get(prefix) === element.namespace;
   const inner = isBound ? scope : new Map(scope).set(prefix, element.namespace);
   const binding = isBound ? "" : ` ${prefix ? `xmlns:${prefix}` : "xmlns"}="${escapeXml(element.namespace)}"`;
-  const attributes = [...element.attributes].map(([name, value]) => ` ${name}="${escapeXml(value)}"`).join("");
-  const hide = redact && credentialElements.has(element.name);
-  const content = hide ? redactedText : element.children.map((child) => writeNode(child, inner, redact)).join("");
+  const attributes = [...element.attributes].map(([name, value]) => ` ${name}="${writeText(value, hidden)}"`).join("");
+  const isHidden = hidden && credentialElements.has(element.name);
+  const content = isHidden ? hiddenText : element.children.map((child) => writeNode(child, inner, hidden)).join("");
   return content ? `<${tag}${binding}${attributes}>${content}</${tag}>` : `<${tag}${binding}${attributes}/>`;
 }
 
-function writeNode(node: XmlNode, scope: Scope, redact: boolean): string {
-  if (typeof node === "string") return escapeXml(node);
-  if (isElement(node)) return writeElement(node, scope, redact);
-  return redact ? redactedText : escapeXml(node.reveal());
+function writeNode(node: XmlNode, scope: Scope, hidden: Hidden): string {
+  if (typeof node === "string") return writeText(node, hidden);
+  if (isElement(node)) return writeElement(node, scope, hidden);
+  return hidden ? hiddenText : escapeXml(node.reveal());
+}
+
+function writeText(text: string, hidden: Hidden): string {
+  return escapeXml(hidden ? hideSecrets(text, hidden) : text);
 }
 
 /** "urn:ietf:params:xml:ns:domain-1.0" → "domain": the RFCs' own prefixes, which some registries' servers insist on. */

@@ -68,8 +68,15 @@ export function parseXml(text: string): XmlElement {
     root ??= element;
   });
   parser.on("closetag", () => open.pop());
-  parser.on("text", (chars) => open.at(-1)?.children.push(chars));
-  parser.on("cdata", (chars) => open.at(-1)?.children.push(chars));
+  // One text, whatever CDATA and comments it is cut by: what is looked for in it is found.
+  const addText = (chars: string) => {
+    const siblings = open.at(-1)?.children;
+    const last = siblings?.at(-1);
+    if (typeof last === "string") siblings?.splice(-1, 1, last + chars);
+    else siblings?.push(chars);
+  };
+  parser.on("text", addText);
+  parser.on("cdata", addText);
   parser.write(text).close();
 
   if (!root) throw new XmlError("the document is empty");
@@ -88,6 +95,12 @@ export function elementsOf(namespace: string) {
     attributes: new Map(Object.entries(attributes)),
     children: children.filter((child) => child !== undefined),
   });
+}
+
+/** Makes leaves that may be absent: `optionalOf(contact)("fax", undefined)` is undefined. */
+export function optionalOf(element: ReturnType<typeof elementsOf>) {
+  return (name: string, content: string | Secret | undefined): XmlElement | undefined =>
+    content === undefined ? undefined : element(name, [content]);
 }
 
 /** An element and not a text or secret. */
@@ -133,9 +146,14 @@ export function getText(parent: XmlElement | undefined, namespace: string, name:
   return text;
 }
 
+/** The attribute without the white space around it; undefined when it is absent. */
+export function findAttribute(element: XmlElement, name: string): string | undefined {
+  return element.attributes.get(name)?.trim();
+}
+
 /** @throws XmlError when the element lacks the attribute */
 export function getAttribute(element: XmlElement, name: string): string {
-  const value = element.attributes.get(name);
+  const value = findAttribute(element, name);
   if (value === undefined) throw new XmlError(`<${element.name}> lacks ${name}`);
-  return value.trim();
+  return value;
 }

@@ -2,25 +2,10 @@ import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { contactNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findText, getChild, getText } from "../xml.ts";
-import { parseXmlDate } from "../xml-values.ts";
-
-export interface PostalInfo {
-  /** "int" is ASCII only (RFC 5733 §2.4), "loc" any language. */
-  readonly type: "int" | "loc";
-  readonly name: string;
-  readonly org?: string;
-  /** At most three lines. */
-  readonly street: readonly string[];
-  readonly city: string;
-  /** State or province. */
-  readonly sp?: string;
-  /** Postal code. */
-  readonly pc?: string;
-  /** ISO 3166-1 alpha-2. */
-  readonly cc: string;
-}
+import { elementsOf, getChild, getText, optionalOf } from "../xml.ts";
+import { findDate } from "../xml-values.ts";
+import type { PostalInfo } from "./postal-info.ts";
+import { postalInfoElement } from "./postal-info.ts";
 
 export interface ContactCreateRequest {
   /** 3 to 16 characters, chosen by us. */
@@ -39,51 +24,29 @@ export interface ContactCreated {
 }
 
 const contact = elementsOf(contactNamespace);
+const optional = optionalOf(contact);
 
 /** RFC 5733 §3.2.1. */
 export function contactCreate(request: ContactCreateRequest): EppCommand<ContactCreated> {
-  return {
-    name: "contact:create",
-    kind: "transform",
-    frame: (clTRID) => objectCommandFrame(createElement(request), clTRID),
-    parse: (resData, { code }) => {
-      if (!resData && code === 1001) return undefined;
-      const creData = getChild(resData, contactNamespace, "creData");
-      const crDate = findText(creData, contactNamespace, "crDate");
-      return {
-        id: getText(creData, contactNamespace, "id"),
-        crDate: crDate === undefined ? undefined : parseXmlDate(crDate),
-      };
-    },
-  };
-}
-
-function createElement(request: ContactCreateRequest): XmlElement {
-  const { postalInfo } = request;
-  return contact("create", [
+  const element = contact("create", [
     contact("id", [request.id]),
-    contact(
-      "postalInfo",
-      [
-        contact("name", [postalInfo.name]),
-        optional("org", postalInfo.org),
-        contact("addr", [
-          ...postalInfo.street.map((line) => contact("street", [line])),
-          contact("city", [postalInfo.city]),
-          optional("sp", postalInfo.sp),
-          optional("pc", postalInfo.pc),
-          contact("cc", [postalInfo.cc]),
-        ]),
-      ],
-      { type: postalInfo.type },
-    ),
+    postalInfoElement(request.postalInfo),
     optional("voice", request.voice),
     optional("fax", request.fax),
     contact("email", [request.email]),
     contact("authInfo", [contact("pw", [request.authInfo])]),
   ]);
-}
-
-function optional(name: string, text: string | undefined): XmlElement | undefined {
-  return text === undefined ? undefined : contact(name, [text]);
+  return {
+    name: "contact:create",
+    kind: "transform",
+    frame: (clTRID) => objectCommandFrame(element, clTRID),
+    parse: (resData, { code }) => {
+      if (!resData && code === 1001) return undefined;
+      const creData = getChild(resData, contactNamespace, "creData");
+      return {
+        id: getText(creData, contactNamespace, "id"),
+        crDate: findDate(creData, contactNamespace, "crDate"),
+      };
+    },
+  };
 }

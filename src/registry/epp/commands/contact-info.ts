@@ -1,40 +1,52 @@
+import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { contactNamespace } from "../namespaces.ts";
 import { elementsOf, findChildren, findText, getAttribute, getChild, getText } from "../xml.ts";
-import { parseXmlDate } from "../xml-values.ts";
+import { findDate } from "../xml-values.ts";
+import type { PostalInfo } from "./postal-info.ts";
+import { findPostalInfos } from "./postal-info.ts";
 
-/** What tells whether a contact is ours; its postal data is ours to know, not the registry's. */
 export interface ContactInfo {
   readonly id: string;
   readonly roid: string | undefined;
   readonly statuses: readonly string[];
+  /** At most one of each type; none where the registry hides them. */
+  readonly postalInfos: readonly PostalInfo[];
+  readonly voice: string | undefined;
+  readonly fax: string | undefined;
   readonly email: string | undefined;
   /** The sponsoring registrar. */
   readonly clID: string;
   readonly crID: string | undefined;
   readonly crDate: Date | undefined;
+  readonly upDate: Date | undefined;
 }
 
 const contact = elementsOf(contactNamespace);
 
-/** RFC 5733 §3.1.2. */
-export function contactInfo(id: string): EppCommand<ContactInfo> {
+/** RFC 5733 §3.1.2. @param authInfo of somebody else's contact, to be shown everything */
+export function contactInfo(id: string, authInfo?: Secret): EppCommand<ContactInfo> {
+  const credential = authInfo && contact("authInfo", [contact("pw", [authInfo])]);
   return {
     name: "contact:info",
     kind: "query",
-    frame: (clTRID) => objectCommandFrame(contact("info", [contact("id", [id])]), clTRID),
+    frame: (clTRID) => objectCommandFrame(contact("info", [contact("id", [id]), credential]), clTRID),
     parse: (resData) => {
       const infData = getChild(resData, contactNamespace, "infData");
-      const crDate = findText(infData, contactNamespace, "crDate");
+      const find = (name: string) => findText(infData, contactNamespace, name);
       return {
         id: getText(infData, contactNamespace, "id"),
-        roid: findText(infData, contactNamespace, "roid"),
+        roid: find("roid"),
         statuses: findChildren(infData, contactNamespace, "status").map((status) => getAttribute(status, "s")),
-        email: findText(infData, contactNamespace, "email"),
+        postalInfos: findPostalInfos(infData),
+        voice: find("voice"),
+        fax: find("fax"),
+        email: find("email"),
         clID: getText(infData, contactNamespace, "clID"),
-        crID: findText(infData, contactNamespace, "crID"),
-        crDate: crDate === undefined ? undefined : parseXmlDate(crDate),
+        crID: find("crID"),
+        crDate: findDate(infData, contactNamespace, "crDate"),
+        upDate: findDate(infData, contactNamespace, "upDate"),
       };
     },
   };

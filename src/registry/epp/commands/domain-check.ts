@@ -1,34 +1,32 @@
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
-import { elementsOf, findChildren, findText, getAttribute, getChild, textOf, XmlError } from "../xml.ts";
-import { parseXmlBoolean } from "../xml-values.ts";
+import { elementsOf } from "../xml.ts";
+import type { DomainFees, FeeQuestion } from "./fee.ts";
+import { feeCheckElement, findFees } from "./fee.ts";
+import type { ObjectAvailability } from "./object-check.ts";
+import { parseObjectCheck } from "./object-check.ts";
 
-export interface DomainAvailability {
-  readonly available: boolean;
-  /** The registry's words for why not. */
-  readonly reason: string | undefined;
+export interface DomainAvailability extends ObjectAvailability {
+  /** Absent unless it was asked for, and the registry answered it. */
+  readonly fees?: DomainFees;
 }
 
 const domain = elementsOf(domainNamespace);
 
-/** RFC 5731 §3.1.1, one name per command: registries answer several names all or nothing. @param name an A-label name */
-export function domainCheck(name: string): EppCommand<DomainAvailability> {
+/**
+ * RFC 5731 §3.1.1, one name per command: registries answer several names all or nothing.
+ * @param name an A-label name @param question only on a session that has the fee extension
+ */
+export function domainCheck(name: string, question?: FeeQuestion): EppCommand<DomainAvailability> {
+  const element = domain("check", [domain("name", [name])]);
   return {
     name: "domain:check",
     kind: "query",
-    frame: (clTRID) => objectCommandFrame(domain("check", [domain("name", [name])]), clTRID),
-    parse: (resData) => {
-      const answers = findChildren(getChild(resData, domainNamespace, "chkData"), domainNamespace, "cd");
-      for (const answer of answers) {
-        const answered = getChild(answer, domainNamespace, "name");
-        if (textOf(answered).toLowerCase() !== name.toLowerCase()) continue;
-        return {
-          available: parseXmlBoolean(getAttribute(answered, "avail")),
-          reason: findText(answer, domainNamespace, "reason"),
-        };
-      }
-      throw new XmlError("the check's answer is not about the name that was asked");
+    frame: (clTRID) => objectCommandFrame(element, clTRID, [feeCheckElement(question)]),
+    parse: (resData, { extension }) => {
+      const fees = findFees(extension, name);
+      return { ...parseObjectCheck(resData, domainNamespace, "name", name), ...(fees && { fees }) };
     },
   };
 }

@@ -3,56 +3,72 @@ import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findText, getChild, getText } from "../xml.ts";
-import { parseXmlDate } from "../xml-values.ts";
+import { elementsOf, getChild, getText, optionalOf } from "../xml.ts";
+import { findDate, getDate } from "../xml-values.ts";
+import type { DomainContact } from "./domain-contacts.ts";
+import { domainContactElements } from "./domain-contacts.ts";
+import type { Money } from "./fee.ts";
+import { feeElement, findCharge } from "./fee.ts";
+import type { NameServers } from "./name-servers.ts";
+import { nameServersElement } from "./name-servers.ts";
+import type { SecDns } from "./sec-dns.ts";
+import { secDnsCreateElement } from "./sec-dns.ts";
 
 export interface DomainCreateRequest {
   /** An A-label name. */
   readonly name: string;
   /** 1 to 99; the registry's policy allows fewer. */
   readonly periodYears: number;
+  readonly nameServers?: NameServers;
+  /** A thin registry takes neither registrant nor contacts. */
   readonly registrant?: string;
-  readonly contacts: readonly { readonly type: "admin" | "billing" | "tech"; readonly id: string }[];
-  /** Names of host objects that exist at the registry. */
-  readonly nameServers?: readonly string[];
+  readonly contacts?: readonly DomainContact[];
   readonly authInfo: Secret;
+  /** Only on a session that has the secDNS extension. */
+  readonly secDns?: SecDns;
+  /** The price that is agreed to; only on a session that has the fee extension. */
+  readonly fee?: Money;
 }
 
 export interface DomainCreated {
   readonly name: string;
   readonly crDate: Date;
   readonly exDate: Date | undefined;
+  /** What it cost, where the registry tells. */
+  readonly charge?: Money;
 }
 
 const domain = elementsOf(domainNamespace);
+const optional = optionalOf(domain);
 
 /** RFC 5731 §3.2.1. A pending create (1001) may come without data. */
 export function domainCreate(request: DomainCreateRequest): EppCommand<DomainCreated> {
+  const extensions = [secDnsCreateElement(request.secDns), feeElement("create", request.fee)];
   return {
     name: "domain:create",
     kind: "transform",
-    frame: (clTRID) => objectCommandFrame(createElement(request), clTRID),
-    parse: (resData, { code }) => {
+    frame: (clTRID) => objectCommandFrame(createElement(request), clTRID, extensions),
+    parse: (resData, { code, extension }) => {
       if (!resData && code === 1001) return undefined;
       const creData = getChild(resData, domainNamespace, "creData");
-      const exDate = findText(creData, domainNamespace, "exDate");
+      const charge = findCharge(extension, "creData");
       return {
         name: getText(creData, domainNamespace, "name"),
-        crDate: parseXmlDate(getText(creData, domainNamespace, "crDate")),
-        exDate: exDate === undefined ? undefined : parseXmlDate(exDate),
+        crDate: getDate(creData, domainNamespace, "crDate"),
+        exDate: findDate(creData, domainNamespace, "exDate"),
+        ...(charge && { charge }),
       };
     },
   };
 }
 
 function createElement(request: DomainCreateRequest): XmlElement {
-  const nameServers = (request.nameServers ?? []).map((host) => domain("hostObj", [host]));
   return domain("create", [
     domain("name", [request.name]),
     domain("period", [String(request.periodYears)], { unit: "y" }),
-    nameServers.length > 0 ? domain("ns", nameServers) : undefined,
-    request.registrant === undefined ? undefined : domain("registrant", [request.registrant]),
-    ...request.contacts.map(({ type, id }) => domain("contact", [id], { type })),
+    nameServersElement(request.nameServers),
+    optional("registrant", request.registrant),
+    ...domainContactElements(request.contacts),
     domain("authInfo", [domain("pw", [request.authInfo])]),
   ]);
 }

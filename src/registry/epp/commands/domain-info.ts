@@ -3,53 +3,80 @@ import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findChildren, findText, getAttribute, getChild, getText } from "../xml.ts";
-import { parseXmlDate } from "../xml-values.ts";
+import { elementsOf, findChild, findChildren, findText, getAttribute, getChild, getText, textOf } from "../xml.ts";
+import { findDate } from "../xml-values.ts";
+import { findDomainContacts } from "./domain-contacts.ts";
+import type { NameServers } from "./name-servers.ts";
+import { findNameServers } from "./name-servers.ts";
+import { rgpStatusesOf } from "./rgp.ts";
+import type { SecDns } from "./sec-dns.ts";
+import { findSecDns } from "./sec-dns.ts";
+
+export interface DomainInfoOptions {
+  /** Of somebody else's domain, to be shown everything. */
+  readonly authInfo?: Secret | undefined;
+  /** Which hosts are listed: delegated, subordinate, all (the default) or none. */
+  readonly hosts?: "all" | "del" | "sub" | "none" | undefined;
+}
 
 export interface DomainInfo {
   readonly name: string;
   readonly roid: string | undefined;
   /** E.g. "ok", "pendingCreate". */
   readonly statuses: readonly string[];
+  /** Grace periods it is in (RFC 3915 §3.1), e.g. "addPeriod"; also when the registry has no such extension, as none. */
+  readonly rgpStatuses: readonly string[];
   readonly registrant: string | undefined;
+  readonly contacts: readonly { readonly type: string; readonly id: string }[];
+  readonly nameServers: NameServers | undefined;
+  /** Names of the hosts that exist under it. */
+  readonly subordinateHosts: readonly string[];
   /** The sponsoring registrar. */
   readonly clID: string;
   readonly crID: string | undefined;
   readonly crDate: Date | undefined;
   readonly exDate: Date | undefined;
   readonly upDate: Date | undefined;
+  readonly trDate: Date | undefined;
   /** Most registries show it to the sponsor only, some to nobody. */
   readonly authInfo: Secret | undefined;
+  readonly secDns: SecDns | undefined;
 }
 
 const domain = elementsOf(domainNamespace);
 
 /** RFC 5731 §3.1.2. @param name an A-label name */
-export function domainInfo(name: string): EppCommand<DomainInfo> {
+export function domainInfo(name: string, { authInfo, hosts }: DomainInfoOptions = {}): EppCommand<DomainInfo> {
+  const element = domain("info", [
+    domain("name", [name], hosts === undefined ? {} : { hosts }),
+    authInfo && domain("authInfo", [domain("pw", [authInfo])]),
+  ]);
   return {
     name: "domain:info",
     kind: "query",
-    frame: (clTRID) => objectCommandFrame(domain("info", [domain("name", [name])]), clTRID),
-    parse: (resData) => parseInfo(getChild(resData, domainNamespace, "infData")),
+    frame: (clTRID) => objectCommandFrame(element, clTRID),
+    parse: (resData, { extension }) => parseInfo(getChild(resData, domainNamespace, "infData"), extension),
   };
 }
 
-function parseInfo(infData: XmlElement): DomainInfo {
-  const findDate = (element: string): Date | undefined => {
-    const text = findText(infData, domainNamespace, element);
-    return text === undefined ? undefined : parseXmlDate(text);
-  };
+function parseInfo(infData: XmlElement, extension: XmlElement | undefined): DomainInfo {
   const password = findText(findChild(infData, domainNamespace, "authInfo"), domainNamespace, "pw");
   return {
     name: getText(infData, domainNamespace, "name"),
     roid: findText(infData, domainNamespace, "roid"),
     statuses: findChildren(infData, domainNamespace, "status").map((status) => getAttribute(status, "s")),
+    rgpStatuses: rgpStatusesOf(extension, "infData"),
     registrant: findText(infData, domainNamespace, "registrant"),
+    contacts: findDomainContacts(infData),
+    nameServers: findNameServers(infData),
+    subordinateHosts: findChildren(infData, domainNamespace, "host").map(textOf),
     clID: getText(infData, domainNamespace, "clID"),
     crID: findText(infData, domainNamespace, "crID"),
-    crDate: findDate("crDate"),
-    exDate: findDate("exDate"),
-    upDate: findDate("upDate"),
+    crDate: findDate(infData, domainNamespace, "crDate"),
+    exDate: findDate(infData, domainNamespace, "exDate"),
+    upDate: findDate(infData, domainNamespace, "upDate"),
+    trDate: findDate(infData, domainNamespace, "trDate"),
     authInfo: password === undefined ? undefined : new Secret(password),
+    secDns: findSecDns(extension),
   };
 }

@@ -1,8 +1,10 @@
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
-import { elementsOf, findText, getChild, getText } from "../xml.ts";
-import { parseXmlDate } from "../xml-values.ts";
+import { elementsOf, getChild, getText } from "../xml.ts";
+import { findDate } from "../xml-values.ts";
+import type { Money } from "./fee.ts";
+import { feeElement, findCharge } from "./fee.ts";
 
 export interface DomainRenewRequest {
   /** An A-label name. */
@@ -10,11 +12,15 @@ export interface DomainRenewRequest {
   /** The registry's exDate as info shows it; its UTC day is sent, which makes a repeated renew fail instead of paying twice. */
   readonly currentExDate: Date;
   readonly periodYears: number;
+  /** The price that is agreed to; only on a session that has the fee extension. */
+  readonly fee?: Money;
 }
 
 export interface DomainRenewed {
   readonly name: string;
   readonly exDate: Date | undefined;
+  /** What it cost, where the registry tells. */
+  readonly charge?: Money;
 }
 
 const domain = elementsOf(domainNamespace);
@@ -29,14 +35,15 @@ export function domainRenew(request: DomainRenewRequest): EppCommand<DomainRenew
   return {
     name: "domain:renew",
     kind: "transform",
-    frame: (clTRID) => objectCommandFrame(element, clTRID),
-    parse: (resData, { code }) => {
+    frame: (clTRID) => objectCommandFrame(element, clTRID, [feeElement("renew", request.fee)]),
+    parse: (resData, { code, extension }) => {
       if (!resData && code === 1001) return undefined;
       const renData = getChild(resData, domainNamespace, "renData");
-      const exDate = findText(renData, domainNamespace, "exDate");
+      const charge = findCharge(extension, "renData");
       return {
         name: getText(renData, domainNamespace, "name"),
-        exDate: exDate === undefined ? undefined : parseXmlDate(exDate),
+        exDate: findDate(renData, domainNamespace, "exDate"),
+        ...(charge && { charge }),
       };
     },
   };

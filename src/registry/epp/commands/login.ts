@@ -1,35 +1,54 @@
 import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../command.ts";
 import { commandFrame } from "../command.ts";
-import { eppNamespace } from "../namespaces.ts";
+import { eppNamespace, loginSecNamespace } from "../namespaces.ts";
 import { elementsOf } from "../xml.ts";
+import type { LoginSecurityEvent } from "./login-security.ts";
+import { findLoginEvents, loginSecElement, plainPasswordOf } from "./login-security.ts";
 
-/** The namespaces that a session asks for; a registry refuses what it didn't offer with 2307 or 2103. */
+/** What a session asks for: a registry refuses what it didn't offer with 2307 or 2103. */
 export interface EppServices {
+  /** Namespaces. */
   readonly objectURIs: readonly string[];
   readonly extensionURIs: readonly string[];
+  /** In which the registry writes for people. */
+  readonly language: string;
 }
 
-export interface LoginRequest {
+export interface Credentials {
   readonly registrarId: string;
-  /** 6 to 16 characters (RFC 5730 §4.1 pwType). */
+  /** 6 to 16 characters (RFC 5730 §4.1 pwType); more only where the registry offers loginSec. */
   readonly password: Secret;
-  readonly services: EppServices;
+  /** Takes the password's place, if the login succeeds. */
+  readonly newPassword?: Secret | undefined;
 }
 
 const epp = elementsOf(eppNamespace);
 
-/** RFC 5730 §2.9.1.1. */
-export function login({ registrarId, password, services }: LoginRequest): EppCommand<undefined> {
-  const extensions = services.extensionURIs.map((uri) => epp("extURI", [uri]));
+/** RFC 5730 §2.9.1.1 and, where it is asked for, RFC 8807. Brings what the registry has to say about how we log in. */
+export function login(credentials: Credentials, services: EppServices): EppCommand<LoginSecurityEvent[]> {
+  const { registrarId, password, newPassword } = credentials;
+  const { objectURIs, extensionURIs, language } = services;
   const verb = epp("login", [
     epp("clID", [registrarId]),
-    epp("pw", [password]),
-    epp("options", [epp("version", ["1.0"]), epp("lang", ["en"])]),
+    epp("pw", [plainPasswordOf(password)]),
+    newPassword && epp("newPW", [plainPasswordOf(newPassword)]),
+    epp("options", [epp("version", ["1.0"]), epp("lang", [language])]),
     epp("svcs", [
-      ...services.objectURIs.map((uri) => epp("objURI", [uri])),
-      extensions.length > 0 ? epp("svcExtension", extensions) : undefined,
+      ...objectURIs.map((uri) => epp("objURI", [uri])),
+      extensionURIs.length > 0
+        ? epp(
+            "svcExtension",
+            extensionURIs.map((uri) => epp("extURI", [uri])),
+          )
+        : undefined,
     ]),
   ]);
-  return { name: "login", kind: "session", frame: (clTRID) => commandFrame(verb, clTRID), parse: () => undefined };
+  const hasLoginSec = extensionURIs.includes(loginSecNamespace);
+  return {
+    name: "login",
+    kind: "session",
+    frame: (clTRID) => commandFrame(verb, clTRID, [hasLoginSec ? loginSecElement(password, newPassword) : undefined]),
+    parse: (_resData, { extension }) => findLoginEvents(extension),
+  };
 }

@@ -1,14 +1,18 @@
 import type { EppCommand } from "../command.ts";
 import { commandFrame } from "../command.ts";
-import { domainNamespace, eppNamespace } from "../namespaces.ts";
+import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "../namespaces.ts";
 import type { ResponseFrame } from "../response.ts";
 import type { XmlElement } from "../xml.ts";
 import { elementsOf, findChild, findText, getAttribute, getChild, getText, textOf, XmlError } from "../xml.ts";
-import { parseXmlBoolean, parseXmlDate } from "../xml-values.ts";
+import { findDate, getDate, parseXmlBoolean } from "../xml-values.ts";
 import { writeXmlRedacted } from "../xml-writer.ts";
+import type { TransferData } from "./transfer-data.ts";
+import { findTransferData } from "./transfer-data.ts";
 
-/** The outcome of a pending action on a domain (RFC 5731 §3.3). */
-export interface DomainPendingActionData {
+/** The outcome of a pending action (RFC 5731 §3.3; RFC 5732 and RFC 5733 have the same for theirs). */
+export interface PendingActionData {
+  readonly object: "domain" | "contact" | "host";
+  /** A domain's or host's name, a contact's id. */
   readonly name: string;
   /** True when the registry did what was pending. Only this decides, never the message's text. */
   readonly paResult: boolean;
@@ -25,8 +29,10 @@ export interface PollMessage {
   readonly queuedAt: Date | undefined;
   /** For people. */
   readonly text: string;
-  readonly panData: DomainPendingActionData | undefined;
-  /** What came instead of a domain's panData, as XML without credentials; undefined when nothing came. */
+  readonly panData: PendingActionData | undefined;
+  /** Where a transfer stands, ours or one that somebody asked of us. */
+  readonly trnData: TransferData | undefined;
+  /** What came with a message that has no panData, as XML without credentials; undefined when nothing came. */
   readonly payload: string | undefined;
 }
 
@@ -44,15 +50,16 @@ export function pollRequest(): EppCommand<PollMessage> {
 
 function parseMessage(response: ResponseFrame): PollMessage {
   if (!response.messageQueue) throw new XmlError("<msgQ> is missing in <response>");
-  const panData = tolerate(() => parsePanData(response.resData));
+  const panData = tolerate(() => findPanData(response.resData));
   const message = findChild(response.messageQueue, eppNamespace, "msg");
-  const queueDate = findText(response.messageQueue, eppNamespace, "qDate");
+  const { messageQueue } = response;
   return {
     count: parseCount(response.messageQueue),
     id: getAttribute(response.messageQueue, "id"),
-    queuedAt: queueDate === undefined ? undefined : tolerate(() => parseXmlDate(queueDate)),
-    text: message ? textOf(message) : "",
+    queuedAt: tolerate(() => findDate(messageQueue, eppNamespace, "qDate")),
+    text: message ? textOf(message).replace(/\s+/g, " ") : "",
     panData,
+    trnData: tolerate(() => findTransferData(response.resData)),
     payload: panData ? undefined : rawPayload(response),
   };
 }
@@ -73,19 +80,30 @@ function tolerate<Value>(parse: () => Value): Value | undefined {
   }
 }
 
-function parsePanData(resData: XmlElement | undefined): DomainPendingActionData {
-  const panData = getChild(resData, domainNamespace, "panData");
-  const name = getChild(panData, domainNamespace, "name");
-  const paTRID = getChild(panData, domainNamespace, "paTRID");
-  return {
-    name: textOf(name),
-    paResult: parseXmlBoolean(getAttribute(name, "paResult")),
-    paTRID: { clTRID: findText(paTRID, eppNamespace, "clTRID"), svTRID: getText(paTRID, eppNamespace, "svTRID") },
-    paDate: parseXmlDate(getText(panData, domainNamespace, "paDate")),
-  };
+const panDataObjects = [
+  { object: "domain", namespace: domainNamespace, idElement: "name" },
+  { object: "contact", namespace: contactNamespace, idElement: "id" },
+  { object: "host", namespace: hostNamespace, idElement: "name" },
+] as const;
+
+function findPanData(resData: XmlElement | undefined): PendingActionData | undefined {
+  for (const { object, namespace, idElement } of panDataObjects) {
+    const panData = findChild(resData, namespace, "panData");
+    if (!panData) continue;
+    const name = getChild(panData, namespace, idElement);
+    const paTRID = getChild(panData, namespace, "paTRID");
+    return {
+      object,
+      name: textOf(name),
+      paResult: parseXmlBoolean(getAttribute(name, "paResult")),
+      paTRID: { clTRID: findText(paTRID, eppNamespace, "clTRID"), svTRID: getText(paTRID, eppNamespace, "svTRID") },
+      paDate: getDate(panData, namespace, "paDate"),
+    };
+  }
+  return undefined;
 }
 
 function rawPayload({ resData, extension }: ResponseFrame): string | undefined {
   const parts = [resData, extension].filter((part) => part !== undefined);
-  return parts.length > 0 ? parts.map(writeXmlRedacted).join("") : undefined;
+  return parts.length > 0 ? parts.map((part) => writeXmlRedacted(part)).join("") : undefined;
 }

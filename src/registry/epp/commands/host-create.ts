@@ -1,0 +1,29 @@
+import type { EppCommand } from "../command.ts";
+import { objectCommandFrame } from "../command.ts";
+import { hostNamespace } from "../namespaces.ts";
+import { elementsOf, getChild, getText } from "../xml.ts";
+import { findDate } from "../xml-values.ts";
+import { hostAddressElements } from "./host-addresses.ts";
+import type { NameServer } from "./name-servers.ts";
+
+export interface HostCreated {
+  readonly name: string;
+  readonly crDate: Date | undefined;
+}
+
+const host = elementsOf(hostNamespace);
+
+/** RFC 5732 §3.2.1. Addresses belong to a host under a domain of the registry's own, and only there. */
+export function hostCreate({ name, addresses }: NameServer): EppCommand<HostCreated> {
+  return {
+    name: "host:create",
+    kind: "transform",
+    frame: (clTRID) =>
+      objectCommandFrame(host("create", [host("name", [name]), ...hostAddressElements(addresses)]), clTRID),
+    parse: (resData, { code }) => {
+      if (!resData && code === 1001) return undefined;
+      const creData = getChild(resData, hostNamespace, "creData");
+      return { name: getText(creData, hostNamespace, "name"), crDate: findDate(creData, hostNamespace, "crDate") };
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { EppCommand } from "../command.ts";
+import { objectCommandFrame } from "../command.ts";
+import { hostNamespace } from "../namespaces.ts";
+import { elementsOf, findChildren, findText, getAttribute, getChild, getText, textOf } from "../xml.ts";
+import { findDate } from "../xml-values.ts";
+
+export interface HostInfo {
+  readonly name: string;
+  readonly roid: string | undefined;
+  /** E.g. "ok", "linked". */
+  readonly statuses: readonly string[];
+  readonly addresses: readonly string[];
+  /** The sponsoring registrar. */
+  readonly clID: string;
+  readonly crID: string | undefined;
+  readonly crDate: Date | undefined;
+  readonly upDate: Date | undefined;
+}
+
+const host = elementsOf(hostNamespace);
+
+/** RFC 5732 §3.1.2. @param name an A-label name */
+export function hostInfo(name: string): EppCommand<HostInfo> {
+  return {
+    name: "host:info",
+    kind: "query",
+    frame: (clTRID) => objectCommandFrame(host("info", [host("name", [name])]), clTRID),
+    parse: (resData) => {
+      const infData = getChild(resData, hostNamespace, "infData");
+      return {
+        name: getText(infData, hostNamespace, "name"),
+        roid: findText(infData, hostNamespace, "roid"),
+        statuses: findChildren(infData, hostNamespace, "status").map((status) => getAttribute(status, "s")),
+        addresses: findChildren(infData, hostNamespace, "addr").map(textOf),
+        clID: getText(infData, hostNamespace, "clID"),
+        crID: findText(infData, hostNamespace, "crID"),
+        crDate: findDate(infData, hostNamespace, "crDate"),
+        upDate: findDate(infData, hostNamespace, "upDate"),
+      };
+    },
+  };
+}

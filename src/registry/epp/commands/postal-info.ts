@@ -1,0 +1,63 @@
+import { contactNamespace } from "../namespaces.ts";
+import type { XmlElement } from "../xml.ts";
+import { elementsOf, findChild, findChildren, findText, getAttribute, getText, optionalOf, textOf } from "../xml.ts";
+
+/** RFC 5733 §2.4. */
+export interface PostalInfo {
+  /** "int" is ASCII only, "loc" any language. */
+  readonly type: "int" | "loc";
+  readonly name: string;
+  readonly org?: string;
+  /** At most three lines. */
+  readonly street: readonly string[];
+  readonly city: string;
+  /** State or province. */
+  readonly sp?: string;
+  /** Postal code. */
+  readonly pc?: string;
+  /** ISO 3166-1 alpha-2. */
+  readonly cc: string;
+}
+
+const contact = elementsOf(contactNamespace);
+const optional = optionalOf(contact);
+
+/** `<contact:postalInfo>`, in a create and in an update. */
+export function postalInfoElement(info: PostalInfo): XmlElement {
+  const { type, name, org, street, city, sp, pc, cc } = info;
+  return contact(
+    "postalInfo",
+    [
+      contact("name", [name]),
+      optional("org", org),
+      contact("addr", [
+        ...street.map((line) => contact("street", [line])),
+        contact("city", [city]),
+        optional("sp", sp),
+        optional("pc", pc),
+        contact("cc", [cc]),
+      ]),
+    ],
+    { type },
+  );
+}
+
+/** The addresses that an info shows; registries hide some from those who are not the sponsor. @throws XmlError */
+export function findPostalInfos(infData: XmlElement): PostalInfo[] {
+  return findChildren(infData, contactNamespace, "postalInfo").map((info) => {
+    const address = findChild(info, contactNamespace, "addr");
+    const org = findText(info, contactNamespace, "org");
+    const sp = findText(address, contactNamespace, "sp");
+    const pc = findText(address, contactNamespace, "pc");
+    return {
+      type: getAttribute(info, "type") === "loc" ? "loc" : "int",
+      name: findText(info, contactNamespace, "name") ?? "",
+      ...(org !== undefined && { org }),
+      street: address ? findChildren(address, contactNamespace, "street").map(textOf) : [],
+      city: getText(address, contactNamespace, "city"),
+      ...(sp !== undefined && { sp }),
+      ...(pc !== undefined && { pc }),
+      cc: getText(address, contactNamespace, "cc"),
+    };
+  });
+}

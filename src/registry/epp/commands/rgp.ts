@@ -1,0 +1,9 @@
+import { rgpNamespace } from "../namespaces.ts";
+import type { XmlElement } from "../xml.ts";
+import { findChild, findChildren, getAttribute } from "../xml.ts";
+
+/** RFC 3915 §4.1.2, §4.2.5: e.g. "redemptionPeriod"; none where the answer says nothing. @throws XmlError */
+export function rgpStatusesOf(extension: XmlElement | undefined, name: "infData" | "upData"): string[] {
+  const data = findChild(extension, rgpNamespace, name);
+  return data ? findChildren(data, rgpNamespace, "rgpStatus").map((status) => getAttribute(status, "s")) : [];
+}

@@ -1,0 +1,106 @@
+/** For tests: commands, answered with the examples of the RFCs, and frames, checked against their schemas. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { EppCommand } from "../command.ts";
+import { eppNamespace } from "../namespaces.ts";
+import { parseResponse } from "../response.ts";
+import { loadFrameValidator } from "../schema.ts";
+import { elementsOf, isElement, parseXml, type XmlElement } from "../xml.ts";
+import { writeXml } from "../xml-writer.ts";
+
+const namespaces: Readonly<Record<string, string>> = {
+  domain: "urn:ietf:params:xml:ns:domain-1.0",
+  contact: "urn:ietf:params:xml:ns:contact-1.0",
+  host: "urn:ietf:params:xml:ns:host-1.0",
+  secDNS: "urn:ietf:params:xml:ns:secDNS-1.1",
+  rgp: "urn:ietf:params:xml:ns:rgp-1.0",
+  fee: "urn:ietf:params:xml:ns:epp:fee-1.0",
+  loginSec: "urn:ietf:params:xml:ns:epp:loginSec-1.0",
+};
+
+const bindings = Object.entries(namespaces).map(([prefix, uri]) => `xmlns:${prefix}="${uri}"`);
+
+export interface Answer {
+  readonly code?: number;
+  readonly resData?: string;
+  readonly extension?: string;
+  /** What stands between result and resData. */
+  readonly head?: string;
+}
+
+/** A whole answer; its parts are written with the RFCs' prefixes. */
+function answerXml({ code = 1000, resData, extension, head = "" }: Answer): string {
+  const part = (name: string, content: string | undefined) =>
+    content === undefined ? "" : `<${name}>${content}</${name}>`;
+  return `<epp xmlns="${eppNamespace}" ${bindings.join(" ")}><response><result code="${code}"><msg>said</msg></result>${head}${part("resData", resData)}${part("extension", extension)}<trID><clTRID>ABC-12345</clTRID><svTRID>54322-XYZ</svTRID></trID></response></epp>`;
+}
+
+/** What a command makes of an answer. */
+export function read<Data>(command: EppCommand<Data>, answer: Answer): Data | undefined {
+  return readXml(command, answerXml(answer));
+}
+
+/** The same for a whole document. */
+function readXml<Data>(command: EppCommand<Data>, xml: string): Data | undefined {
+  const response = parseResponse(parseXml(xml));
+  return command.parse(response.resData, response);
+}
+
+/** The frame as it is sent. */
+export function frameOf(command: EppCommand<unknown>): string {
+  return writeXml(command.frame("ABC-12345"));
+}
+
+/** Each of the commands becomes a test of its own. @param forms what is special about a command → the command */
+export function followTheSchema(forms: Readonly<Record<string, EppCommand<unknown>>>): void {
+  describe("follows the schema", () => {
+    for (const [what, command] of Object.entries(forms)) {
+      test(`${command.name}: ${what}`, async () => {
+        const validate = await loadFrameValidator();
+        validate(frameOf(command));
+      });
+    }
+  });
+}
+
+/** Asserts that the frame says the same as an RFC's example, whatever its prefixes and white space. */
+export function assertSame(command: EppCommand<unknown>, example: string): void {
+  assert.deepEqual(outline(parseXml(frameOf(command))), outline(parseXml(example)));
+}
+
+/**
+ * Asserts that an answer is understood in the same way when a registry writes it in its own: other prefixes, elements in
+ * another order, comments, CDATA, white space, and elements that nobody here knows.
+ */
+export function assertTolerant<Data>(command: EppCommand<Data>, answer: Answer): void {
+  const expected = readXml(command, answerXml(answer));
+  const strange = estrange(parseXml(answerXml(answer)));
+  assert.deepEqual(readXml(command, strange), expected);
+}
+
+function outline(element: XmlElement): unknown {
+  const texts = element.children.filter((child) => typeof child === "string").join("");
+  return {
+    name: `${element.namespace} ${element.name}`,
+    attributes: Object.fromEntries(element.attributes),
+    text: texts.trim(),
+    children: element.children.filter(isElement).map(outline),
+  };
+}
+
+const unknown = elementsOf("urn:example:unknown-1.0");
+
+/** The same document, written as few would. */
+function estrange(element: XmlElement): string {
+  const attributes = [...element.attributes].map(([name, value]) => ` ${name}="  ${value} "`).join("");
+  const inner = element.children.map((child) => {
+    if (typeof child === "string") return child.trim() === "" ? child : ` <!-- c --><![CDATA[${child}]]> `;
+    return isElement(child) ? estrange(child) : "";
+  });
+  const stranger = writeXml(unknown("name", [unknown("pw", ["x"])])).replace(/^<\?.*?\?>/, "");
+  // Several of one kind keep their order, which means something.
+  const names = new Set(element.children.filter(isElement).map(({ name }) => name));
+  const parts = names.size === element.children.length ? inner.toReversed() : inner;
+  const content = element.children.some(isElement) ? `\n${stranger}${parts.join("\n")}` : parts.join("");
+  return `<x:${element.name} xmlns:x="${element.namespace}"${attributes}>${content}</x:${element.name}>`;
+}

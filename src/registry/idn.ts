@@ -1,0 +1,35 @@
+import type { RegistryProfile } from "#registry/registries.ts";
+
+/** Letters of every registry: LDH (RFC 5890 §2.3.1). */
+const everywhere = /^[a-z0-9-]$/;
+
+/**
+ * What a profile's `idn` table has against a label: registries publish, per suffix, the code points that they take, and
+ * refuse all others at create. Which ranges stand together there is the operator's choice: a table of one script keeps
+ * look-alikes of another out.
+ * @param suffix as in the profile, e.g. "com" @param uLabel in Unicode, already valid under IDNA2008
+ * @returns undefined when the label may be registered, or else what is wrong as the end of a sentence that begins with
+ * "the name"
+ */
+export function refusalOfLabel(
+  profile: Pick<RegistryProfile, "idn">,
+  suffix: string,
+  uLabel: string,
+): string | undefined {
+  const allowed = profile.idn[suffix] ?? [];
+  const isAllowed = (codePoint: number) => allowed.some((range) => isInRange(range, codePoint));
+  for (const character of uLabel) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    if (everywhere.test(character) || isAllowed(codePoint)) continue;
+    if (allowed.length === 0) return `has letters beside a to z, which the registry of .${suffix} does not take`;
+    const name = `U+${codePoint.toString(16).toUpperCase().padStart(4, "0")}`;
+    return `has the character ${name}, which the registry of .${suffix} does not take`;
+  }
+  return undefined;
+}
+
+/** @param range one code point or the first and the last of several, hexadecimal: "00DF", "00E0-00F6" */
+function isInRange(range: string, codePoint: number): boolean {
+  const [first = "", last = first] = range.split("-");
+  return codePoint >= Number.parseInt(first, 16) && codePoint <= Number.parseInt(last, 16);
+}
