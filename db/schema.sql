@@ -49,6 +49,20 @@ TABLE committed_requests
   CONSTRAINT committed_requests_pkey PRIMARY KEY (key_id, nonce)
   CREATE INDEX committed_requests_signed_at ON public.committed_requests USING btree (signed_at)
 
+TABLE domain_history
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  domain_name text COLLATE "C" NOT NULL
+  reseller_id bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  event text NOT NULL
+  note text
+  CONSTRAINT domain_history_event_check CHECK ((event = ANY (ARRAY['will-renew-on'::text, 'will-renew-off'::text, 'renewed'::text, 'ended'::text])))
+  CONSTRAINT domain_history_pkey PRIMARY KEY (id)
+  CONSTRAINT domain_history_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domain_history_name ON public.domain_history USING btree (domain_name, id)
+
+SEQUENCE domain_history_id_seq
+
 TABLE domains
   domain_name text COLLATE "C" NOT NULL
   reseller_id bigint NOT NULL
@@ -60,14 +74,38 @@ TABLE domains
   will_renew boolean NOT NULL
   status text NOT NULL
   name_servers text[] NOT NULL DEFAULT '{}'::text[]
+  renewal_id bigint
   CONSTRAINT domains_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT domains_order_id_key UNIQUE (order_id)
   CONSTRAINT domains_pkey PRIMARY KEY (domain_name)
+  CONSTRAINT domains_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CONSTRAINT domains_renewal_id_key UNIQUE (renewal_id)
   CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domains_without_renewal ON public.domains USING btree (registry_id, expiration_date) WHERE (renewal_id IS NULL)
   CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name)
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.domains REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
+
+TABLE domains_ended
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  domain_name text COLLATE "C" NOT NULL
+  reseller_id bigint NOT NULL
+  order_id bigint
+  renewal_id bigint NOT NULL
+  registry_id text NOT NULL
+  registration_date timestamp with time zone NOT NULL
+  expiration_date timestamp with time zone NOT NULL
+  registry_ex_date timestamp with time zone NOT NULL
+  ended_at timestamp with time zone NOT NULL
+  reason text
+  CONSTRAINT domains_ended_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT domains_ended_pkey PRIMARY KEY (id)
+  CONSTRAINT domains_ended_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CONSTRAINT domains_ended_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domains_ended_name ON public.domains_ended USING btree (domain_name, id)
+
+SEQUENCE domains_ended_id_seq
 
 TABLE hosting_accounts
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -150,7 +188,33 @@ UNION ALL
     hosting_accounts.reseller_id,
     hosting_accounts.identifier AS name
    FROM hosting_accounts
-  WHERE (hosting_accounts.status <> 'Failed'::text);
+  WHERE (hosting_accounts.status <> 'Failed'::text)
+UNION ALL
+ SELECT 'renewals'::text AS list,
+    renewals.reseller_id,
+    renewals.list_key AS name
+   FROM renewals
+UNION ALL
+ SELECT ('renewals/'::text || renewals.status) AS list,
+    renewals.reseller_id,
+    renewals.list_key AS name
+   FROM renewals;
+
+VIEW listed_renewals AS
+ SELECT renewals.reseller_id,
+    renewals.list_key,
+    renewals.domain_name,
+    renewals.term_ends_at,
+    renewals.due_at,
+    renewals.status,
+    renewals.renewed_until,
+    renewals.updated_at,
+        CASE
+            WHEN (renewals.ended_at IS NULL) THEN domains.will_renew
+            ELSE (renewals.status = 'Renewed'::text)
+        END AS will_renew
+   FROM (renewals
+     LEFT JOIN domains ON ((domains.domain_name = renewals.domain_name)));
 
 TABLE order_attempts
   cl_trid text NOT NULL
@@ -258,6 +322,76 @@ TABLE registry_contacts
   contact_id text NOT NULL
   created_at timestamp with time zone NOT NULL
   CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
+
+TABLE renewal_attempts
+  cl_trid text NOT NULL
+  renewal_id bigint NOT NULL
+  number integer NOT NULL
+  command text NOT NULL
+  committed_at timestamp with time zone NOT NULL
+  answered_at timestamp with time zone
+  result_code integer
+  sv_trid text
+  CONSTRAINT renewal_attempts_pkey PRIMARY KEY (cl_trid)
+  CONSTRAINT renewal_attempts_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CONSTRAINT renewal_attempts_renewal_id_number_key UNIQUE (renewal_id, number)
+
+TABLE renewal_history
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  renewal_id bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  event text NOT NULL
+  status text NOT NULL
+  phase text
+  note text
+  CONSTRAINT renewal_history_pkey PRIMARY KEY (id)
+  CONSTRAINT renewal_history_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CREATE INDEX renewal_history_renewal ON public.renewal_history USING btree (renewal_id, id)
+
+SEQUENCE renewal_history_id_seq
+
+TABLE renewals
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  renewal_code text NOT NULL
+  reseller_id bigint NOT NULL
+  domain_name text COLLATE "C" NOT NULL
+  registry_id text NOT NULL
+  period_years integer NOT NULL
+  term_ends_at timestamp with time zone NOT NULL
+  due_at timestamp with time zone NOT NULL
+  base_ex_date timestamp with time zone
+  renewed_until timestamp with time zone
+  status text NOT NULL
+  phase text
+  verify_cause text
+  confirm_after timestamp with time zone
+  backoff_count integer NOT NULL DEFAULT 0
+  next_step_at timestamp with time zone NOT NULL
+  alarm_at timestamp with time zone
+  reason text
+  list_key text COLLATE "C" NOT NULL
+  created_at timestamp with time zone NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  ended_at timestamp with time zone
+  CONSTRAINT renewals_check CHECK (((status = ANY (ARRAY['Processing'::text, 'Lapsing'::text])) = (phase IS NOT NULL)))
+  CONSTRAINT renewals_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
+  CONSTRAINT renewals_check2 CHECK (((status = ANY (ARRAY['Renewed'::text, 'Ended'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT renewals_phase_check CHECK ((phase = ANY (ARRAY['look'::text, 'renew'::text, 'pending'::text, 'wait'::text, 'delete'::text, 'verify'::text])))
+  CONSTRAINT renewals_pkey PRIMARY KEY (id)
+  CONSTRAINT renewals_renewal_code_key UNIQUE (renewal_code)
+  CONSTRAINT renewals_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT renewals_status_check CHECK ((status = ANY (ARRAY['Scheduled'::text, 'Processing'::text, 'Attention'::text, 'Lapsing'::text, 'Renewed'::text, 'Ended'::text])))
+  CONSTRAINT renewals_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text])))
+  CREATE INDEX renewals_alarm ON public.renewals USING btree (registry_id, alarm_at) WHERE (ended_at IS NULL)
+  CREATE INDEX renewals_list_status ON public.renewals USING btree (reseller_id, status, list_key)
+  CREATE INDEX renewals_name ON public.renewals USING btree (domain_name, id)
+  CREATE INDEX renewals_step ON public.renewals USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
+  CREATE UNIQUE INDEX renewals_list ON public.renewals USING btree (reseller_id, list_key)
+  CREATE UNIQUE INDEX renewals_live_name ON public.renewals USING btree (domain_name) WHERE (ended_at IS NULL)
+  CREATE TRIGGER renewal_inserted AFTER INSERT ON public.renewals FOR EACH ROW EXECUTE FUNCTION renewal_listed()
+  CREATE TRIGGER renewal_moved AFTER UPDATE ON public.renewals FOR EACH ROW WHEN ((old.status <> new.status)) EXECUTE FUNCTION renewal_listed()
+
+SEQUENCE renewals_id_seq
 
 TABLE replay_journals
   started_at timestamp with time zone NOT NULL
@@ -425,6 +559,32 @@ CREATE OR REPLACE FUNCTION public.notify_reseller_keys_changed()
 AS $function$
 BEGIN
   PERFORM pg_notify('api_key_changed', id) FROM api_keys WHERE reseller_id = NEW.id;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.renewal_listed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  changed record;
+  chunk text;
+BEGIN
+  FOR changed IN
+    SELECT list, change FROM (VALUES
+      ('renewals', CASE TG_OP WHEN 'INSERT' THEN 1 ELSE 0 END),
+      ('renewals/' || NEW.status, 1),
+      (CASE TG_OP WHEN 'UPDATE' THEN 'renewals/' || OLD.status END, -1)) AS lists (list, change)
+    WHERE list IS NOT NULL AND change <> 0 ORDER BY list
+  LOOP
+    chunk := list_chunk_lock(changed.list, NEW.reseller_id, NEW.list_key);
+    UPDATE list_chunks SET row_count = row_count + changed.change
+      WHERE list = changed.list AND reseller_id = NEW.reseller_id AND first_name = chunk COLLATE "C";
+    IF changed.change > 0 THEN
+      PERFORM list_chunk_split(changed.list, NEW.reseller_id, NEW.list_key);
+    END IF;
+  END LOOP;
   RETURN NULL;
 END $function$
 

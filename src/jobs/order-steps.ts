@@ -3,6 +3,7 @@ import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { advanceOrder } from "#domains/steps.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
+import { oneAtATime } from "#jobs/one-at-a-time.ts";
 
 const forgottenOrders = statement(
   "orders-forgotten",
@@ -25,18 +26,7 @@ export async function enqueueForgotten({ context, profile }: RegistrySessions): 
   }
 }
 
-/** One step per order at a time: a job that comes while the order is being worked on is looked at again after it. */
 export function orderStepTask(sessions: RegistrySessions): (payload: unknown) => Promise<void> {
-  const running = new Map<number, Promise<void>>();
-  return async (payload) => {
-    const { orderId } = payload as { orderId: number };
-    while (running.has(orderId)) await running.get(orderId)?.catch(() => {});
-    const step = advanceOrder(sessions, orderId);
-    running.set(orderId, step);
-    try {
-      await step;
-    } finally {
-      running.delete(orderId);
-    }
-  };
+  const advance = oneAtATime((id) => advanceOrder(sessions, id));
+  return (payload) => advance((payload as { orderId: number }).orderId);
 }

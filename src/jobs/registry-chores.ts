@@ -1,6 +1,7 @@
 /** What a registry's owner does again and again, beside the steps of orders. */
 import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { sweepRenewals } from "#domains/renewal-sweep.ts";
 import { enqueueForgotten } from "#jobs/order-steps.ts";
 import { forgetStaleChecks } from "#jobs/registry-checks.ts";
 import { sleep } from "#lib/clock.ts";
@@ -22,6 +23,7 @@ const chores: Chore[] = [
   { name: "read the message queue", intervalMs: (profile) => profile.pollIntervalMs, run: readMessages },
   { name: "enqueue forgotten orders", intervalMs: seldomMs, run: enqueueForgotten },
   { name: "forget stale questions", intervalMs: seldomMs, run: forgetStaleChecks },
+  { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
 /** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */

@@ -6,13 +6,14 @@
 import { Client, type Pool } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { orderTask } from "#jobs/enqueue.ts";
+import { orderTask, renewalTask } from "#jobs/enqueue.ts";
 import type { Liveness } from "#jobs/liveness.ts";
 import { orderStepTask } from "#jobs/order-steps.ts";
 import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
+import { renewalStepTask } from "#jobs/renewal-steps.ts";
 import { startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -93,7 +94,10 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal): Promise<vo
     pool: options.jobPool,
     log: context.log,
     liveness: options.liveness,
-    tasks: { [orderTask(profile.id)]: orderStepTask(sessions) },
+    tasks: {
+      [orderTask(profile.id)]: orderStepTask(sessions),
+      [renewalTask(profile.id)]: renewalStepTask(sessions),
+    },
     jobsMax: profile.sessionsMax,
   });
   try {

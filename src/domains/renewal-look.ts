@@ -1,0 +1,168 @@
+/**
+ * What `<info>` says about a name whose term ends: before a renew is sent, after every one, and for a name that is left
+ * to end. Only what info shows proves anything; a command's own answer is a reason to look.
+ */
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { sessionWaitMs } from "#domains/registry-sessions.ts";
+import { isAnotherDate, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
+import { type Renewal, type RenewalHappening, readRenewalAttempts, rescheduleRenewal } from "#domains/renewals.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+
+/** When a registry has not shown for so long what it said that it did, somebody has to ask it. */
+const contradictionMs = 24 * 60 * 60_000;
+/** How often a name is looked at that a registry lets expire: its last stages take weeks. */
+const expiringLookMs = 24 * 60 * 60_000;
+
+type Sight =
+  | { kind: "held"; exDate: Date; statuses: readonly string[] }
+  /** The registry does not hold it for us any more, or is about to give it up. */
+  | { kind: "gone" | "leaving"; reason: string }
+  | { kind: "unknown"; reason: string };
+
+async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<Sight> {
+  try {
+    // Not in the lane of interactive checks: a night's renewals must not hold up a registration.
+    using lease = await sessions.pool.acquire("transform", { waitMs: sessionWaitMs });
+    const { code, data } = await lease.request(domainInfo(domain_name), { clTRID: sessions.queryClTrid() });
+    if (code === 2303) return { kind: "gone", reason: "the registry does not hold the name" };
+    if (code === 2201 || (data && data.clID !== sessions.profile.registrarId)) {
+      return { kind: "gone", reason: "the name is held by another registrar" };
+    }
+    if (code !== 1000 || !data) return { kind: "unknown", reason: `info was answered with ${code}` };
+    const { exDate, statuses } = data;
+    if (statuses.includes("pendingDelete")) return { kind: "leaving", reason: "the registry is deleting the name" };
+    if (!exDate) return { kind: "unknown", reason: "info brought no exDate" };
+    return { kind: "held", exDate, statuses };
+  } catch (error) {
+    return { kind: "unknown", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Keeps the time of the second look: not knowing is no reason to believe less. */
+function lookLost({ confirm_after }: Renewal, reason: string): RenewalHappening {
+  return { event: "look-lost", countsAsFailure: true, reason, confirmAfter: confirm_after ?? undefined };
+}
+
+/** Rows 2 to 4: what there is to do. Nothing is under way. */
+export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+  const sight = await lookAtName(sessions, renewal);
+  const { will_renew: isWanted, term_ends_at: termEndsAt, period_years: periodYears } = renewal;
+  switch (sight.kind) {
+    case "unknown":
+      return lookLost(renewal, sight.reason);
+    case "gone":
+      return { event: isWanted ? "gone" : "left", reason: sight.reason };
+    case "leaving":
+      return isWanted ? { event: "gone", reason: sight.reason } : { event: "not-wanted" };
+  }
+  const { exDate } = sight;
+  const isAhead = periodsBetween(termEndsAt, exDate, periodYears) > 0;
+  const baseExDate = renewal.base_ex_date ?? (isAhead ? termEndsAt : exDate);
+  const isOver = sessions.context.clock.now() >= termEndsAt;
+  // What is renewed before its term is over was renewed by a command of ours, whatever is wished since.
+  if (periodsBetween(baseExDate, exDate, periodYears) > 0 && (isWanted || !isOver)) {
+    return renewed(renewal, baseExDate, exDate);
+  }
+  if (!isWanted) return { event: "not-wanted", exDate };
+  const isOff = renewal.base_ex_date === null && isAnotherDate(exDate, termEndsAt);
+  const alarm = `it expires on ${exDate.toISOString()} at the registry, and on ${termEndsAt.toISOString()} here`;
+  return { event: "renewable", exDate, baseExDate, ...(isOff && { alarm }) };
+}
+
+/** A reseller's term is one period, even where the registry has added two: it is not asked for the second one again. */
+function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappening {
+  const { period_years: periodYears } = renewal;
+  const isTwice = periodsBetween(baseExDate, exDate, periodYears) === 2;
+  return {
+    event: "renewed",
+    exDate,
+    renewedUntil: isTwice ? termAfter(baseExDate, periodYears) : exDate,
+    ...(isTwice && { alarm: `the registry moved its expiry by two periods, to ${exDate.toISOString()}` }),
+  };
+}
+
+/** Rows 14 and 15: whether a renew was executed. */
+export async function verifyRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+  const sight = await lookAtName(sessions, renewal);
+  if (sight.kind === "unknown") return lookLost(renewal, sight.reason);
+  if (sight.kind !== "held") return { event: "gone", reason: sight.reason };
+  const { exDate, statuses } = sight;
+  const base = renewal.base_ex_date ?? renewal.term_ends_at;
+  if (periodsBetween(base, exDate, renewal.period_years) > 0) {
+    return seenOnce(sessions, renewal) ?? renewed(renewal, base, exDate);
+  }
+  if (renewal.verify_cause === "lost" && statuses.includes("pendingRenew")) {
+    return { event: "pending", exDate, nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+  }
+  return notSeen(sessions, renewal, "the registry said that it renewed the name, and does not show it");
+}
+
+/** RFC 5734 §3: a server that loses the connection may still undo what it did. A second look decides. */
+function seenOnce(sessions: RegistrySessions, renewal: Renewal): RenewalHappening | undefined {
+  if (renewal.verify_cause !== "lost" || renewal.confirm_after !== null) return undefined;
+  const confirmAfter = later(sessions, sessions.profile.settleMs);
+  return { event: "seen-once", confirmAfter, nextStepAt: confirmAfter };
+}
+
+/** After a lost answer it was not executed; after a yes the registry may still be about to show it. */
+async function notSeen(sessions: RegistrySessions, renewal: Renewal, contradiction: string): Promise<RenewalHappening> {
+  if (renewal.verify_cause === "answered") {
+    const { last_at: sentAt } = await readRenewalAttempts(sessions.context, renewal.id);
+    const isLong = sentAt !== null && later(sessions, -contradictionMs) > sentAt;
+    if (isLong) return { event: "contradicted", reason: contradiction };
+  }
+  return { event: "not-seen", countsAsFailure: true };
+}
+
+function later({ context }: RegistrySessions, delayMs: number): Date {
+  return new Date(context.clock.now().getTime() + delayMs);
+}
+
+/** Row 13: what became of a renew that the registry left pending; `undefined` while it still is. */
+export async function lookAtPendingRenew(
+  sessions: RegistrySessions,
+  renewal: Renewal,
+): Promise<RenewalHappening | undefined> {
+  const sight = await lookAtName(sessions, renewal);
+  if (sight.kind === "gone" || sight.kind === "leaving") return { event: "gone", reason: sight.reason };
+  if (sight.kind === "held") {
+    const base = renewal.base_ex_date ?? renewal.term_ends_at;
+    if (periodsBetween(base, sight.exDate, renewal.period_years) > 0) return renewed(renewal, base, sight.exDate);
+    const reason = "the registry did not approve the renewal";
+    if (!sight.statuses.includes("pendingRenew")) return { event: "not-seen", countsAsFailure: true, reason };
+  }
+  return lookAgain(sessions, renewal, later(sessions, sessions.profile.reconcileIntervalMs));
+}
+
+async function lookAgain({ context }: RegistrySessions, renewal: Renewal, at: Date): Promise<undefined> {
+  await context.database.transaction((tx) => rescheduleRenewal(context, tx, renewal.id, at));
+}
+
+/** Rows 17 to 19: a name that is not to be renewed, until its term is over and after. */
+export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening | undefined> {
+  const { context, profile } = sessions;
+  const { term_ends_at: termEndsAt, period_years: periodYears } = renewal;
+  if (renewal.will_renew) return { event: "wanted" };
+  if (context.clock.now() < termEndsAt) return lookAgain(sessions, renewal, termEndsAt);
+  const sight = await lookAtName(sessions, renewal);
+  if (sight.kind === "unknown") return lookLost(renewal, sight.reason);
+  if (sight.kind === "gone") return { event: "left", reason: sight.reason };
+  if (sight.kind === "held" && periodsBetween(termEndsAt, sight.exDate, periodYears) > 0) {
+    const { exDate } = sight;
+    if (profile.atExpiry === "auto-renew") return { event: "renewed-by-registry", exDate };
+    const reason = "the name was renewed at a registry that lets names expire, and it should not be";
+    return { event: "operator-needed", exDate, reason };
+  }
+  const delayMs = profile.atExpiry === "auto-renew" ? profile.reconcileIntervalMs : expiringLookMs;
+  return lookAgain(sessions, renewal, later(sessions, delayMs));
+}
+
+/** Rows 21 and 22: whether the delete was executed. A name that the registry still keeps for redemption has left us. */
+export async function verifyDelete(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+  const sight = await lookAtName(sessions, renewal);
+  if (sight.kind === "unknown") return lookLost(renewal, sight.reason);
+  if (sight.kind === "held") {
+    return notSeen(sessions, renewal, "the registry said that it deleted the name, and still shows it");
+  }
+  return seenOnce(sessions, renewal) ?? { event: "left", reason: "it was not to be renewed" };
+}

@@ -1,0 +1,159 @@
+/**
+ * The renewal's state machine, as a table. A row says: in this state, this event leads to that state. What is not in the
+ * table leaves the renewal unchanged. `row` is the row's name in docs/renewals.md.
+ *
+ * `Processing` renews the name, `Lapsing` lets it end. Both have phases, and `verify` a cause: `answered` (the registry
+ * said yes, which info must confirm) or `lost` (an answer never came, so the command may have been executed).
+ */
+
+export const renewalStatuses = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"] as const;
+export type RenewalStatus = (typeof renewalStatuses)[number];
+
+export const renewalStates = [
+  "Scheduled",
+  "Processing (look)",
+  "Processing (renew)",
+  "Processing (pending)",
+  "Processing (verify: answered)",
+  "Processing (verify: lost)",
+  "Attention",
+  "Lapsing (wait)",
+  "Lapsing (delete)",
+  "Lapsing (verify: answered)",
+  "Lapsing (verify: lost)",
+  "Renewed",
+  "Ended",
+] as const;
+export type RenewalState = (typeof renewalStates)[number];
+
+export const renewalEvents = [
+  "due",
+  "wanted",
+  "not-wanted",
+  "renewable",
+  "renewed",
+  "look-lost",
+  "gone",
+  "left",
+  "answered",
+  "pending",
+  "disputed",
+  "out-of-credit",
+  "not-executed",
+  "unanswered",
+  "operator-needed",
+  "seen-once",
+  "not-seen",
+  "contradicted",
+  "resumed",
+  "renewed-by-registry",
+  "grace-over",
+] as const;
+export type RenewalEvent = (typeof renewalEvents)[number];
+
+interface Transition {
+  row: string;
+  from: RenewalState;
+  event: RenewalEvent;
+  to: RenewalState;
+}
+
+const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalState][] = [
+  ["1", "Scheduled", "due", "Processing (look)"],
+  ["1", "Scheduled", "not-wanted", "Lapsing (wait)"],
+  ["2", "Processing (look)", "renewable", "Processing (renew)"],
+  ["2", "Processing (look)", "renewed", "Renewed"],
+  ["2", "Processing (look)", "not-wanted", "Lapsing (wait)"],
+  ["3", "Processing (look)", "look-lost", "Processing (look)"],
+  ["4", "Processing (look)", "gone", "Attention"],
+  ["4", "Processing (look)", "left", "Ended"],
+  ["5", "Processing (renew)", "answered", "Processing (verify: answered)"],
+  ["6", "Processing (renew)", "pending", "Processing (pending)"],
+  ["7", "Processing (renew)", "disputed", "Processing (look)"],
+  ["8", "Processing (renew)", "out-of-credit", "Processing (look)"],
+  ["9", "Processing (renew)", "not-executed", "Processing (look)"],
+  ["10", "Processing (renew)", "operator-needed", "Attention"],
+  ["11", "Processing (renew)", "unanswered", "Processing (verify: lost)"],
+  ["12", "Processing (renew)", "not-wanted", "Lapsing (wait)"],
+  ["13", "Processing (pending)", "renewed", "Renewed"],
+  ["13", "Processing (pending)", "not-seen", "Processing (look)"],
+  ["13", "Processing (pending)", "gone", "Attention"],
+  ["14", "Processing (verify: answered)", "renewed", "Renewed"],
+  ["14", "Processing (verify: answered)", "not-seen", "Processing (verify: answered)"],
+  ["14", "Processing (verify: answered)", "look-lost", "Processing (verify: answered)"],
+  ["14", "Processing (verify: answered)", "contradicted", "Attention"],
+  ["14", "Processing (verify: answered)", "gone", "Attention"],
+  ["15", "Processing (verify: lost)", "seen-once", "Processing (verify: lost)"],
+  ["15", "Processing (verify: lost)", "renewed", "Renewed"],
+  ["15", "Processing (verify: lost)", "pending", "Processing (pending)"],
+  ["15", "Processing (verify: lost)", "not-seen", "Processing (look)"],
+  ["15", "Processing (verify: lost)", "look-lost", "Processing (verify: lost)"],
+  ["15", "Processing (verify: lost)", "gone", "Attention"],
+  ["16", "Attention", "resumed", "Processing (look)"],
+  ["17", "Lapsing (wait)", "wanted", "Processing (look)"],
+  ["17", "Lapsing (delete)", "wanted", "Processing (look)"],
+  ["18", "Lapsing (wait)", "left", "Ended"],
+  ["18", "Lapsing (wait)", "look-lost", "Lapsing (wait)"],
+  ["19", "Lapsing (wait)", "renewed-by-registry", "Lapsing (delete)"],
+  ["19", "Lapsing (wait)", "operator-needed", "Attention"],
+  ["20", "Lapsing (delete)", "answered", "Lapsing (verify: answered)"],
+  ["20", "Lapsing (delete)", "unanswered", "Lapsing (verify: lost)"],
+  ["20", "Lapsing (delete)", "not-executed", "Lapsing (delete)"],
+  ["20", "Lapsing (delete)", "operator-needed", "Attention"],
+  ["20", "Lapsing (delete)", "grace-over", "Attention"],
+  ["21", "Lapsing (verify: answered)", "left", "Ended"],
+  ["21", "Lapsing (verify: answered)", "not-seen", "Lapsing (verify: answered)"],
+  ["21", "Lapsing (verify: answered)", "look-lost", "Lapsing (verify: answered)"],
+  ["21", "Lapsing (verify: answered)", "contradicted", "Attention"],
+  ["22", "Lapsing (verify: lost)", "seen-once", "Lapsing (verify: lost)"],
+  ["22", "Lapsing (verify: lost)", "left", "Ended"],
+  ["22", "Lapsing (verify: lost)", "not-seen", "Lapsing (delete)"],
+  ["22", "Lapsing (verify: lost)", "look-lost", "Lapsing (verify: lost)"],
+];
+
+export const renewalTransitions: readonly Transition[] = rows.map(([row, from, event, to]) => ({
+  row,
+  from,
+  event,
+  to,
+}));
+
+const byStateAndEvent = new Map(
+  renewalTransitions.map((transition) => [`${transition.from}/${transition.event}`, transition] as const),
+);
+
+/** Where an event leads; `undefined` when it leaves the renewal unchanged. */
+export function nextRenewalState(from: RenewalState, event: RenewalEvent): Transition | undefined {
+  return byStateAndEvent.get(`${from}/${event}`);
+}
+
+interface RenewalColumns {
+  status: string;
+  phase: string | null;
+  verify_cause: string | null;
+}
+
+/** The state's name from its columns. */
+export function renewalState({ status, phase, verify_cause }: RenewalColumns): RenewalState {
+  if (phase === null) return status as RenewalState;
+  return `${status} (${verify_cause === null ? phase : `${phase}: ${verify_cause}`})` as RenewalState;
+}
+
+/** The columns of a state. */
+export function renewalColumns(state: RenewalState): RenewalColumns & { status: RenewalStatus } {
+  const [, status, phase, cause] = /^(\w+)(?: \((\w+)(?:: (\w+))?\))?$/.exec(state) ?? [];
+  return { status: status as RenewalStatus, phase: phase ?? null, verify_cause: cause ?? null };
+}
+
+/** Whether a renewal in this state will never change again. */
+export function isRenewalOver(state: RenewalState): boolean {
+  return state === "Renewed" || state === "Ended";
+}
+
+/**
+ * Whether it is the registry's turn: a command has been sent, or may have been, and cannot be taken back. Until it is
+ * known what became of it, the reseller cannot change whether the name is renewed.
+ */
+export function isUnderWay(state: RenewalState): boolean {
+  return state === "Processing (pending)" || state.includes("verify");
+}

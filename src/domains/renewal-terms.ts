@@ -1,0 +1,30 @@
+/** The arithmetic of terms. Registries count in years of the calendar, each in its own way about 29 February. */
+
+const dayMs = 24 * 60 * 60_000;
+/** Two exDates that are as near as this are the same one: a leap day, a time zone. */
+const toleranceMs = 2 * dayMs;
+
+/** The same time of day some years later in UTC; 29 February becomes 28 where the year has none. */
+export function termAfter(date: Date, years: number): Date {
+  const moved = new Date(date);
+  moved.setUTCFullYear(date.getUTCFullYear() + years);
+  if (moved.getUTCMonth() !== date.getUTCMonth()) moved.setUTCDate(0);
+  return moved;
+}
+
+export function addDays(date: Date, days: number): Date {
+  return new Date(date.getTime() + days * dayMs);
+}
+
+/** How many whole periods later `exDate` is than `base`: 0 not renewed, 1 renewed, 2 renewed twice (counts no further). */
+export function periodsBetween(base: Date, exDate: Date, periodYears: number): 0 | 1 | 2 {
+  const isAtLeast = (periods: number) =>
+    exDate.getTime() >= termAfter(base, periods * periodYears).getTime() - toleranceMs;
+  if (isAtLeast(2)) return 2;
+  return isAtLeast(1) ? 1 : 0;
+}
+
+/** Whether two exDates differ by more than the calendars of two registries do. */
+export function isAnotherDate(one: Date, other: Date): boolean {
+  return Math.abs(one.getTime() - other.getTime()) > toleranceMs;
+}

@@ -1,0 +1,134 @@
+/** A gateway with names whose terms come to their ends: its clock and the registry's are put forward together. */
+import assert from "node:assert/strict";
+import type { RegistryProfile } from "#registry/registries.ts";
+import type { Settings } from "../../sandbox/registry/settings.ts";
+import type { Scope } from "../harness/database.ts";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
+import { place, until } from "../orders/judge.ts";
+
+const hoursPerDay = 24;
+const dayMs = hoursPerDay * 60 * 60_000;
+
+export interface Stage {
+  gateway: TestGateway;
+  reseller: TestReseller;
+  /** Puts both clocks forward, the registry's first. */
+  travel(days: number): Promise<void>;
+  /** Puts both forward to so many days before the end of the name's term; after it, if negative. */
+  travelTo(name: string, daysBefore: number): Promise<void>;
+}
+
+export interface StageOptions {
+  registry?: Partial<RegistryProfile>;
+  sandbox?: Partial<Settings>;
+}
+
+/** Names are registered for a year, and renewed 30 days before it is over. */
+export async function startStage(scope: Scope, { registry, sandbox }: StageOptions = {}): Promise<Stage> {
+  const clock = createSteeredClock();
+  const gateway = await startTestGateway(scope, {
+    clock,
+    registry: { renewalIntervalMs: 50, reconcileIntervalMs: 300, ...registry },
+    sandbox: { lateMs: 1_500, ...sandbox },
+  });
+  const reseller = await gateway.addReseller();
+  const travel = async (days: number) => {
+    await gateway.registry.advance(days * dayMs);
+    clock.skip(days * hoursPerDay);
+  };
+  return {
+    gateway,
+    reseller,
+    travel,
+    async travelTo(name, daysBefore) {
+      const { expiration_date } = await portfolioEntry(gateway, reseller, name);
+      const aheadMs = Date.parse(expiration_date) - daysBefore * dayMs - clock.now().getTime();
+      assert.ok(aheadMs > 0, "that time is over");
+      await travel(Math.ceil((aheadMs / dayMs) * 100_000) / 100_000);
+    },
+  };
+}
+
+/** Registers names, each of which ends up in the portfolio. */
+export async function own({ gateway, reseller }: Stage, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const { location } = await place(gateway, reseller, name);
+    assert.equal((await gateway.settled(reseller, location)).status, "Finished", name);
+  }
+}
+
+interface PortfolioEntry {
+  expiration_date: string;
+  will_renew: boolean;
+}
+
+export async function portfolioEntry(
+  gateway: TestGateway,
+  reseller: TestReseller,
+  name: string,
+): Promise<PortfolioEntry> {
+  const { status, body, text } = await gateway.send(reseller, "GET", `/domains/${name}`);
+  assert.equal(status, 200, `${name}: ${text}`);
+  return body as PortfolioEntry;
+}
+
+/** PUT /domains/<name>/renew; returns the answer's status. */
+export async function setWillRenew(stage: Stage, name: string, willRenew: boolean): Promise<number> {
+  const { gateway, reseller } = stage;
+  const { status } = await gateway.send(reseller, "PUT", `/domains/${name}/renew`, { body: { will_renew: willRenew } });
+  return status;
+}
+
+export interface RenewalRow {
+  id: string;
+  renewal_code: string;
+  status: string;
+  phase: string | null;
+  verify_cause: string | null;
+  reason: string | null;
+}
+
+/** The name's latest renewal. */
+export async function renewalOf({ databaseUrl }: TestGateway, name: string): Promise<RenewalRow | undefined> {
+  const sql = `SELECT id, renewal_code, status, phase, verify_cause, reason FROM renewals WHERE domain_name = $1
+    ORDER BY id DESC LIMIT 1`;
+  const [row] = await runSql<RenewalRow>(databaseUrl, sql, [name]);
+  return row;
+}
+
+/** Waits for a status, or for `Status (phase)`. */
+export async function untilRenewalIs(gateway: TestGateway, name: string, wanted: string): Promise<void> {
+  await until(`the renewal of ${name} is ${wanted}`, async () => {
+    const row = await renewalOf(gateway, name);
+    return row !== undefined && (row.status === wanted || `${row.status} (${row.phase})` === wanted);
+  });
+}
+
+/** The commands about a name that reached the registry. */
+export function commands({ registry }: TestGateway, name: string, command: "domain:renew" | "domain:delete") {
+  return registry.store.journal.entries({ name, command }).filter(({ direction }) => direction === "in");
+}
+
+export function executed(gateway: TestGateway, name: string, command: "domain:renew" | "domain:delete"): number {
+  return commands(gateway, name, command).filter((entry) => entry.executed).length;
+}
+
+export const yearsLater = (date: string, years: number): string => {
+  const moved = new Date(date);
+  moved.setUTCFullYear(moved.getUTCFullYear() + years);
+  return moved.toISOString();
+};
+
+/** The name is renewed by exactly one renew, at the registry and in the portfolio. */
+export async function assertRenewedOnce(stage: Stage, name: string, before: string): Promise<void> {
+  const { gateway, reseller } = stage;
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal(executed(gateway, name, "domain:renew"), 1, `${name}: renews executed`);
+  const wanted = yearsLater(before, 1);
+  assert.equal(gateway.registry.store.domains.find(name)?.exDate, wanted, `${name}: the registry's exDate`);
+  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, wanted, name);
+  const open = "SELECT cl_trid FROM renewal_attempts WHERE answered_at IS NULL";
+  assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
+}
