@@ -60,6 +60,10 @@ export const catalogue = {
     text: "This path does not take this method; the allow header lists those that it takes.",
   },
   request_timeout: { status: 408, text: "The request did not arrive in time; send it again." },
+  domain_renewal_underway: {
+    status: 409,
+    text: "The registry is being told what was wished before: renewing or deleting this name is under way. Nothing was changed; read the domain again after the number of seconds in retry-after.",
+  },
   idempotency_in_progress: {
     status: 409,
     text: "A request with this Idempotency-Key is still in progress; repeat it in a moment to get its answer.",

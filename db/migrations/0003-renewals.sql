@@ -114,26 +114,28 @@ CREATE OR REPLACE VIEW listed_names AS
 -- lists cannot wait for each other.
 CREATE FUNCTION renewal_listed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  renewal renewals;
   changed record;
   chunk text;
 BEGIN
+  renewal := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
   FOR changed IN
     SELECT list, change FROM (VALUES
-      ('renewals', CASE TG_OP WHEN 'INSERT' THEN 1 ELSE 0 END),
+      ('renewals', CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END),
       ('renewals/' || NEW.status, 1),
-      (CASE TG_OP WHEN 'UPDATE' THEN 'renewals/' || OLD.status END, -1)) AS lists (list, change)
+      ('renewals/' || OLD.status, -1)) AS lists (list, change)
     WHERE list IS NOT NULL AND change <> 0 ORDER BY list
   LOOP
-    chunk := list_chunk_lock(changed.list, NEW.reseller_id, NEW.list_key);
+    chunk := list_chunk_lock(changed.list, renewal.reseller_id, renewal.list_key);
     UPDATE list_chunks SET row_count = row_count + changed.change
-      WHERE list = changed.list AND reseller_id = NEW.reseller_id AND first_name = chunk COLLATE "C";
+      WHERE list = changed.list AND reseller_id = renewal.reseller_id AND first_name = chunk COLLATE "C";
     IF changed.change > 0 THEN
-      PERFORM list_chunk_split(changed.list, NEW.reseller_id, NEW.list_key);
+      PERFORM list_chunk_split(changed.list, renewal.reseller_id, renewal.list_key);
     END IF;
   END LOOP;
   RETURN NULL;
 END $$;
-CREATE TRIGGER renewal_inserted AFTER INSERT ON renewals FOR EACH ROW EXECUTE FUNCTION renewal_listed();
+CREATE TRIGGER renewal_inserted AFTER INSERT OR DELETE ON renewals FOR EACH ROW EXECUTE FUNCTION renewal_listed();
 CREATE TRIGGER renewal_moved AFTER UPDATE ON renewals FOR EACH ROW
   WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION renewal_listed();
 

@@ -23,6 +23,8 @@ export interface PagedList<Row> {
   /** The list's name in `list_chunks`. */
   list: string;
   nameColumn: string;
+  /** What the query says beside the page, e.g. `status=Renewed`; empty for all. */
+  filter: string;
   bySkip: Statement<Row>;
   next: Statement<Row>;
   prev: Statement<Row>;
@@ -31,12 +33,14 @@ export interface PagedList<Row> {
 /**
  * Declares a list's statements.
  * @param source what to select from and under which condition a row is listed, e.g. `FROM domains WHERE true`
+ * @param filter what the query says beside the page, when the list is a part of another one
  */
 export function pagedList<const C extends Columns>(
   list: string,
   nameColumn: string,
   source: string,
   columns: C,
+  filter = "",
 ): PagedList<RowOf<C> & { total_: number; skipped_: number }> {
   const names = Object.keys(columns);
   const pageColumns = Object.fromEntries(names.map((name) => [name, `${columns[name]?.replace("?", "")}?`])) as C;
@@ -63,6 +67,7 @@ export function pagedList<const C extends Columns>(
   return {
     list,
     nameColumn,
+    filter,
     bySkip: build(
       "skip",
       "SELECT first_name, before, $2::int8 AS position FROM chunks WHERE before <= $2::int8 ORDER BY before DESC LIMIT 1",
@@ -114,7 +119,8 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   if (page.kind === "prev") rows.reverse();
   const skipped = skippedOf(page, head?.skipped_ ?? 0, rows.length);
 
-  const link = (relation: string, target: string) => `<${request.prefix}${path}?${target}>; rel="${relation}"`;
+  const filter = list.filter === "" ? "" : `${list.filter}&`;
+  const link = (relation: string, target: string) => `<${request.prefix}${path}?${filter}${target}>; rel="${relation}"`;
   const cursor = (kind: "next" | "prev", row: Row | undefined) =>
     `take=${page.take}&cursor=${sealCursor(context, request.caller.resellerId, list.list, kind, nameOf(row!) ?? "")}`;
   const links = [link("first", `take=${page.take}`)];

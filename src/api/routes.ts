@@ -3,13 +3,15 @@ import { listDomains } from "#domains/list.ts";
 import { orderStatus } from "#domains/order-status.ts";
 import { readDomain } from "#domains/read.ts";
 import { registerDomain } from "#domains/register.ts";
+import { setWillRenew } from "#domains/renew.ts";
+import { listRenewals } from "#domains/renewal-list.ts";
 import { createHostingAccount } from "#hosting/create.ts";
 import { listHostingAccounts } from "#hosting/list.ts";
 import { readHostingAccount } from "#hosting/read.ts";
 import { listServicePacks } from "#hosting/service-packs.ts";
 
 export interface Route {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT";
   /** Below the prefixes; `:name` is one path segment. */
   path: string;
   useCase: UseCase;
@@ -21,6 +23,8 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/domains/:domain_name", useCase: readDomain },
   { method: "POST", path: "/domains/registrations", useCase: registerDomain },
   { method: "GET", path: "/domains/registrations/:order_code", useCase: orderStatus },
+  { method: "PUT", path: "/domains/:domain_name/renew", useCase: setWillRenew },
+  { method: "GET", path: "/renewals", useCase: listRenewals },
   { method: "GET", path: "/hostingaccounts", useCase: listHostingAccounts },
   { method: "GET", path: "/hostingaccounts/:identifier", useCase: readHostingAccount },
   { method: "POST", path: "/hostingaccounts", useCase: createHostingAccount },

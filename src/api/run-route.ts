@@ -58,7 +58,7 @@ export async function runRoute(
       request,
       authenticated,
     );
-    return route.method === "POST" ? await runWrite(context, gate, call) : (await runOnce(context, call)).answer;
+    return route.method === "GET" ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
     return answerError(context.log, request.requestId, error, matched?.route?.useCase.errors ?? []);
   }

@@ -6,6 +6,7 @@ import type { ErrorCode } from "#errors.ts";
 export const scopes = [
   "domains:read",
   "domains:register",
+  "domains:renew",
   "hosting:read",
   "hosting:create",
   "servicepacks:read",

@@ -17,15 +17,17 @@ export const readDomain: UseCase = {
   scope: "domains:read",
 
   async handle(context, request) {
-    const name = parseName(request.params.domain_name ?? "");
+    const text = request.params.domain_name ?? "";
+    if (text === "") throw new ApiError("invalid_request");
+    const name = parsePathName(text);
     const [domain] = await context.database.point(domainByName, [request.caller.resellerId, name]);
     if (!domain) throw new ApiError("domain_not_found");
     return { status: 200, body: presentDomain(domain) };
   },
 };
 
-function parseName(text: string): string {
-  if (text === "") throw new ApiError("invalid_request");
+/** The name in a path. @throws ApiError `domain_not_valid` */
+export function parsePathName(text: string): string {
   try {
     return parseDomainName(text);
   } catch (error) {

@@ -4,8 +4,10 @@
  */
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sessionWaitMs } from "#domains/registry-sessions.ts";
+import { readRenewalAttempts } from "#domains/renewal-attempts.ts";
+import type { RenewalHappening } from "#domains/renewal-happenings.ts";
 import { isAnotherDate, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
-import { type Renewal, type RenewalHappening, readRenewalAttempts, rescheduleRenewal } from "#domains/renewals.ts";
+import { type Renewal, rescheduleRenewal } from "#domains/renewals.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 
 /** When a registry has not shown for so long what it said that it did, somebody has to ask it. */

@@ -1,15 +1,11 @@
 /** Rows 5 to 12 and 20: the attempt row, the renew or the delete, and what its answer means. */
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { beginRenewalAttempt, type RenewalAttempt, readRenewalAttempts } from "#domains/renewal-attempts.ts";
 import { eventOfDelete, eventOfRenew } from "#domains/renewal-codes.ts";
+import type { RenewalHappening } from "#domains/renewal-happenings.ts";
 import type { RenewalEvent } from "#domains/renewal-states.ts";
 import { addDays } from "#domains/renewal-terms.ts";
-import {
-  beginRenewalAttempt,
-  type Renewal,
-  type RenewalAttempt,
-  type RenewalHappening,
-  readRenewalAttempts,
-} from "#domains/renewals.ts";
+import type { Renewal } from "#domains/renewals.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
 import { domainRenew } from "#registry/epp/commands/domain-renew.ts";

@@ -7,17 +7,11 @@
  * renew names the exDate that it was built on, so one that is sent twice is executed once (RFC 5731 §3.2.3).
  */
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { happenToRenewal, type RenewalHappening } from "#domains/renewal-happenings.ts";
 import { lookAtPendingRenew, lookBeforeRenew, verifyDelete, verifyRenew, waitForEnd } from "#domains/renewal-look.ts";
 import { sendDelete, sendRenew } from "#domains/renewal-send.ts";
 import { nextRenewalState, renewalState } from "#domains/renewal-states.ts";
-import {
-  findRenewal,
-  happenToRenewal,
-  type Renewal,
-  RenewalChanged,
-  type RenewalHappening,
-  rescheduleRenewal,
-} from "#domains/renewals.ts";
+import { findRenewal, type Renewal, RenewalChanged, rescheduleRenewal } from "#domains/renewals.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
 /** A renewal that waits for an operator is looked at again this often. */

@@ -39,6 +39,7 @@ const goodAccount = { servicepack_id: pack, identifier: "fresh.example", passwor
 const create = (change: Record<string, unknown>, more: Partial<Scenario> = {}): Scenario => {
   return { target: "/hostingaccounts", body: { ...goodAccount, ...change }, ...more };
 };
+const ownRenew = "/domains/own.example/renew";
 const wrongPaging = ["skip=-1", "take=0", "take=x", "skip=1.0", "skip=0&skip=0", "cursor=00", "take=", "skip=1e3"];
 
 /** By method and path, by code: the requests that provoke it. */
@@ -106,6 +107,36 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
     }),
     order_not_found: [{ target: `${registrations}/REG-00000000-000` }],
   },
+  "PUT /domains/:domain_name/renew": {
+    bad_request: [
+      { target: ownRenew, says: /empty/ },
+      { target: ownRenew, body: "{}", fields: ["will_renew"] },
+      ...[null, 0, "true", "", []].map((will_renew) => {
+        return { target: ownRenew, body: { will_renew }, fields: ["will_renew"] };
+      }),
+    ],
+    domain_not_valid: ["/domains//renew", "/domains/-a.example/renew", "/domains/example/renew"].map((target) => {
+      return { target, body: { will_renew: true } };
+    }),
+    domain_not_found: [
+      { target: "/domains/nobodys.example/renew", body: { will_renew: true } },
+      { as: rival, target: ownRenew, body: { will_renew: false } },
+    ],
+    domain_renewal_underway: [
+      {
+        target: ownRenew,
+        body: { will_renew: false },
+        arrange: () => setRenewal("status = 'Processing', phase = 'verify', verify_cause = 'lost'"),
+        tidy: () => setRenewal("status = 'Scheduled', phase = NULL, verify_cause = NULL"),
+      },
+    ],
+  },
+  "GET /renewals": {
+    invalid_paging_request: wrongPaging.map((query) => ({ target: `/renewals?${query}` })),
+    bad_request: ["status=", "status=Lost", "status=Ended&status=Ended"].map((query) => {
+      return { target: `/renewals?${query}`, fields: ["status"] };
+    }),
+  },
   "GET /hostingaccounts": {
     invalid_paging_request: wrongPaging.map((query) => ({ target: `/hostingaccounts?${query}` })),
   },
@@ -146,12 +177,15 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
 const setRegistry = (assignment: string) =>
   runSql(gateway.databaseUrl, `UPDATE registries SET ${assignment} WHERE id = 'sandbox'`);
 
+const setRenewal = (assignment: string) =>
+  runSql(gateway.databaseUrl, `UPDATE renewals SET ${assignment}, next_step_at = 'infinity'`);
+
 /** But for the worker's own job of every minute, which comes and goes whatever is asked. */
 async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(
     gateway.databaseUrl,
     `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
-       (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
+       (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS wishes, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
        (SELECT count(*) FROM graphile_worker.jobs WHERE task_identifier <> 'housekeeping') AS jobs,
        (SELECT count(*) FROM committed_requests) AS answers`,
   );
@@ -163,6 +197,18 @@ await runSql(
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
      files_max, ftp_sessions_max, status, created_at, updated_at)
    VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', now(), now())`,
+);
+
+await runSql(
+  gateway.databaseUrl,
+  `WITH renewal AS (
+     INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at, status,
+       next_step_at, list_key, created_at, updated_at)
+     VALUES ('REN-00000000-000', ${reseller.id}, 'own.example', 'sandbox', 1, now(), now(), 'Scheduled', 'infinity',
+       'own.example', now(), now()) RETURNING id)
+   INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+     will_renew, status, renewal_id)
+   SELECT 'own.example', ${reseller.id}, 'sandbox', now(), now(), now(), true, 'ok', id FROM renewal`,
 );
 
 for (const { method, path, useCase } of routes) {
