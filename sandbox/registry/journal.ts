@@ -30,6 +30,8 @@ export class Journal {
   readonly #framesMax: number;
   readonly #write: (entry: JournalEntry) => void;
   #entries: JournalEntry[] = [];
+  /** Registrar and clTRID of every answered command in the entries. */
+  #clTRIDs = new Set<string>();
 
   constructor(framesMax: number, write: (entry: JournalEntry) => void) {
     this.#framesMax = framesMax;
@@ -44,8 +46,21 @@ export class Journal {
   /** Takes an entry back that was recorded before a restart. */
   restore(entry: JournalEntry): void {
     this.#entries.push(entry);
+    this.#remember(entry);
     // Trimmed when twice over, so that forgetting costs nothing per frame.
-    if (this.#entries.length >= this.#framesMax * 2) this.#entries = this.#entries.slice(-this.#framesMax);
+    if (this.#entries.length < this.#framesMax * 2) return;
+    this.#entries = this.#entries.slice(-this.#framesMax);
+    this.#clTRIDs.clear();
+    for (const kept of this.#entries) this.#remember(kept);
+  }
+
+  /** Whether the registrar has had an answer to a command with that clTRID, as far as the journal goes back. */
+  knowsClTRID(registrar: string, clTRID: string): boolean {
+    return this.#clTRIDs.has(`${registrar} ${clTRID}`);
+  }
+
+  #remember({ direction, registrar, clTRID, code }: JournalEntry): void {
+    if (direction === "in" && code !== undefined) this.#clTRIDs.add(`${registrar} ${clTRID}`);
   }
 
   entries(filter: JournalFilter = {}): JournalEntry[] {
@@ -61,6 +76,7 @@ export class Journal {
 
   clear(): void {
     this.#entries = [];
+    this.#clTRIDs.clear();
   }
 }
 

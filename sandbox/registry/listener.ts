@@ -4,6 +4,9 @@ import type { ServerCertificate } from "./certificates.ts";
 import type { Registry } from "./registry.ts";
 import { Session } from "./session.ts";
 
+/** The beginning of a TLS record with a ServerHello that never comes (RFC 8446 §5.1). */
+const brokenHandshake = Buffer.from([22, 3, 3, 0, 122, 2]);
+
 export interface Listener {
   port: number;
   /** Drops every connection. */
@@ -34,11 +37,13 @@ export async function startListener(
   });
   tls.on("tlsClientError", (_error, socket) => socket.destroy());
   const tcp = createTcpServer((socket) => {
-    if (isPaused) return socket.resetAndDestroy();
+    const fate = isPaused ? "reset" : registry.faults.takeConnectFate("tcp", registry.now());
+    if (fate === "reset") return socket.resetAndDestroy();
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
-    tls.emit("connection", socket);
+    if (fate === undefined) tls.emit("connection", socket);
+    else if (fate === "hang-tls") socket.once("data", () => socket.write(brokenHandshake));
   });
   const dropAll = () => {
     for (const socket of sockets) socket.destroy();

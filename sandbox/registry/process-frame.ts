@@ -7,6 +7,7 @@ import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
 import { extensionUrisOf, objectUrisOf } from "./services.ts";
+import { applySessionFaults } from "./session-faults.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
 
 /** What the session does with a frame's answer. */
@@ -56,12 +57,13 @@ export function processFrame(registry: Registry, session: SessionState, incoming
   let outcome: Outcome;
   let reason: string | undefined;
   try {
+    if (registry.faults.maintenanceAnswer(registry.now()) === "reset") return drop(registry, session, incoming, svTRID);
     if (!frame || refusal) throw refusal;
+    applySessionFaults(registry, session, frame);
     effect = effectFor(registry, session, frame);
     if (effect.delivery?.kind === "drop-before") {
       registry.store.firedLabels.put({ key: frame.name! });
-      record(registry, session, frame, text, { svTRID, executed: false });
-      return { about: {}, delivery: effect.delivery, closes: true };
+      return drop(registry, session, incoming, svTRID);
     }
     if (frame.kind === "hello") {
       record(registry, session, frame, text, { executed: false });
@@ -93,9 +95,15 @@ export function processFrame(registry: Registry, session: SessionState, incoming
   };
 }
 
-/** Records a frame that was read and never executed, because its connection died first. */
-export function recordDropped(registry: Registry, session: SessionState, { frame, text }: IncomingFrame): void {
-  record(registry, session, frame, text, { executed: false });
+/** What becomes of a frame that was read and is never executed: its connection dies, or has died. */
+export function drop(
+  registry: Registry,
+  session: SessionState,
+  { frame, text }: IncomingFrame,
+  svTRID?: string,
+): Processed {
+  record(registry, session, frame, text, { svTRID, executed: false });
+  return { about: {}, delivery: { kind: "drop-before" }, closes: true };
 }
 
 /** What is answered for an error that a client's frame can cause; anything else is a defect and is thrown on. */
@@ -135,7 +143,7 @@ function execute(
   svTRID: string,
 ): Outcome {
   const { verb, element, extensions, clTRID } = frame;
-  if (!session.registrar && verb !== "login") throw new Refusal(2002, "not logged in");
+  if (!session.registrar && verb !== "login") throw new Refusal(session.forgottenCode ?? 2002, "not logged in");
   if (session.registrar && verb === "login") throw new Refusal(2002, "already logged in");
   refuseExtensions(registry, session, frame);
   if (!element) throw new Error(`a valid <${verb}> without content`);

@@ -1,3 +1,4 @@
+import type { Faults } from "./faults.ts";
 import type { Holds } from "./holds.ts";
 import { effectOf, type LabelEffect } from "./labels.ts";
 import type { ResultCode } from "./result-codes.ts";
@@ -14,6 +15,12 @@ export interface SessionState {
   /** The object services and extensions the login asked for. */
   services: ReadonlySet<string>;
   loginFailures: number;
+  /** Commands so far, and so far since the login. */
+  commands: number;
+  commandsSinceLogin: number;
+  loggedInAt?: Date | undefined;
+  /** What every command but login is refused with once the registry has forgotten the login. */
+  forgottenCode?: ResultCode | undefined;
 }
 
 /** What every command works on. */
@@ -26,6 +33,7 @@ export interface Registry {
   validator: FrameValidator;
   schedule: Schedule;
   holds: Holds;
+  faults: Faults;
   /** The live connections, logged in or not. */
   sessions: Set<SessionState>;
   now: () => Date;

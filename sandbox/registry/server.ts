@@ -6,6 +6,7 @@ import { systemNow, VirtualClock } from "./clock.ts";
 import { holdElsewhere } from "./commands/domain-data.ts";
 import { startControl } from "./control.ts";
 import { parseDomainName } from "./domain-name.ts";
+import { type FaultSettings, Faults } from "./faults.ts";
 import { type Hold, type HoldRequest, Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
 import type { Registry } from "./registry.ts";
@@ -36,6 +37,8 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   suffixes: string[];
   registrars: RegistrarAccount[];
   now?: () => Date;
+  /** Faults from the start; a reset brings them back. */
+  faults?: Partial<FaultSettings>;
   /** True is refused: this registry must never stand in for a real one. */
   production?: boolean;
 }
@@ -55,6 +58,9 @@ export interface SandboxRegistry {
   /** Holds frames of a command until released. */
   hold(request: HoldRequest): Hold;
   readonly holds: Holds;
+  readonly faults: Faults;
+  /** Changes the faults that are named. Throws a RangeError for what is no such fault. */
+  setFaults(changes: Partial<FaultSettings>): void;
   /** The registry's time. */
   now(): Date;
   /**
@@ -64,7 +70,7 @@ export interface SandboxRegistry {
   advance(ms: number): Promise<void>;
   /** Registers names for the other registrar. */
   seed(names: string[]): Promise<void>;
-  /** Forgets everything, puts the clock back, drops every connection, ends a pause. */
+  /** Forgets everything, puts the clock back, drops every connection, ends a pause and holds, restores the faults. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -88,8 +94,10 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
   const { suffixes } = options;
   const holds = new Holds();
+  const faults = new Faults(options.faults);
   const sessions: Registry["sessions"] = new Set();
-  const registry: Registry = { settings, suffixes, registrars, store, validator, schedule, holds, sessions, now };
+  const parts = { settings, suffixes, registrars, store, validator, schedule };
+  const registry: Registry = { ...parts, holds, faults, sessions, now };
   const listener = await startListener(registry, certificate, options.host ?? "127.0.0.1", options.port ?? 0);
   opened.defer(() => {
     const closed = listener.close();
@@ -105,6 +113,8 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
     resume: listener.resume,
     hold: (request: HoldRequest) => holds.place(request),
     holds,
+    faults,
+    setFaults: (changes: Partial<FaultSettings>) => faults.set(changes),
     now,
     advance: async (ms: number) => {
       schedule.advance(ms);
@@ -116,6 +126,7 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
       holds.dropAll();
       await listener.idle();
       listener.resume();
+      faults.reset();
       schedule.clear();
       store.reset();
       clock.setOffset(0);

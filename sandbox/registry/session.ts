@@ -1,12 +1,16 @@
+import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { greeting, response } from "./answer.ts";
 import { sleep } from "./clock.ts";
+import type { ConnectFate } from "./faults.ts";
 import { encodeFrame, FrameLengthError, FrameReader } from "./framing.ts";
 import { redactXml } from "./journal.ts";
 import type { Delivery } from "./labels.ts";
-import { type Processed, processFrame, readIncoming, recordDropped } from "./process-frame.ts";
+import { drop, type Processed, processFrame, readIncoming } from "./process-frame.ts";
 import type { Registry, SessionState } from "./registry.ts";
+import type { ResultCode } from "./result-codes.ts";
+import { restyle } from "./style.ts";
 
 /**
  * One connection from greeting to end: reads frames, has each executed, waits until what it changed is on disk, and
@@ -17,14 +21,28 @@ export class Session {
   readonly #registry: Registry;
   readonly #state: SessionState;
   readonly #ended = new AbortController();
+  #ageTimer: NodeJS.Timeout | undefined;
+  /** A frame is being served: the end of the session waits for its answer. */
+  #isBusy = false;
+  #isOverdue = false;
 
   constructor(socket: TLSSocket, registry: Registry) {
     this.#socket = socket;
     this.#registry = registry;
-    this.#state = { connection: registry.store.nextNumber(), services: new Set(), loginFailures: 0 };
-    socket.setTimeout(registry.settings.idleTimeoutMs, () => socket.destroy());
+    this.#state = {
+      connection: registry.store.nextNumber(),
+      services: new Set(),
+      loginFailures: 0,
+      commands: 0,
+      commandsSinceLogin: 0,
+    };
+    this.#setTimers();
+    const forget = registry.faults.onChange(() => this.#setTimers());
+    socket.on("timeout", () => this.#expire());
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
+      forget();
+      clearTimeout(this.#ageTimer);
       this.#ended.abort();
       // At once, although a frame may still be held: a client that comes back is not a session too many.
       registry.sessions.delete(this.#state);
@@ -35,15 +53,22 @@ export class Session {
   async run(): Promise<void> {
     this.#registry.sessions.add(this.#state);
     try {
-      await this.#send({
-        about: { command: "greeting" },
-        answer: greeting(this.#registry.now(), this.#registry.settings),
-        delivery: normal,
-      });
+      const fate = this.#registry.faults.takeConnectFate("greeting", this.#registry.now());
+      if (fate) return await this.#refuse(fate);
+      const answer = greeting(this.#registry.now(), this.#registry.settings);
+      await this.#send({ about: { command: "greeting" }, answer, delivery: normal });
       await this.#readFrames();
     } finally {
       if (!this.#socket.writableEnded) this.#socket.destroy();
     }
+  }
+
+  /** Says why there is no greeting, or nothing at all until the client has had enough. */
+  async #refuse(fate: ConnectFate): Promise<void> {
+    const code = { "refuse-2500": 2500, "refuse-2501": 2501, "refuse-2502": 2502 }[fate as string];
+    if (code !== undefined) return this.#endWith(code as ResultCode);
+    this.#socket.resume();
+    if (!this.#socket.destroyed) await once(this.#ended.signal, "abort");
   }
 
   async #readFrames(): Promise<void> {
@@ -51,31 +76,55 @@ export class Session {
     try {
       for await (const chunk of chunksOf(this.#socket)) {
         for (const body of reader.push(chunk)) {
+          this.#isBusy = true;
           await this.#serve(body);
+          this.#isBusy = false;
+          if (this.#isOverdue) this.#expire();
           if (!this.#socket.writable) return;
         }
       }
     } catch (error) {
       if (!(error instanceof FrameLengthError)) throw error;
-      const svTRID = `SBX-${this.#registry.store.nextNumber()}`;
-      const answer = response({ code: 2500, reason: error.message, svTRID });
-      await this.#send({ about: { svTRID, code: 2500 }, answer, delivery: normal });
-      this.#end();
+      await this.#endWith(2500, error.message);
     }
   }
 
   async #serve(body: Buffer): Promise<void> {
     const { holds, store } = this.#registry;
     const incoming = readIncoming(this.#registry, body);
-    if (!(await holds.pass("before-execution", incoming.frame, this.#state, this.#ended.signal))) {
-      recordDropped(this.#registry, this.#state, incoming);
-      return;
-    }
-    const processed = processFrame(this.#registry, this.#state, incoming);
+    const isToBeDone = await holds.pass("before-execution", incoming.frame, this.#state, this.#ended.signal);
+    const serve = isToBeDone ? processFrame : drop;
+    const processed = serve(this.#registry, this.#state, incoming);
     await store.durable();
     await holds.pass("before-answer", incoming.frame, this.#state, this.#ended.signal);
     await this.#send(processed);
     if (processed.closes) this.#end();
+  }
+
+  /** Times that end the session, as the faults and settings say now. */
+  #setTimers(): void {
+    const { faults, settings } = this.#registry;
+    const { idleMs, ageMs } = faults.current;
+    this.#socket.setTimeout(idleMs ?? settings.idleTimeoutMs);
+    clearTimeout(this.#ageTimer);
+    if (ageMs !== null) this.#ageTimer = setTimeout(() => this.#expire(), ageMs);
+  }
+
+  /** The session is idle or old: ends it between two answers, with a notice or without a word. */
+  #expire(): void {
+    this.#isOverdue = true;
+    if (this.#isBusy || !this.#socket.writable) return;
+    const { endNoticeCode } = this.#registry.faults.current;
+    // Not caught: a defect of the registry ends the process, loudly.
+    if (endNoticeCode !== null) this.#endWith(endNoticeCode);
+    else this.#socket.destroy();
+  }
+
+  /** Ends with an answer that no command asked for. */
+  async #endWith(code: ResultCode, reason?: string): Promise<void> {
+    const svTRID = `SBX-${this.#registry.store.nextNumber()}`;
+    await this.#send({ about: { svTRID, code }, answer: response({ code, reason, svTRID }), delivery: normal });
+    this.#end();
   }
 
   /** Says goodbye, and keeps reading, so that the client's own goodbye is seen. */
@@ -89,11 +138,9 @@ export class Session {
       this.#socket.destroy();
       return;
     }
-    const fault = this.#registry.settings.assertAnswers ? this.#registry.validator.findFault(answer) : undefined;
-    if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${answer}`);
     if (delivery.kind === "delay") await sleep(delivery.delayMs, this.#ended.signal);
+    const text = this.#styled(answer, delivery);
     if (this.#socket.destroyed) return;
-    const text = spoil(answer, delivery);
     this.#registry.store.journal.record({
       number: this.#registry.store.nextNumber(),
       at: this.#registry.now().toISOString(),
@@ -105,6 +152,17 @@ export class Session {
       xml: redactXml(text),
     });
     await write(this.#socket, encodeFrame(text), delivery);
+  }
+
+  /** The answer as it is sent: checked, in the style asked for, spoiled. */
+  #styled(answer: string, delivery: Delivery): string {
+    const { settings, validator, faults } = this.#registry;
+    const { styles } = faults.current;
+    const text = restyle(spoil(answer, delivery), styles);
+    const checked = styles.includes("disordered") ? answer : text;
+    const fault = settings.assertAnswers ? validator.findFault(checked) : undefined;
+    if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${checked}`);
+    return delivery.kind === "garbage" ? "\u0001 this is not XML <<<" : text;
   }
 }
 
@@ -120,9 +178,7 @@ async function* chunksOf(socket: TLSSocket): AsyncGenerator<Buffer> {
 }
 
 function spoil(answer: string, delivery: Delivery): string {
-  if (delivery.kind === "garbage") return "\u0001 this is not XML <<<";
-  if (delivery.kind === "wrong-trid") return answer.replace(/<clTRID>[^<]*</, "<clTRID>SBX-NEVER-SENT<");
-  return answer;
+  return delivery.kind === "wrong-trid" ? answer.replace(/<clTRID>[^<]*</, "<clTRID>SBX-NEVER-SENT<") : answer;
 }
 
 async function write(socket: TLSSocket, frame: Buffer, delivery: Delivery): Promise<void> {

@@ -23,10 +23,13 @@ export const login: CommandHandler = (context) => {
     throw new Refusal(session.loginFailures >= registry.settings.loginFailuresMax ? 2501 : 2200);
   }
   const sessions = [...registry.sessions].filter((other) => other.registrar === registrar).length;
-  if (sessions >= registry.settings.sessionsMax) throw new Refusal(2502, `${sessions} sessions are open`);
+  if (sessions >= (registry.faults.current.sessionsMax ?? registry.settings.sessionsMax))
+    throw new Refusal(2502, `${sessions} sessions are open`);
 
   if (newPassword !== undefined) registry.store.passwords.put({ registrar, password: newPassword });
   session.registrar = registrar;
+  session.loggedInAt = registry.now();
+  session.commandsSinceLogin = 0;
   session.services = services;
   return { code: 1000, extension: services.has(loginSecUri) ? securityEvents(registry) : undefined };
 };

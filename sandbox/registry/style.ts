@@ -1,0 +1,135 @@
+import { eppUri, extensionNames, objectNames } from "./namespaces.ts";
+import { parseXml, type XmlElement } from "./xml.ts";
+
+/**
+ * The same answer in other XML: what a client that reads by namespace takes alike, and one that looks at text does not.
+ * All but `disordered` are valid against the schemas, and are checked to be.
+ */
+
+/**
+ *  - prefixed: every element has a prefix, and not the usual one
+ *  - unprefixed: none has; each namespace is the default one where it begins
+ *  - reordered: repeated elements and attributes come in the opposite order, which is all the schemas leave open
+ *  - disordered: also the children of every element, which no schema allows
+ *  - comments: between elements and in the middle of texts
+ *  - cdata: every text is a CDATA section
+ *  - pretty: indented, with line ends of Windows
+ *  - bom: a byte order mark first
+ *  - encoding: the XML declaration says US-ASCII in single quotes, and other characters are references
+ *  - undeclared: no XML declaration
+ */
+export const styleNames = [
+  "prefixed",
+  "unprefixed",
+  "reordered",
+  "disordered",
+  "comments",
+  "cdata",
+  "pretty",
+  "bom",
+  "encoding",
+  "undeclared",
+] as const;
+
+export type Style = (typeof styleNames)[number];
+
+const usualPrefixes: Record<string, string> = { ...objectNames, ...extensionNames, [eppUri]: "" };
+const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n';
+const asciiDeclaration = "<?xml version='1.0' encoding='US-ASCII'?>\n";
+
+/** Writes a valid frame anew. */
+export function restyle(xml: string, styles: readonly Style[]): string {
+  if (styles.length === 0) return xml;
+  const has = (style: Style) => styles.includes(style);
+  const root = parseXml(xml);
+  if (has("reordered") || has("disordered")) reorder(root, has("disordered"));
+  const body = new Writer(styles).write(root);
+  const text = has("encoding") ? asciiDeclaration + asReferences(body) : (has("undeclared") ? "" : declaration) + body;
+  return has("bom") ? `\uFEFF${text}` : text;
+}
+
+function reorder(element: XmlElement, isRuthless: boolean): void {
+  element.attributes = Object.fromEntries(Object.entries(element.attributes).reverse());
+  for (const child of element.children) reorder(child, isRuthless);
+  if (isRuthless) element.children.reverse();
+  else reverseRuns(element.children);
+}
+
+/** Turns round each run of siblings with the same name. */
+function reverseRuns(siblings: XmlElement[]): void {
+  for (let start = 0, end = 0; start < siblings.length; start = end) {
+    const first = siblings[start]!;
+    while (siblings[end]?.local === first.local && siblings[end]?.uri === first.uri) end += 1;
+    siblings.splice(start, end - start, ...siblings.slice(start, end).reverse());
+  }
+}
+
+class Writer {
+  readonly #styles: readonly Style[];
+  readonly #prefixes = new Map<string, string>();
+
+  constructor(styles: readonly Style[]) {
+    this.#styles = styles;
+  }
+
+  write(element: XmlElement, parentUri?: string, scope: readonly string[] = [], depth = 0): string {
+    const { uri, local, attributes, children } = element;
+    const prefix = this.#prefixOf(uri);
+    // A prefix is declared where it is first needed; the default namespace wherever it changes.
+    const isDeclared = prefix === "" ? uri === parentUri : scope.includes(uri);
+    const declared = isDeclared ? [] : [[prefix === "" ? "xmlns" : `xmlns:${prefix}`, uri]];
+    const pairs = [...declared, ...Object.entries(attributes)].map(([key, value]) => ` ${key}="${escaped(value!)}"`);
+    const name = prefix === "" ? local : `${prefix}:${local}`;
+    const defaultUri = prefix === "" ? uri : parentUri;
+    const inner = children.map((child) => this.write(child, defaultUri, [...scope, uri], depth + 1));
+    const content = inner.length > 0 ? this.#between(inner, depth) : this.#text(element.text);
+    return `<${name}${pairs.join("")}>${content}</${name}>`;
+  }
+
+  #prefixOf(uri: string): string {
+    if (this.#has("unprefixed")) return "";
+    if (!this.#has("prefixed")) return usualPrefixes[uri] ?? this.#numbered(uri, "x");
+    return uri === eppUri ? "epp" : this.#numbered(uri, "ns-_.");
+  }
+
+  #numbered(uri: string, beginning: string): string {
+    const prefix = this.#prefixes.get(uri) ?? `${beginning}${this.#prefixes.size + 1}`;
+    this.#prefixes.set(uri, prefix);
+    return prefix;
+  }
+
+  #between(inner: string[], depth: number): string {
+    const gap = this.#has("pretty") ? `\r\n${"  ".repeat(depth + 1)}` : "";
+    const end = this.#has("pretty") ? `\r\n${"  ".repeat(depth)}` : "";
+    const comment = this.#has("comments") ? '<!-- <result code="2400"/> -->' : "";
+    return inner.map((child) => gap + comment + child).join("") + end;
+  }
+
+  #text(text: string): string {
+    if (text === "") return "";
+    const characters = [...text];
+    const half = Math.ceil(characters.length / 2);
+    const halves = [characters.slice(0, half).join(""), characters.slice(half).join("")];
+    const parts = this.#has("comments") ? halves : [text];
+    const written = parts
+      .filter((part) => part !== "")
+      .map((part) => (this.#has("cdata") ? cdata(part) : escaped(part)));
+    return written.join("<!-- 2400 -->");
+  }
+
+  #has(style: Style): boolean {
+    return this.#styles.includes(style);
+  }
+}
+
+function cdata(text: string): string {
+  return `<![CDATA[${text.replaceAll("]]>", "]]]]><![CDATA[>")}]]>`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"\r]/g, (character) => `&#${character.codePointAt(0)};`);
+}
+
+function asReferences(text: string): string {
+  return text.replace(/[^\0-\x7F]/gu, (character) => `&#${character.codePointAt(0)};`);
+}
