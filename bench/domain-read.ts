@@ -5,10 +5,9 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
-import type { Load, LoadResult } from "./load.ts";
+import { type Load, startLoad } from "./load.ts";
+import { processorMs } from "./processor.ts";
 import { medianOf, printTable, summarize } from "./statistics.ts";
 import { type System, withDatabase, withSystem } from "./system.ts";
 
@@ -17,8 +16,6 @@ const roundsCount = 5;
 const busy = { connectionsCount: 32, requestsCount: 12_000 };
 const quiet = { connectionsCount: 1, requestsCount: 1_500 };
 const warmup = { connectionsCount: 32, requestsCount: 12_000 };
-/** USER_HZ: the unit of /proc/<pid>/stat, the same on every Linux that Node runs on. */
-const tickMs = 10;
 
 interface Contestant {
   name: string;
@@ -91,14 +88,10 @@ async function runRound(
   targets: readonly string[],
   load: Pick<Load, "connectionsCount" | "requestsCount">,
 ): Promise<Round> {
-  const data: Load = { port, key: ready.api_key, secret: ready.api_secret, targets, ...load };
+  const requests = targets.map((target) => ({ method: "GET" as const, target }));
+  const credentials = { key: ready.api_key, secret: ready.api_secret };
   const cpuBeforeMs = processorMs(pid);
-  const thread = new Worker(new URL("load.ts", import.meta.url), { workerData: data });
-  // Asked for together: a busy process may be told both in one turn.
-  const [[{ elapsedMs, latenciesMs }]] = (await Promise.all([once(thread, "message"), once(thread, "exit")])) as [
-    [LoadResult],
-    unknown[],
-  ];
+  const { elapsedMs, latenciesMs } = await startLoad({ port, ...credentials, requests, statusExpected: 200, ...load });
   const cpuMs = processorMs(pid) - cpuBeforeMs;
   const sorted = latenciesMs.toSorted();
   return {
@@ -107,13 +100,6 @@ async function runRound(
     p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
     cpuMicrosPerRequest: (cpuMs * 1000) / load.requestsCount,
   };
-}
-
-/** User and system time of a process; proc_pid_stat(5), fields 14 and 15. */
-function processorMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
 /** Gives the sandbox's reseller names; returns the targets that read them. */

@@ -2,8 +2,9 @@
  * A load generator that costs the machine little, because it shares its cores with what it measures: requests are signed
  * and laid out before the clock starts, connections are kept, and of an answer only its head and length are read.
  */
+import { once } from "node:events";
 import { connect } from "node:net";
-import { parentPort, workerData } from "node:worker_threads";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { systemClock } from "#lib/clock.ts";
 import { signTarget } from "./signed-client.ts";
 
@@ -13,10 +14,19 @@ export interface Load {
   key: string;
   secret: string;
   /** Taken in turn. */
-  targets: readonly string[];
+  requests: readonly LoadRequest[];
+  /** What each has to be answered with. */
+  statusExpected: number;
   /** Each has one request under way at a time. */
   connectionsCount: number;
   requestsCount: number;
+}
+
+export interface LoadRequest {
+  method: "GET" | "POST";
+  target: string;
+  /** Sent as JSON. */
+  body?: unknown;
 }
 
 export interface LoadResult {
@@ -25,22 +35,29 @@ export interface LoadResult {
   latenciesMs: Float64Array;
 }
 
+/** What the thread says when everything is laid out. */
+const started = "started";
 const headEnd = Buffer.from("\r\n\r\n");
 const lengthForm = /\r\ncontent-length: (\d+)/i;
 
 /** The bytes of every request. Each has a nonce of its own, so a server can refuse none of them as a replay. */
-function layOut({ port, key, secret, targets, requestsCount }: Load): Buffer[] {
+function layOut({ port, key, secret, requests, requestsCount }: Load): Buffer[] {
   return Array.from({ length: requestsCount }, (_, index) => {
-    const target = targets[index % targets.length]!;
-    const authorization = signTarget({ key, secret, method: "GET", target, body: Buffer.alloc(0) });
-    return Buffer.from(
-      `GET ${target} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: ${authorization}\r\naccept: application/json\r\n\r\n`,
-    );
+    const { method, target, body } = requests[index % requests.length]!;
+    const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body));
+    const authorization = signTarget({ key, secret, method, target, body: bytes });
+    const content = bytes.length === 0 ? "" : `content-type: application/json\r\ncontent-length: ${bytes.length}\r\n`;
+    const head = `${method} ${target} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: ${authorization}\r\naccept: application/json\r\n${content}\r\n`;
+    return Buffer.concat([Buffer.from(head), bytes]);
   });
 }
 
 /** Sends one request after another on one connection, until `next` has no more. */
-function drive(port: number, next: () => Buffer | undefined, onAnswered: (latencyMs: number) => void): Promise<void> {
+function drive(
+  { port, statusExpected }: Load,
+  next: () => Buffer | undefined,
+  onAnswered: (latencyMs: number) => void,
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect(port, "127.0.0.1").setNoDelay(true);
   let sentMs = 0;
@@ -56,8 +73,8 @@ function drive(port: number, next: () => Buffer | undefined, onAnswered: (latenc
     const bodyStart = received.indexOf(headEnd) + headEnd.length;
     if (bodyStart < headEnd.length) return;
     const head = received.toString("latin1", 0, bodyStart);
-    if (!head.startsWith("HTTP/1.1 200 ")) return void socket.destroy(new Error(received.toString()));
-    if (received.length < bodyStart + Number(lengthForm.exec(head)?.[1])) return;
+    if (!head.startsWith(`HTTP/1.1 ${statusExpected} `)) return void socket.destroy(new Error(received.toString()));
+    if (received.length < bodyStart + Number(lengthForm.exec(head)?.[1] ?? 0)) return;
     received = Buffer.alloc(0);
     onAnswered(systemClock.monotonicMs() - sentMs);
     send();
@@ -73,11 +90,12 @@ async function runLoad(load: Load): Promise<LoadResult> {
   const latenciesMs = new Float64Array(requests.length);
   let sentCount = 0;
   let answeredCount = 0;
+  parentPort?.postMessage(started);
   const startedMs = systemClock.monotonicMs();
   await Promise.all(
     Array.from({ length: load.connectionsCount }, () =>
       drive(
-        load.port,
+        load,
         () => requests[sentCount++],
         (latencyMs) => {
           latenciesMs[answeredCount++] = latencyMs;
@@ -88,4 +106,18 @@ async function runLoad(load: Load): Promise<LoadResult> {
   return { elapsedMs: systemClock.monotonicMs() - startedMs, latenciesMs };
 }
 
-parentPort?.postMessage(await runLoad(workerData as Load));
+if (!isMainThread) parentPort?.postMessage(await runLoad(workerData as Load));
+
+/**
+ * Runs it in a thread of its own.
+ * @param onStart called when the first request is about to leave
+ * @throws when an answer is not the expected one
+ */
+export async function startLoad(load: Load, onStart = () => {}): Promise<LoadResult> {
+  const thread = new Worker(new URL(import.meta.url), { workerData: load });
+  const { promise, resolve } = Promise.withResolvers<LoadResult>();
+  thread.on("message", (message: LoadResult | typeof started) => (message === started ? onStart() : resolve(message)));
+  // Asked for together: a busy process may be told both in one turn.
+  const [result] = await Promise.all([promise, once(thread, "exit")]);
+  return result;
+}

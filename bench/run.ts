@@ -7,6 +7,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a registration: 202 to the worker's first EPP byte, and 202 to Finished, on an idle system",
     run: async () => (await import("./orders.ts")).benchOrders(),
   },
+  pipeline: {
+    about: "orders a second through everything, beside the same check and create sent bare",
+    run: async () => (await import("./pipeline.ts")).benchPipeline(),
+  },
   "domain-read": {
     about: "a signed GET /domains/<name> beside a bare node:http server that does one HMAC and one SELECT",
     run: async () => (await import("./domain-read.ts")).benchDomainRead(),

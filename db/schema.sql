@@ -283,6 +283,7 @@ TABLE registration_orders
   settle_note text
   fee_amount numeric
   fee_currency text
+  checked_at timestamp with time zone
   CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
   CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
   CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))

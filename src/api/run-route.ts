@@ -9,8 +9,10 @@ import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import { matchRoute, type Route } from "#api/routes.ts";
 import {
   AlreadyCommitted,
+  committedRow,
   findCommittedAnswer,
   type IdempotentRequest,
+  isAlreadyCommitted,
   type SignedWrite,
   storeCommittedAnswer,
   storeIdempotentAnswer,
@@ -31,7 +33,7 @@ export interface EdgeRequest extends WireRequest {
 interface Call {
   route: Route;
   request: EdgeRequest;
-  useCaseRequest: Omit<UseCaseRequest, "commit">;
+  useCaseRequest: Omit<UseCaseRequest, "commit" | "committedRow">;
   /** Made only when asked for: a read has no use for its digest. */
   write(): SignedWrite;
   idempotent: IdempotentRequest | undefined;
@@ -133,10 +135,15 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
     if (idempotent) await storeIdempotentAnswer(context, tx, idempotent, answer);
     isStored = true;
   };
+  const rowOf = (answer: Answer) => (idempotent ? undefined : committedRow(write(), answer));
   try {
-    return { answer: await route.useCase.handle(context, { ...useCaseRequest, commit }), isStored };
+    return {
+      answer: await route.useCase.handle(context, { ...useCaseRequest, commit, committedRow: rowOf }),
+      isStored,
+    };
   } catch (error) {
     if (error instanceof AlreadyCommitted) throw error;
+    if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
     return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
   }
 }

@@ -5,6 +5,7 @@
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { Database, Transaction } from "#db/database.ts";
+import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 
 const answerColumns = { status: "int4", headers: "jsonb", body: "text?" } as const;
@@ -83,12 +84,34 @@ export interface SignedWrite {
   digest: Buffer;
 }
 
+/** What is kept of a committed write, as the columns of its row. */
+export interface CommittedRow {
+  key_id: string;
+  nonce: string;
+  /** Unix seconds. */
+  signed_at: number;
+  request_digest: Buffer;
+  status: number;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+export function committedRow({ keyId, nonce, timestamp, digest }: SignedWrite, answer: Answer): CommittedRow {
+  return {
+    ...{ key_id: keyId, nonce, signed_at: timestamp, request_digest: digest },
+    ...{ status: answer.status, headers: answer.headers ?? {}, body: bodyText(answer) },
+  };
+}
+
+/** Whether the row of a write was there before: another transaction has committed this very request. */
+export const isAlreadyCommitted = (error: unknown): boolean => isUniqueViolation(error, "committed_requests_pkey");
+
 /** @throws AlreadyCommitted */
 export async function storeCommittedAnswer(context: Context, tx: Transaction, write: SignedWrite, answer: Answer) {
-  const { keyId, nonce, timestamp, digest } = write;
+  const row = committedRow(write, answer);
   const [stored] = await tx.query(insertCommitted, [
-    ...[keyId, nonce, timestamp, digest, answer.status, answer.headers ?? {}],
-    ...[bodyText(answer), context.clock.now()],
+    ...[row.key_id, row.nonce, row.signed_at, row.request_digest, row.status, row.headers, row.body],
+    context.clock.now(),
   ]);
   if (!stored) throw new AlreadyCommitted();
 }

@@ -1,3 +1,4 @@
+import type { CommittedRow } from "#api/stored-answers.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import type { ErrorCode } from "#errors.ts";
@@ -48,6 +49,11 @@ export interface UseCaseRequest {
    * committed request gets it again, whatever the client saw of the first.
    */
   commit(tx: Transaction, answer: Answer): Promise<void>;
+  /**
+   * What `commit` would write, for a statement that writes it with its own rows; `undefined` when `commit` has more to
+   * write. A unique violation of committed_requests means what it means there: this request was committed already.
+   */
+  committedRow(answer: Answer): CommittedRow | undefined;
 }
 
 /** One operation of the API: its file holds its errors, its rule and its SQL. */

@@ -1,5 +1,6 @@
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "#lib/log.ts";
+import { Batcher, type ItemRow } from "./batch.ts";
 import { type ConnectionLimits, connectionConfig, preparedCall } from "./connection.ts";
 import { DatabaseUnavailable, translateError } from "./errors.ts";
 import { createPipelinedConnection } from "./pipeline.ts";
@@ -34,6 +35,11 @@ export interface Database {
   /** A single statement of any kind, committed by itself. */
   query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
   /**
+   * A statement for many items, committed by itself: it takes them as `$1::jsonb`, an array of objects with their place
+   * as `item`, and says in each row's `item` whose it is. Calls that come at the same time are executed together.
+   */
+  together<Row extends ItemRow>(statement: Statement<Row>, item: object): Promise<Row[]>;
+  /**
    * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never tries
    * again by itself, for `work` may have done more than SQL.
    */
@@ -51,6 +57,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     createPipelinedConnection(config, log),
   );
   let pointReads = 0;
+  const batchers = new Map<Statement<unknown>, Batcher>();
 
   async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch(rethrowTranslated);
@@ -72,6 +79,15 @@ export function createDatabase(options: DatabaseOptions): Database {
     },
 
     query: (statement, values) => withClient((client) => run(client, statement, values)),
+
+    together<Row extends ItemRow>(statement: Statement<Row>, item: object) {
+      let batcher = batchers.get(statement);
+      if (!batcher) {
+        batcher = new Batcher((items) => withClient((client) => run(client, statement, [items])));
+        batchers.set(statement, batcher);
+      }
+      return batcher.add(item) as Promise<ItemRow[]> as Promise<Row[]>;
+    },
 
     transaction: (work) => withClient((client) => inTransaction(client, work)),
 

@@ -1,24 +1,32 @@
 /**
  * Asking a registry whether a name is free, from a process that has no session there. The question is a row and a
- * notification; the process that owns the registry's sessions takes the row, asks, and answers by notification.
+ * notification; the process that owns the registry's sessions takes the row, asks, and answers by notification. Questions
+ * of one moment share both, and so do answers.
  */
 import type { Context } from "#context.ts";
+import type { Listener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
 
+/** Its payload: the ids of the questions, with commas between. */
 export const checkChannel = "registry_check";
+/** Its payload: a JSON array of `CheckAnswer`. */
 export const checkAnswerChannel = "registry_check_answer";
 
 const askCheck = statement(
   "registry-check-ask",
-  `WITH asked AS (INSERT INTO registry_checks (id, registry_id, domain_name, asked_at) VALUES ($1::uuid, $2, $3, $4))
-   SELECT pg_notify('${checkChannel}', $1::text)::text AS notified`,
-  { notified: "text" },
+  `WITH asked AS MATERIALIZED (
+     SELECT id, registry_id, domain_name, asked_at FROM jsonb_to_recordset($1::jsonb)
+       AS item(id uuid, registry_id text, domain_name text, asked_at timestamptz)),
+   written AS (INSERT INTO registry_checks (id, registry_id, domain_name, asked_at)
+     SELECT id, registry_id, domain_name, asked_at FROM asked)
+   SELECT 0 AS item, pg_notify('${checkChannel}', string_agg(id::text, ','))::text AS notified FROM asked`,
+  { item: "int4", notified: "text" },
 );
 
 export type Availability = "available" | "taken" | "refused" | "unknown";
 
-interface CheckAnswer {
+export interface CheckAnswer {
   id: string;
   availability: Availability;
 }
@@ -32,24 +40,37 @@ export function availabilityOf(check: { available: boolean; reason?: string | un
   return /reserv|block|premium|prohibit|restrict|policy|not allowed/i.test(check.reason ?? "") ? "refused" : "taken";
 }
 
+/** Who waits for an answer, by the question's id, in each process: one look at a notification for all of them. */
+const askersOf = new WeakMap<Listener, Map<string, (availability: Availability) => void>>();
+
+function askers(listener: Listener): Map<string, (availability: Availability) => void> {
+  const known = askersOf.get(listener);
+  if (known) return known;
+  const waiting = new Map<string, (availability: Availability) => void>();
+  askersOf.set(listener, waiting);
+  listener.on(checkAnswerChannel, (payload) => {
+    for (const { id, availability } of JSON.parse(payload) as CheckAnswer[]) waiting.get(id)?.(availability);
+  });
+  return waiting;
+}
+
 /**
  * Asks the registry, and waits at most the budget for its word.
  * @returns "unknown" when it did not come in time
  */
 export async function askAvailability(context: Context, registryId: string, name: string): Promise<Availability> {
   const id = context.random.uuid();
+  const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<Availability>();
-  const stopListening = context.listener.on(checkAnswerChannel, (payload) => {
-    const answer = JSON.parse(payload) as CheckAnswer;
-    if (answer.id === id) resolve(answer.availability);
-  });
+  waiting.set(id, resolve);
   const budgetOver = new AbortController();
   try {
-    await context.database.query(askCheck, [id, registryId, name, context.clock.now()]);
+    const question = { id, registry_id: registryId, domain_name: name, asked_at: context.clock.now() };
+    await context.database.together(askCheck, question);
     const unknown = sleep(context.checkBudgetMs, budgetOver.signal).then((): Availability => "unknown");
     return await Promise.race([promise, unknown]);
   } finally {
     budgetOver.abort();
-    stopListening();
+    waiting.delete(id);
   }
 }

@@ -3,15 +3,12 @@ import Type from "typebox";
 import { parseBody } from "#api/body.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
-import type { Transaction } from "#db/database.ts";
-import { isUniqueViolation } from "#db/errors.ts";
-import { statement } from "#db/statement.ts";
 import { askAvailability } from "#domains/availability.ts";
-import { checkAfter, medianSeconds } from "#domains/estimate.ts";
+import { checkAfter } from "#domains/estimate.ts";
 import { authInfoRow } from "#domains/orders.ts";
+import { type NewOrder, placeOrder, placeOrderIn } from "#domains/place-order.ts";
+import { readFacts } from "#domains/registration-facts.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
-import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName } from "#lib/domain-name.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 import { Secret } from "#lib/secret.ts";
@@ -25,55 +22,6 @@ const authInfoBytes = 18;
 const pausedRetrySeconds = 60;
 /** The owner of a registry's sessions has ended; its successor is there within seconds. */
 const ownerRetrySeconds = 5;
-
-const facts = statement(
-  "registration-facts",
-  `SELECT EXISTS (SELECT FROM reseller_profiles WHERE reseller_id = $1) AS has_profile,
-     EXISTS (SELECT FROM blocked_names WHERE name IN ($2, $3)) AS is_blocked,
-     live.order_code AS live_code, live.reseller_id AS live_reseller,
-     domain.reseller_id AS holder, own.order_code AS own_code,
-     registry.circuit_open_until, registry.creates_paused_reason,
-     ${registryOwnerAlive("$4")} AS has_owner
-   FROM (SELECT 1) AS one
-   LEFT JOIN registration_orders AS live
-     ON live.domain_name = $2 AND live.status IN ('NotProvisioned', 'Processing', 'Pending')
-   LEFT JOIN domains AS domain ON domain.domain_name = $2
-   LEFT JOIN LATERAL (
-     SELECT order_code FROM registration_orders AS o
-     WHERE o.domain_name = $2 AND o.reseller_id = $1 AND o.status = 'Finished'
-       AND (o.id = domain.order_id OR o.ended_at > $5::timestamptz - interval '7 days')
-     ORDER BY o.id DESC LIMIT 1) AS own ON true
-   LEFT JOIN registries AS registry ON registry.id = $4`,
-  {
-    has_profile: "bool",
-    is_blocked: "bool",
-    live_code: "text?",
-    live_reseller: "int8?",
-    holder: "int8?",
-    own_code: "text?",
-    circuit_open_until: "timestamptz?",
-    creates_paused_reason: "text?",
-    has_owner: "bool",
-  },
-);
-
-const insertOrder = statement(
-  "order-insert",
-  `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-     auth_info_sealed, status, created_at, updated_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, 'NotProvisioned', $8, $8) RETURNING id, ${medianSeconds("$4")} AS median_seconds`,
-  { id: "int8", median_seconds: "int4" },
-);
-
-const insertFirstHistory = statement(
-  "order-history-first",
-  "INSERT INTO order_history (order_id, at, event, status) VALUES ($1, $2, 'requested', 'NotProvisioned')",
-  {},
-);
-
-const suffixMedian = statement("suffix-median", `SELECT ${medianSeconds("$1::text")} AS median_seconds`, {
-  median_seconds: "int4",
-});
 
 /** POST /domains/registrations: 202 and an order, or the reason why not. */
 export const registerDomain: UseCase = {
@@ -89,13 +37,21 @@ export const registerDomain: UseCase = {
   async handle(context, request) {
     const name = parseRequestedName(parseBody(requestBody, request.rawBody).domain_name);
     const target = findTarget(context, name);
-    const live = await checkFacts(context, request, name, target);
-    if (live !== undefined) return answerLiveOrder(context, request, live, target?.suffix ?? "");
+    const { live, medianSeconds } = await checkFacts(context, request, name, target);
+    if (live !== undefined) return answerLiveOrder(context, request, live, medianSeconds);
     if (!target) throw blocked(context);
+    const checkedAt = context.clock.now();
     await checkAvailability(context, target.registry, name);
-    return placeOrder(context, request, name, target);
+    return order(context, request, target, { name, medianSeconds, checkedAt });
   },
 };
+
+interface Wanted {
+  name: DomainName;
+  medianSeconds: number;
+  /** Before the registry was asked. */
+  checkedAt: Date;
+}
 
 interface Target {
   registry: RegistryProfile;
@@ -131,13 +87,16 @@ function findTarget(context: Context, name: DomainName): Target | undefined {
   throw invalidField("domain_name", "Only one label directly under a suffix can be registered, like example.com.");
 }
 
-/** Checks all that the database knows; returns the code of the caller's own live order for the name, if there is one. */
+/**
+ * Checks all that the database knows.
+ * @returns the code of the caller's own live order for the name, if there is one, and how long one like it takes
+ */
 async function checkFacts(context: Context, request: UseCaseRequest, name: DomainName, target: Target | undefined) {
   const { resellerId } = request.caller;
   const now = context.clock.now();
   const label = target?.label ?? name.slice(0, name.indexOf("."));
-  const [found] = await context.database.query(facts, [resellerId, name, label, target?.registry.id ?? "", now]);
-  if (!found) throw new Error("the facts query returned no row");
+  const place = { suffix: target?.suffix ?? "", registryId: target?.registry.id ?? "" };
+  const found = await readFacts(context, { resellerId, name, label, ...place });
   if (!found.has_profile) {
     throw new ApiError("bad_request", {
       text: "Your account has no profile to register names with. Ask the operator to complete it.",
@@ -145,16 +104,23 @@ async function checkFacts(context: Context, request: UseCaseRequest, name: Domai
     });
   }
   if (!target || found.is_blocked) throw blocked(context, found.is_blocked ? name : undefined);
-  if (found.live_code !== null && found.live_reseller === resellerId) return found.live_code;
+  const medianSeconds = found.median_seconds;
+  if (found.live_code !== null && found.live_reseller === resellerId) return { live: found.live_code, medianSeconds };
   if (found.holder === resellerId || found.own_code !== null) throw alreadyYours(request, found.own_code);
   if (found.holder !== null || found.live_code !== null) throw new ApiError("domain_availability_taken");
+  if (found.maintenance_until !== null) {
+    throw unavailable((found.maintenance_until.getTime() - now.getTime()) / 1000, registryMaintained);
+  }
   if (found.circuit_open_until !== null && found.circuit_open_until > now) {
     throw unavailable((found.circuit_open_until.getTime() - now.getTime()) / 1000, registryDown);
   }
   if (found.creates_paused_reason !== null) throw unavailable(pausedRetrySeconds, registryDown);
   if (!found.has_owner) throw unavailable(ownerRetrySeconds, registryDown);
-  return undefined;
+  return { live: undefined, medianSeconds };
 }
+
+const registryMaintained =
+  "The registry of this suffix is being maintained. Nothing was ordered; try again after the number of seconds in retry-after.";
 
 const registryDown =
   "Registrations under this suffix are currently unavailable. Nothing was ordered; try again after the number of seconds in retry-after.";
@@ -183,44 +149,36 @@ async function checkAvailability(context: Context, registry: RegistryProfile, na
   }
 }
 
-async function placeOrder(context: Context, request: UseCaseRequest, name: DomainName, target: Target) {
-  try {
-    return await context.database.transaction((tx) => insertWithJob(context, tx, request, name, target));
-  } catch (error) {
-    if (!isUniqueViolation(error, "registration_orders_live_name")) throw error;
-    // Somebody's order for the name was committed since the facts were read: the index decided the race.
-    const live = await checkFacts(context, request, name, target);
-    if (live === undefined) throw new ApiError("domain_availability_taken");
-    return answerLiveOrder(context, request, live, target.suffix);
-  }
-}
-
-async function insertWithJob(
-  context: Context,
-  tx: Transaction,
-  request: UseCaseRequest,
-  name: DomainName,
-  { registry, suffix }: Target,
-): Promise<Answer> {
-  const now = context.clock.now();
+async function order(context: Context, request: UseCaseRequest, target: Target, wanted: Wanted): Promise<Answer> {
   const code = newOrderCode(context.random);
   const authInfo = new Secret(context.random.bytes(authInfoBytes).toString("base64url"));
-  const [order] = await tx.query(insertOrder, [
-    ...[code, request.caller.resellerId, name, suffix, registry.id, registry.periodYears],
-    ...[context.sealer.seal(authInfoRow(code), authInfo), now],
-  ]);
-  if (!order) throw new Error("the order was not inserted");
-  await tx.query(insertFirstHistory, [order.id, now]);
-  await enqueueOrder(tx, { id: order.id, registryId: registry.id }, 0);
-  const answer = accepted(request, code, order.median_seconds);
-  await request.commit(tx, answer);
-  return answer;
+  const newOrder: NewOrder = {
+    ...{ code, name: wanted.name, resellerId: request.caller.resellerId, suffix: target.suffix },
+    ...{ registryId: target.registry.id, periodYears: target.registry.periodYears, checkedAt: wanted.checkedAt },
+    authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
+  };
+  const answer = accepted(request, code, wanted.medianSeconds);
+  if (await place(context, request, newOrder, answer)) return answer;
+  // Somebody's order for the name was committed since the facts were read: the index decided the race.
+  const { live, medianSeconds } = await checkFacts(context, request, wanted.name, target);
+  if (live === undefined) throw new ApiError("domain_availability_taken");
+  return answerLiveOrder(context, request, live, medianSeconds);
+}
+
+/** Returns false when there is a live order for the name. */
+async function place(context: Context, request: UseCaseRequest, newOrder: NewOrder, answer: Answer): Promise<boolean> {
+  const row = request.committedRow(answer);
+  if (row) return placeOrder(context, newOrder, row);
+  return context.database.transaction(async (tx) => {
+    const isPlaced = await placeOrderIn(context, tx, newOrder);
+    if (isPlaced) await request.commit(tx, answer);
+    return isPlaced;
+  });
 }
 
 /** The same order again: the name is the idempotency key. */
-async function answerLiveOrder(context: Context, request: UseCaseRequest, code: string, suffix: string) {
-  const [median] = await context.database.query(suffixMedian, [suffix]);
-  const answer = accepted(request, code, median?.median_seconds ?? 1);
+async function answerLiveOrder(context: Context, request: UseCaseRequest, code: string, medianSeconds: number) {
+  const answer = accepted(request, code, medianSeconds);
   await context.database.transaction((tx) => request.commit(tx, answer));
   return answer;
 }

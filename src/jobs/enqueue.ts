@@ -12,6 +12,10 @@ const addJob = statement(
   { id: "int8" },
 );
 
+/** SQL: a job that is due now, for add_jobs of many; each part is SQL. */
+export const jobSpec = (task: string, payload: string, key: string) =>
+  `(${task}, ${payload}, NULL, now(), ${attemptsMax}, ${key}, 0, NULL)::graphile_worker.job_spec`;
+
 // Thousands of renewals may fall due at once, and each has weeks: an order's step goes before them.
 const renewalPriority = 10;
 

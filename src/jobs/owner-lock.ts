@@ -6,8 +6,14 @@
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
 export const ownerLockClass = 0x726567;
 
-/** SQL: whether somebody owns the registry's sessions. `registryId` is a placeholder of type text. */
-export const registryOwnerAlive = (registryId: string) => `
-  EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = ${ownerLockClass}
-    AND objid = (hashtext(${registryId}::text)::int8 & 4294967295)::oid AND objsubid = 2
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
+/** SQL: the second keys of the locks that are held, as `key`: one row for each registry that somebody owns. */
+export const ownedRegistryKeys = `
+  SELECT objid AS key FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = ${ownerLockClass}
+    AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** SQL: a registry's second key. `registryId` is a placeholder or column of type text. */
+export const registryKey = (registryId: string) => `(hashtext(${registryId}::text)::int8 & 4294967295)::oid`;
+
+/** SQL: whether somebody owns the registry's sessions. */
+export const registryOwnerAlive = (registryId: string) =>
+  `EXISTS (SELECT FROM (${ownedRegistryKeys}) AS owned WHERE key = ${registryKey(registryId)})`;

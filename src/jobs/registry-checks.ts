@@ -1,12 +1,12 @@
 /** Answers the questions about names that processes without a session at the registry ask (src/domains/availability.ts). */
 import { statement } from "#db/statement.ts";
-import { availabilityOf, checkAnswerChannel, checkChannel } from "#domains/availability.ts";
+import { availabilityOf, type CheckAnswer, checkAnswerChannel, checkChannel } from "#domains/availability.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 
-const takeCheck = statement(
-  "registry-check-take",
-  "DELETE FROM registry_checks WHERE id = $1::uuid AND registry_id = $2 RETURNING domain_name",
-  { domain_name: "text" },
+const takeChecks = statement(
+  "registry-checks-take",
+  "DELETE FROM registry_checks WHERE id = ANY($1::uuid[]) AND registry_id = $2 RETURNING id::text, domain_name",
+  { id: "text", domain_name: "text" },
 );
 
 const waitingChecks = statement(
@@ -23,31 +23,31 @@ const dropStaleChecks = statement(
 
 const answerCheck = statement(
   "registry-check-answer",
-  `SELECT pg_notify('${checkAnswerChannel}', $1)::text AS notified`,
-  {
-    notified: "text",
-  },
+  `SELECT 0 AS item, pg_notify('${checkAnswerChannel}', $1::text)::text AS notified`,
+  { item: "int4", notified: "text" },
 );
 
 /** Answers what is asked from now on, and what was asked while nobody listened. @returns what ends it */
 export function answerChecks(sessions: RegistrySessions): () => void {
   const { context, profile, pool } = sessions;
-  const answer = async (id: string): Promise<void> => {
-    const [asked] = await context.database.query(takeCheck, [id, profile.id]);
-    if (!asked) return;
+  const answer = async (id: string, name: string): Promise<void> => {
     const availability = await pool
-      .checkDomain(asked.domain_name, { budgetMs: context.checkBudgetMs })
+      .checkDomain(name, { budgetMs: context.checkBudgetMs })
       .then(availabilityOf, () => "unknown" as const);
-    await context.database.query(answerCheck, [JSON.stringify({ id, availability })]);
+    await context.database.together(answerCheck, { id, availability } satisfies CheckAnswer);
   };
-  const tryAnswer = (id: string) =>
-    answer(id).catch((error: unknown) => context.log.warn({ err: error }, "a registry check could not be answered"));
+  const answerAll = async (ids: string[]): Promise<void> => {
+    const asked = await context.database.query(takeChecks, [ids, profile.id]);
+    await Promise.all(asked.map(({ id, domain_name }) => answer(id, domain_name)));
+  };
+  const tryAnswer = (ids: string[]) =>
+    answerAll(ids).catch((error: unknown) => context.log.warn({ err: error }, "registry checks could not be answered"));
   // What was asked while nobody listened.
   const catchUp = async () => {
     const waiting = await context.database.query(waitingChecks, [profile.id]).catch(() => []);
-    for (const { id } of waiting) tryAnswer(id);
+    if (waiting.length > 0) await tryAnswer(waiting.map(({ id }) => id));
   };
-  const stopListening = context.listener.on(checkChannel, tryAnswer);
+  const stopListening = context.listener.on(checkChannel, (payload) => tryAnswer(payload.split(",")));
   const stopReconnects = context.listener.onReconnect(catchUp);
   catchUp();
   return () => {

@@ -102,10 +102,11 @@ test("a queue that cannot write down how a job ended is started again, and the j
 
 test("a stop waits for the job under way and takes no more", async (t) => {
   let ended = 0;
+  const done = Promise.withResolvers<void>();
   const { addJob, runner, url } = await startRunner(
     t,
     async () => {
-      await sleep(300);
+      await done.promise;
       ended += 1;
     },
     { jobsMax: 1 },
@@ -113,7 +114,9 @@ test("a stop waits for the job under way and takes no more", async (t) => {
   await addJob();
   await addJob();
   await untilEqual(async () => (await runSql(url, "SELECT FROM graphile_worker.jobs WHERE locked_by <> ''")).length, 1);
-  await runner.stop();
+  const stopped = runner.stop();
+  done.resolve();
+  await stopped;
   assert.equal(ended, 1);
   assert.equal(await jobsLeft(url), 1);
 });

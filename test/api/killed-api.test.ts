@@ -19,7 +19,7 @@ test("a write that was committed when the api was killed before its answer is an
   const read = { nonce: newNonce() };
 
   assert.equal((await send("GET", "/domains", read)).status, 200);
-  const committed = gateway.proxy.holdNextCommitAnswer();
+  const committed = gateway.proxy.holdNextCommitAnswer("orders-insert");
   const unanswered = assert.rejects(send("POST", "/domains/registrations", write));
   await Promise.race([committed, unanswered]);
   await api.kill();

@@ -117,7 +117,7 @@ test("a write whose COMMIT was not answered is told 503, and its resend gets the
   const timestamp = unixSeconds(lossy.context.clock);
   const send = (name: string) =>
     lossy.send(caller, "POST", "/domains/registrations", { ...registration(name, nonce), timestamp });
-  const committed = lossy.proxy.holdNextCommitAnswer();
+  const committed = lossy.proxy.holdNextCommitAnswer("orders-insert");
   const pending = send("lost.example");
   const early = pending.then(({ text }) => assert.fail(`answered before the COMMIT: ${text}`));
   await Promise.race([committed, early]);

@@ -11,8 +11,11 @@ export interface DatabaseProxy {
   /** Cuts all connections and refuses new ones. */
   cut(): void;
   restore(): void;
-  /** Lets the next COMMIT reach the database and keeps its answer; resolves when it is committed. */
-  holdNextCommitAnswer(): Promise<void>;
+  /**
+   * Lets the next COMMIT, or the statement of this name that commits by itself, reach the database, and keeps the answer
+   * to it. Resolves when it is committed.
+   */
+  holdNextCommitAnswer(statement?: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -21,15 +24,15 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const url = new URL(databaseUrl);
   const target = { host: url.hostname, port: Number(url.port) };
   const executed: string[] = [];
-  let committed: (() => void) | undefined;
+  let committed: { by: string; resolve: () => void } | undefined;
   const relay = await startTcpRelay({
     target: () => target,
     carry(client, upstream) {
       let held: (() => void) | undefined;
       const readMessages = createMessageReader((executedNow) => {
         executed.push(executedNow);
-        if (executedNow !== "COMMIT" || !committed) return;
-        held = committed;
+        if (executedNow !== committed?.by) return;
+        held = committed.resolve;
         committed = undefined;
       });
       client.on("data", (chunk) => {
@@ -49,9 +52,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     executed,
     cut: relay.cut,
     restore: relay.join,
-    holdNextCommitAnswer() {
+    holdNextCommitAnswer(by = "COMMIT") {
       const { promise, resolve } = Promise.withResolvers<void>();
-      committed = resolve;
+      committed = { by, resolve };
       return promise;
     },
     close: relay.close,

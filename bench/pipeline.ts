@@ -1,0 +1,181 @@
+/**
+ * Orders per second through everything (signed POST, api, database, job, worker, registry) beside the bare commands: the
+ * same check and the same create for each name, sent by the same EPP client to the same registry, without database and
+ * jobs. Rounds in turns on one running system, so that whatever else the machine does meets both.
+ */
+import { readFileSync } from "node:fs";
+import { sleep, systemClock } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { systemRandom } from "#lib/random.ts";
+import { Secret } from "#lib/secret.ts";
+import { domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
+import { completeProfile } from "#registry/registries.ts";
+import { startLoad } from "./load.ts";
+import { familyProcessorMs, processorMs } from "./processor.ts";
+import { medianOf, printTable, summarize } from "./statistics.ts";
+import { type System, withDatabase, withSystem } from "./system.ts";
+
+const roundsCount = 5;
+const namesCount = 2_000;
+const warmupNamesCount = 1_000;
+const sessionsMax = 10;
+/** So many requests or commands are always under way or waiting: nobody ever waits for them. */
+const clientsCount = 48;
+/** More than any of this can send: the rate is not what is measured. */
+const commandsPerSecond = 1_000_000;
+const endPollMs = 10;
+
+interface Round {
+  namesPerSecond: number;
+  /** Microseconds of processor time for each name, by part. */
+  cpuMicros: Record<string, number>;
+}
+
+export function benchPipeline(): Promise<void> {
+  return withSystem(async (system) => {
+    const rounds: Record<"bare" | "pipeline", Round[]> = { bare: [], pipeline: [] };
+    await runPipeline(system, "warm-up", warmupNamesCount);
+    const pool = openPool(system);
+    try {
+      const contactId = await readContact(system);
+      await runBare(system, pool, contactId, "warm-up-bare", warmupNamesCount);
+      for (let number = 0; number < roundsCount; number++) {
+        rounds.bare.push(await runBare(system, pool, contactId, `bare-${number}`, namesCount));
+        rounds.pipeline.push(await runPipeline(system, `order-${number}`, namesCount));
+      }
+    } finally {
+      await pool.drain(1_000);
+    }
+    report(rounds);
+  });
+}
+
+function report({ bare, pipeline }: Record<"bare" | "pipeline", Round[]>): void {
+  const ratios = pipeline.map(({ namesPerSecond }, index) => namesPerSecond / bare[index]!.namesPerSecond);
+  printTable(
+    ["names/s", ...bare.map((_, index) => `round ${index + 1}`), "median"],
+    [
+      ["bare commands", ...ratesOf(bare), medianOf(ratesOf(bare))],
+      ["whole pipeline", ...ratesOf(pipeline), medianOf(ratesOf(pipeline))],
+      ["pipeline / bare", ...ratios, medianOf(ratios)],
+    ],
+  );
+  process.stdout.write("\nprocessor time for each name, medians\n");
+  const parts = Object.keys(pipeline[0]?.cpuMicros ?? {});
+  const cells = (rounds: Round[]) => parts.map((part) => medianOf(rounds.map(({ cpuMicros }) => cpuMicros[part] ?? 0)));
+  printTable(
+    ["us", ...parts],
+    [
+      ["bare commands", ...cells(bare)],
+      ["whole pipeline", ...cells(pipeline)],
+    ],
+  );
+}
+
+const ratesOf = (rounds: Round[]) => rounds.map(({ namesPerSecond }) => namesPerSecond);
+
+/** Measures `work`, which does everything for so many names, from the moment that it says it starts. */
+async function measure({ ready }: System, count: number, work: (onStart: () => void) => Promise<void>): Promise<Round> {
+  const parts: Record<string, () => number> = {
+    api: () => processorMs(ready.pids.api!),
+    worker: () => processorMs(ready.pids.worker!),
+    PostgreSQL: () => familyProcessorMs(ready.pids.postgres!),
+    registry: () => processorMs(ready.pids.registry!),
+    "this process": () => processorMs(process.pid),
+  };
+  const read = () => Object.entries(parts).map(([name, readMs]) => [name, readMs()] as const);
+  let before = new Map(read());
+  let startedMs = systemClock.monotonicMs();
+  await work(() => {
+    before = new Map(read());
+    startedMs = systemClock.monotonicMs();
+  });
+  const elapsedMs = systemClock.monotonicMs() - startedMs;
+  const used = read().map(([name, cpuMs]) => [name, ((cpuMs - before.get(name)!) * 1000) / count] as const);
+  return { namesPerSecond: (count / elapsedMs) * 1000, cpuMicros: Object.fromEntries(used) };
+}
+
+/** From the first POST to the moment when no order lives any more; each must have ended as Finished. */
+async function runPipeline(system: System, prefix: string, count: number): Promise<Round> {
+  const { ready } = system;
+  const requests = namesOf(prefix, count).map((name) => ({
+    ...{ method: "POST" as const, target: "/domains/registrations", body: { domain_name: name } },
+  }));
+  return withDatabase(system, async (client) => {
+    const round = await measure(system, count, async (onStart) => {
+      const place = { port: Number(new URL(ready.url).port), key: ready.api_key, secret: ready.api_secret };
+      const amounts = { requestsCount: count, connectionsCount: clientsCount };
+      const { latenciesMs } = await startLoad({ ...place, ...amounts, requests, statusExpected: 202 }, onStart);
+      const { median, p95 } = summarize([...latenciesMs]);
+      const living =
+        "SELECT EXISTS (SELECT FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))";
+      while ((await client.query<{ exists: boolean }>(living)).rows[0]?.exists) await sleep(endPollMs);
+      process.stderr.write(`${prefix}: POST ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms\n`);
+    });
+    const finished = await client.query<{ count: string }>(
+      "SELECT count(*) FROM domains WHERE domain_name LIKE $1 || '-%'",
+      [prefix],
+    );
+    if (Number(finished.rows[0]?.count) !== count) throw new Error(`of ${count} orders not all are Finished`);
+    return round;
+  });
+}
+
+/** A pool of our own beside the worker's, which has nothing to do meanwhile. */
+function openPool({ ready }: System): EppPool {
+  const { host, port, ca_file: caFile, registrar_id: registrarId, password, suffixes } = ready.registry;
+  const profile = completeProfile(
+    {
+      ...{ id: "sandbox", host, port, servername: "localhost", caFile, registrarId, password, sessionsMax },
+      ...{ suffixes: [...suffixes], commandsPerSecond },
+    },
+    (path) => readFileSync(path, "utf8"),
+  );
+  const log = createLog("bench", "error");
+  return createEppPool({ ...eppOptionsOf(profile), clock: systemClock, random: systemRandom, log });
+}
+
+/** The registrant that the worker has made for its orders. */
+function readContact(system: System): Promise<string> {
+  return withDatabase(system, async (client) => {
+    const { rows } = await client.query<{ contact_id: string }>("SELECT contact_id FROM registry_contacts");
+    if (!rows[0]) throw new Error("no order has made a contact");
+    return rows[0].contact_id;
+  });
+}
+
+/** One check and one create for each name, with all sessions busy all the time. */
+function runBare(system: System, pool: EppPool, contactId: string, prefix: string, count: number): Promise<Round> {
+  const names = namesOf(prefix, count).values();
+  const drive = async () => {
+    for (const name of names) {
+      const { available } = await pool.checkDomain(name, { budgetMs: 10_000 });
+      if (!available) throw new Error(`${name} is not available`);
+      await createName(pool, name, contactId);
+    }
+  };
+  return measure(system, count, async () => {
+    await Promise.all(Array.from({ length: clientsCount }, drive));
+  });
+}
+
+async function createName(pool: EppPool, name: string, contactId: string): Promise<void> {
+  const command = domainCreate({
+    name,
+    periodYears: 1,
+    registrant: contactId,
+    contacts: [
+      { type: "admin", id: contactId },
+      { type: "tech", id: contactId },
+    ],
+    authInfo: new Secret(systemRandom.bytes(18).toString("base64url")),
+  });
+  using lease = await pool.acquire("transform", { waitMs: 10_000 });
+  const { code, message } = await lease.request(command, { clTRID: `bench-${name}` });
+  if (code !== 1000) throw new Error(`${name}: ${code} ${message}`);
+}
+
+const namesOf = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(5, "0")}.example`);
