@@ -68,7 +68,7 @@ export function response({ code, reason, object, resData, msgQ, extension, clTRI
       tag("result", { code: String(code) }, tag("msg", {}, resultTexts[code]), explain(reason, object)),
       msgQ ?? [],
       resData ? tag("resData", {}, resData) : [],
-      extension ? tag("extension", {}, extension) : [],
+      extension && extension.length > 0 ? tag("extension", {}, extension) : [],
       transactionIds("trID", clTRID, svTRID),
     ),
   );

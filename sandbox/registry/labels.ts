@@ -29,6 +29,8 @@ export interface LabelEffect {
   checkReason?: string;
   /** The command is refused with this code. */
   refusalCode?: ResultCode;
+  /** A client that has the fee extension can register the name at a price of its own (RFC 8748). */
+  isPremium?: true;
   /** The other registrar registers the name just before this create. */
   raced?: true;
   /** `<create>` answers 1001 and this is decided later; for "undo" it answers nothing and is undone later. */
@@ -95,7 +97,11 @@ export const labels: readonly Label[] = [
   fixed("reserved-", "check avail=0 Reserved, create 2304", { checkReason: "Reserved", refusalCode: 2304 }),
   fixed("reserved2302-", "check says available, create 2302 all the same, info 2303", { refusalCode: 2302 }),
   fixed("blocked-", "check avail=0 Blocked, create 2306", { checkReason: "Blocked", refusalCode: 2306 }),
-  fixed("premium-", "check avail=0 Premium, create 2306", { checkReason: "Premium", refusalCode: 2306 }),
+  fixed("premium-", "check avail=0 Premium, create 2306; with the fee extension, a price of its own", {
+    checkReason: "Premium",
+    refusalCode: 2306,
+    isPremium: true,
+  }),
   fixed("race-", "check says available, but another registrar is first: create 2302", { raced: true }),
   fixed("pending-approve-", "create 1001, approved after pendingDelayMs: poll message, status ok", {
     scheduled: "approve",

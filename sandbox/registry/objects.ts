@@ -41,6 +41,30 @@ export interface Deletion {
   clTRID?: string | undefined;
 }
 
+/** The records of RFC 5910 that secure a name's delegation: DS records, or the keys to make them from. */
+export interface DnsSecurity {
+  maxSigLife?: number | undefined;
+  dsData: DelegationSigner[];
+  keyData: DnsKey[];
+}
+
+export interface DelegationSigner {
+  keyTag: number;
+  alg: number;
+  digestType: number;
+  /** Hexadecimal, in capitals. */
+  digest: string;
+  keyData?: DnsKey | undefined;
+}
+
+export interface DnsKey {
+  flags: number;
+  protocol: number;
+  alg: number;
+  /** Base64 without white space. */
+  pubKey: string;
+}
+
 export interface DomainContact {
   type: string;
   id: string;
@@ -61,6 +85,7 @@ export interface Domain {
   upDate?: string | undefined;
   exDate: string;
   authInfo: string;
+  security?: DnsSecurity | undefined;
   scheduled?: ScheduledAction | undefined;
   /** Those that are over count for nothing: see gracesInForce. */
   graces?: GracePeriod[] | undefined;

@@ -1,12 +1,12 @@
 import { addMonths } from "../clock.ts";
 import { isServed, requireDomainName } from "../domain-name.ts";
-import type { LabelEffect } from "../labels.ts";
 import { withGrace } from "../lifecycle.ts";
-import { domainUri } from "../namespaces.ts";
+import { domainUri, feeUri, secDnsUri } from "../namespaces.ts";
 import type { Domain, ScheduledAction } from "../objects.ts";
 import type { CommandContext, CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
-import { childToken, findChild, tag, tokenOf } from "../xml.ts";
+import { childToken, findChild, type Markup, tag, tokenOf } from "../xml.ts";
+import { createDnsSecurity } from "./dns-security.ts";
 import {
   contactsOf,
   delegationOf,
@@ -17,12 +17,13 @@ import {
   nextRoid,
   requireContact,
 } from "./domain-data.ts";
+import { agreedFee } from "./fees.ts";
 
-/** RFC 5731 §3.2.1. What a label asks for comes after what is wrong with the command itself. */
+/** RFC 5731 §3.2.1, with RFC 5910 §5.2.1 and RFC 8748 §5.2.1. What a label asks for comes after what is wrong with the command itself. */
 export const createDomain: CommandHandler = (context) => {
   const { registry, effect } = context;
   const domain = newDomain(context);
-  refuseByLabel(effect);
+  const fee = feeFor(context, domain.name);
   if (effect.raced && !findDomain(registry, domain.name)) holdElsewhere(registry, domain.name);
   if (findDomain(registry, domain.name)) throw new Refusal(2302);
 
@@ -39,16 +40,19 @@ export const createDomain: CommandHandler = (context) => {
       tag("domain:crDate", {}, created.crDate),
       tag("domain:exDate", {}, created.exDate),
     ),
+    extension: fee,
   };
 };
 
-function newDomain({ registry, registrar, element }: CommandContext): Domain {
+function newDomain({ registry, registrar, element, extensions }: CommandContext): Domain {
   const name = requireDomainName(childToken(element, "name"));
   if (!isServed(name, registry.suffixes)) throw new Refusal(2306, "the suffix is not served");
   const months = monthsOf(findChild(element, "period"));
   const ns = findChild(element, "ns");
   const delegation = ns && delegationOf(ns);
   const authInfo = findAuthInfo(element) ?? "";
+  const secDns = extensions.find(({ uri }) => uri === secDnsUri);
+  const security = secDns && createDnsSecurity(secDns);
   const registrant = findChild(element, "registrant");
   if (!registrant) throw new Refusal(2003, "a registrant is required");
   const now = registry.now();
@@ -58,6 +62,7 @@ function newDomain({ registry, registrar, element }: CommandContext): Domain {
     registrant: requireContact(registry, tokenOf(registrant)),
     contacts: contactsOf(registry, element),
     delegation,
+    security,
     statuses: [],
     clID: registrar,
     crID: registrar,
@@ -68,8 +73,18 @@ function newDomain({ registry, registrar, element }: CommandContext): Domain {
   return { ...domain, graces: withGrace(registry, domain, "addPeriod", 0) };
 }
 
-function refuseByLabel({ refusalCode, checkReason }: LabelEffect): void {
-  if (refusalCode !== undefined) throw new Refusal(refusalCode, checkReason);
+/**
+ * What the client agreed to pay, or a refusal by the name's label. A premium name needs its fee of a client that has the
+ * extension (2003), and is out of reach for any other.
+ */
+function feeFor(context: CommandContext, name: string): Markup[] | undefined {
+  const { session, element, effect } = context;
+  const { refusalCode, checkReason, isPremium } = effect;
+  const fee = agreedFee(context, name, "create", monthsOf(findChild(element, "period")));
+  if (isPremium && session.services.has(feeUri)) {
+    if (!fee) throw new Refusal(2003, "a premium name needs its fee");
+  } else if (refusalCode !== undefined) throw new Refusal(refusalCode, checkReason);
+  return fee;
 }
 
 function scheduledAction({ registry, effect, clTRID, svTRID }: CommandContext): ScheduledAction | undefined {

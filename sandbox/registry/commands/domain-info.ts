@@ -1,21 +1,40 @@
 import { requireDomainName } from "../domain-name.ts";
-import { domainUri } from "../namespaces.ts";
+import { rgpStatusesOf } from "../lifecycle.ts";
+import { domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
 import { type Delegation, type Domain, statusesOf } from "../objects.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
-import { type Content, childToken, findChild, optionalTag, tag } from "../xml.ts";
+import { type Content, childToken, findChild, type Markup, optionalTag, tag } from "../xml.ts";
+import { dnsSecurityTag } from "./dns-security.ts";
 import { findAuthInfo, findDomain } from "./domain-data.ts";
 
-/** RFC 5731 §3.1.2. Anyone sees a name; its authInfo only the sponsor, or who knows it already. */
-export const infoDomain: CommandHandler = ({ registry, registrar, element }) => {
+/** RFC 5731 §3.1.2, with the rgpStatus of RFC 3915 and the records of RFC 5910 for who knows them. Anyone sees a name; its authInfo only the sponsor, or who knows it already. */
+export const infoDomain: CommandHandler = ({ registry, session, registrar, element }) => {
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
   if (!domain) throw new Refusal(2303);
   const presented = findAuthInfo(element);
   if (presented !== undefined && presented !== domain.authInfo) throw new Refusal(2202);
   const isPrivileged = domain.clID === registrar || presented !== undefined;
   const hosts = findChild(element, "name")?.attributes.hosts ?? "all";
-  return { code: 1000, resData: infData(domain, isPrivileged, hosts === "all" || hosts === "del") };
+  const rgpStatuses = session.services.has(rgpUri) ? rgpStatusesOf(domain, registry.now()) : [];
+  const security = session.services.has(secDnsUri) ? domain.security : undefined;
+  return {
+    code: 1000,
+    resData: infData(domain, isPrivileged, hosts === "all" || hosts === "del"),
+    extension: [
+      ...(rgpStatuses.length > 0 ? [rgpTag(rgpStatuses)] : []),
+      ...(security ? [dnsSecurityTag(security)] : []),
+    ],
+  };
 };
+
+function rgpTag(statuses: string[]): Markup {
+  return tag(
+    "rgp:infData",
+    { "xmlns:rgp": rgpUri },
+    statuses.map((status) => tag("rgp:rgpStatus", { s: status })),
+  );
+}
 
 function infData(domain: Domain, isPrivileged: boolean, withHosts: boolean) {
   return tag(

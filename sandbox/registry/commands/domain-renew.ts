@@ -6,9 +6,11 @@ import { Refusal } from "../result-codes.ts";
 import { registrationYearsMax } from "../settings.ts";
 import { childToken, findChild, tag } from "../xml.ts";
 import { monthsOf, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
+import { agreedFee } from "./fees.ts";
 
 /** RFC 5731 §3.2.3. A curExpDate that is not the exDate is refused, so a renew that is sent twice renews once. */
-export const renewDomain: CommandHandler = ({ registry, registrar, element }) => {
+export const renewDomain: CommandHandler = (context) => {
+  const { registry, registrar, element } = context;
   const domain = requireOwnDomain(registry, registrar, element);
   const months = monthsOf(findChild(element, "period"));
   requireStatusAllows(domain, "Renew");
@@ -20,6 +22,7 @@ export const renewDomain: CommandHandler = ({ registry, registrar, element }) =>
   const now = registry.now();
   const exDate = addMonths(new Date(domain.exDate), months);
   if (exDate > addMonths(now, registrationYearsMax * 12)) throw new Refusal(2105, "would expire too far ahead");
+  const extension = agreedFee(context, domain.name, "renew", months);
   const graces = withGrace(registry, domain, "renewPeriod", months);
   const renewed = { ...domain, graces, exDate: exDate.toISOString(), upID: registrar, upDate: now.toISOString() };
   registry.store.domains.put(renewed);
@@ -31,5 +34,6 @@ export const renewDomain: CommandHandler = ({ registry, registrar, element }) =>
       tag("domain:name", {}, renewed.name),
       tag("domain:exDate", {}, renewed.exDate),
     ),
+    extension,
   };
 };

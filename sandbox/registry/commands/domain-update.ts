@@ -1,7 +1,9 @@
+import { rgpUri, secDnsUri } from "../namespaces.ts";
 import type { Delegation, Domain, DomainContact } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, findChild, tokenOf, type XmlElement } from "../xml.ts";
+import { updateDnsSecurity } from "./dns-security.ts";
 import {
   contactsOf,
   delegationOf,
@@ -10,14 +12,20 @@ import {
   requireOwnDomain,
   requireStatusAllows,
 } from "./domain-data.ts";
+import { restoreDomain } from "./domain-restore.ts";
+import { agreedFee } from "./fees.ts";
 
-/** RFC 5731 §3.2.5: rem, then add, then chg, all or nothing. */
-export const updateDomain: CommandHandler = ({ registry, registrar, element }) => {
+/** RFC 5731 §3.2.5, with RFC 5910 §5.2.5: rem, then add, then chg, all or nothing; or a restore (RFC 3915 §4.2.5). */
+export const updateDomain: CommandHandler = (context) => {
+  const { registry, registrar, element, extensions } = context;
   const domain = requireOwnDomain(registry, registrar, element);
+  const rgpUpdate = extensions.find(({ uri }) => uri === rgpUri);
+  if (rgpUpdate) return restoreDomain(context, domain, rgpUpdate);
   const rem = findChild(element, "rem");
   const add = findChild(element, "add");
   const chg = findChild(element, "chg");
-  if (!rem && !add && !chg) throw new Refusal(2003, "add, rem or chg is required");
+  const secDns = extensions.find(({ uri }) => uri === secDnsUri);
+  if (!rem && !add && !chg && !secDns) throw new Refusal(2003, "add, rem or chg is required");
   const removesLock = rem !== undefined && statusNames(rem).includes("clientUpdateProhibited");
   // The one update a lock of the client's own allows is the one that takes it away (RFC 5731 §2.3).
   if (
@@ -30,8 +38,10 @@ export const updateDomain: CommandHandler = ({ registry, registrar, element }) =
   if (rem) updated = removeFrom(updated, rem);
   if (add) updated = addTo(registry, updated, add);
   if (chg) updated = change(registry, updated, chg);
+  if (secDns) updated = { ...updated, security: updateDnsSecurity(updated.security, secDns) };
+  const extension = agreedFee(context, domain.name, "update", 0);
   registry.store.domains.put({ ...updated, upID: registrar, upDate: registry.now().toISOString() });
-  return { code: 1000 };
+  return { code: 1000, extension };
 };
 
 function statusNames(element: XmlElement): string[] {

@@ -4,8 +4,12 @@ const epp = 'xmlns="urn:ietf:params:xml:ns:epp-1.0"';
 const domain = 'xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"';
 const contact = 'xmlns:contact="urn:ietf:params:xml:ns:contact-1.0"';
 
+export const hostUri = "urn:ietf:params:xml:ns:host-1.0";
+export const rgpUri = "urn:ietf:params:xml:ns:rgp-1.0";
+export const secDnsUri = "urn:ietf:params:xml:ns:secDNS-1.1";
+export const feeUri = "urn:ietf:params:xml:ns:epp:fee-1.0";
 export const domainUri = "urn:ietf:params:xml:ns:domain-1.0";
-const contactUri = "urn:ietf:params:xml:ns:contact-1.0";
+export const contactUri = "urn:ietf:params:xml:ns:contact-1.0";
 
 export const helloFrame = `<epp ${epp}><hello/></epp>`;
 
@@ -13,11 +17,16 @@ export function commandFrame(content: string, clTRID = "test-1"): string {
   return `<epp ${epp}><command>${content}<clTRID>${clTRID}</clTRID></command></epp>`;
 }
 
+/** A command with something in its `<extension>`. */
+export function extended(frame: string, ...extensions: string[]): string {
+  return frame.replace("<clTRID>", `<extension>${extensions.join("")}</extension><clTRID>`);
+}
+
 export interface LoginChanges {
   newPassword?: string;
   language?: string;
   objects?: string[];
-  extension?: string;
+  extension?: string | string[];
   /** The content of the command's `<extension>`. */
   extensionData?: string;
 }
@@ -35,10 +44,17 @@ export function secureLoginFrame(registrar: string, password: string, newPasswor
 }
 
 export function loginFrame(registrar: string, password: string, changes: LoginChanges = {}): string {
-  const { newPassword, language = "en", objects = [domainUri, contactUri], extension, extensionData = "" } = changes;
+  const {
+    newPassword,
+    language = "en",
+    objects = [domainUri, contactUri],
+    extension = [],
+    extensionData = "",
+  } = changes;
   const newPW = newPassword ? `<newPW>${newPassword}</newPW>` : "";
   const uris = objects.map((uri) => `<objURI>${uri}</objURI>`).join("");
-  const svcExtension = extension ? `<svcExtension><extURI>${extension}</extURI></svcExtension>` : "";
+  const extensionUris = [extension].flat().map((uri) => `<extURI>${uri}</extURI>`);
+  const svcExtension = extensionUris.length > 0 ? `<svcExtension>${extensionUris.join("")}</svcExtension>` : "";
   return commandFrame(
     `<login><clID>${registrar}</clID><pw>${password}</pw>${newPW}<options><version>1.0</version>` +
       `<lang>${language}</lang></options><svcs>${uris}${svcExtension}</svcs></login>` +

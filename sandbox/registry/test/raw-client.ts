@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { connect, type TLSSocket } from "node:tls";
 import { encodeFrame, FrameReader } from "../framing.ts";
 import { childrenOf, findChild, parseXml, tokenOf, type XmlElement } from "../xml.ts";
-import { loginFrame } from "./frames.ts";
+import { type LoginChanges, loginFrame } from "./frames.ts";
 
 const frameBytesMax = 4 * 1024 * 1024;
 
@@ -52,10 +52,11 @@ export class RawClient {
     { port, caFile }: { port: number; caFile: string },
     registrar = "gate-one",
     password = "secret-1",
+    changes: LoginChanges = {},
   ): Promise<RawClient> {
     const client = await RawClient.connect(port, caFile);
     await client.receive();
-    const { code } = await client.ask(loginFrame(registrar, password));
+    const { code } = await client.ask(loginFrame(registrar, password, changes));
     if (code !== 1000) throw new Error(`login answered ${code}`);
     return client;
   }

@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { type SandboxRegistry, type SandboxRegistryOptions, startSandboxRegistry } from "../server.ts";
-import { contactCreateFrame } from "./frames.ts";
+import { contactCreateFrame, type LoginChanges } from "./frames.ts";
 import { RawClient } from "./raw-client.ts";
 
 /** Two registrars, so that a test can be somebody else. */
@@ -23,10 +23,11 @@ export async function startFor(
 export async function startWithClient(
   context: TestContext,
   options: Partial<SandboxRegistryOptions> = {},
+  changes: LoginChanges = {},
 ): Promise<{ registry: SandboxRegistry; client: RawClient }> {
   const registry = await startFor(context, options);
-  const client = await RawClient.login(registry);
+  const client = await RawClient.login(registry, "gate-one", "secret-1", changes);
   context.after(() => client.close());
-  await client.ask(contactCreateFrame("reg-1"));
+  if (options.dataModel !== "thin") await client.ask(contactCreateFrame("reg-1"));
   return { registry, client };
 }

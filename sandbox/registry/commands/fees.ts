@@ -1,0 +1,121 @@
+import { effectOf } from "../labels.ts";
+import { feeUri } from "../namespaces.ts";
+import type { CommandContext } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
+import { registrationYearsMax, type Settings } from "../settings.ts";
+import { childrenOf, findChild, type Markup, optionalTag, tag, tokenOf, type XmlElement } from "../xml.ts";
+
+const monthsPerYear = 12;
+
+/** Commands that are priced by the year; restore has a price of its own, delete and update have none. */
+const yearlyCommands = new Set(["create", "renew", "transfer"]);
+
+export function isPremium(name: string, settings: Settings): boolean {
+  return effectOf(name, settings).isPremium === true;
+}
+
+/** Whether the client has said that it knows of fees, in this command. */
+export function findFee(extensions: readonly XmlElement[]): XmlElement | undefined {
+  return extensions.find(({ uri }) => uri === feeUri);
+}
+
+function feeOf(settings: Settings, name: string, command: string, years: number): number {
+  if (command === "restore") return settings.restoreAmount;
+  if (!yearlyCommands.has(command)) return 0;
+  return years * (isPremium(name, settings) ? settings.premiumAmount : settings.standardAmount);
+}
+
+function amount(value: number): string {
+  return value.toFixed(2);
+}
+
+/**
+ * The fee of a transform that the client agrees to, as the response repeats it. Refuses with 2004 too small a sum or
+ * another currency (RFC 8748 §4). Nothing where the client says nothing about fees: that is for the caller to judge.
+ */
+export function agreedFee(
+  { registry: { settings }, extensions }: Pick<CommandContext, "registry" | "extensions">,
+  name: string,
+  command: "create" | "renew" | "transfer" | "restore" | "update",
+  months: number,
+): Markup[] | undefined {
+  const offered = findFee(extensions);
+  if (!offered) return undefined;
+  const currency = findChild(offered, "currency");
+  if (currency && tokenOf(currency) !== settings.feeCurrency) {
+    throw new Refusal(2004, `fees are in ${settings.feeCurrency}`);
+  }
+  const parts = [...childrenOf(offered, "fee"), ...childrenOf(offered, "credit")];
+  const sum = parts.reduce((total, part) => total + Number(tokenOf(part)), 0);
+  const fee = feeOf(settings, name, command, months / monthsPerYear);
+  if (sum < fee) throw new Refusal(2004, `the fee is ${amount(fee)} ${settings.feeCurrency}`);
+  const dataNames = { create: "creData", renew: "renData", transfer: "trnData", restore: "updData", update: "updData" };
+  return [
+    tag(
+      `fee:${dataNames[command]}`,
+      { "xmlns:fee": feeUri },
+      tag("fee:currency", {}, settings.feeCurrency),
+      tag("fee:fee", {}, amount(fee)),
+    ),
+  ];
+}
+
+/** `<fee:chkData>` for the names of a check (RFC 8748 §5.1.1). Refuses with 2004 a launch phase: there is none. */
+export function feeCheckData(settings: Settings, check: XmlElement, names: readonly string[]): Markup {
+  const commands = childrenOf(check, "command");
+  if (commands.some(({ attributes }) => attributes.phase !== undefined || attributes.subphase !== undefined)) {
+    throw new Refusal(2004, "there are no launch phases");
+  }
+  const currency = findChild(check, "currency");
+  const isForeign = currency !== undefined && tokenOf(currency) !== settings.feeCurrency;
+  return tag(
+    "fee:chkData",
+    { "xmlns:fee": feeUri },
+    tag("fee:currency", {}, settings.feeCurrency),
+    names.map((name) =>
+      isForeign ? unknownFees(name, `fees are in ${settings.feeCurrency}`) : feesOf(settings, name, commands),
+    ),
+  );
+}
+
+function unknownFees(name: string, reason: string): Markup {
+  return tag("fee:cd", { avail: "0" }, tag("fee:objID", {}, name), tag("fee:reason", {}, reason));
+}
+
+function feesOf(settings: Settings, name: string, commands: XmlElement[]): Markup {
+  const premium = isPremium(name.toLowerCase(), settings);
+  const lines = commands.map((asked) => commandFee(settings, name.toLowerCase(), premium, asked));
+  return tag(
+    "fee:cd",
+    { avail: lines.every(({ isKnown }) => isKnown) ? "1" : "0" },
+    tag("fee:objID", {}, name),
+    tag("fee:class", {}, premium ? "premium" : "standard"),
+    lines.map(({ line }) => line),
+  );
+}
+
+function commandFee(
+  settings: Settings,
+  name: string,
+  premium: boolean,
+  asked: XmlElement,
+): { isKnown: boolean; line: Markup } {
+  const command = asked.attributes.name ?? "";
+  const period = findChild(asked, "period");
+  const unit = period?.attributes.unit ?? "y";
+  const count = period ? Number(tokenOf(period)) : 1;
+  const years = unit === "y" ? count : count / monthsPerYear;
+  let reason: string | undefined;
+  if (command === "custom") reason = "no such command";
+  else if (!Number.isInteger(years)) reason = "only whole years";
+  else if (years > registrationYearsMax) reason = `at most ${registrationYearsMax} years`;
+  const fee = reason === undefined ? feeOf(settings, name, command, years) : 0;
+  const line = tag(
+    "fee:command",
+    { name: command, standard: premium ? undefined : "1" },
+    command === "restore" ? [] : tag("fee:period", { unit }, String(count)),
+    fee > 0 ? tag("fee:fee", {}, amount(fee)) : [],
+    optionalTag("fee:reason", reason),
+  );
+  return { isKnown: reason === undefined, line };
+}
