@@ -62,3 +62,35 @@ export async function resolveAlarm(
   if (resolved) context.log.info({ alarm: kind, subject }, "an alarm is resolved");
   return resolved;
 }
+
+const listAll = statement(
+  "operator-alarms",
+  `SELECT id, kind, subject, since, last_at, count, note, resolved_at FROM alarms
+   WHERE $1 OR resolved_at IS NULL ORDER BY id DESC LIMIT $2`,
+  {
+    id: "int8",
+    kind: "text",
+    subject: "text",
+    since: "timestamptz",
+    last_at: "timestamptz",
+    count: "int4",
+    note: "text",
+    resolved_at: "timestamptz?",
+  },
+);
+
+const resolveById = statement(
+  "alarm-resolve-by-id",
+  "UPDATE alarms SET resolved_at = $2 WHERE id = $1 AND resolved_at IS NULL RETURNING id",
+  { id: "int8" },
+);
+
+/** The newest first. @param all also those that are resolved */
+export async function listAlarms({ database }: AlarmContext, { all, limit }: { all: boolean; limit: number }) {
+  return database.query(listAll, [all, limit]);
+}
+
+/** An operator has seen to it. What is still wrong raises it anew. Returns false when no such alarm is open. */
+export async function resolveAlarmById({ database, clock }: AlarmContext, id: number): Promise<boolean> {
+  return (await database.query(resolveById, [id, clock.now()])).length > 0;
+}

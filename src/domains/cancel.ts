@@ -1,11 +1,14 @@
 import { statement } from "#db/statement.ts";
-import { findOrder, happen, lockOrder, OrderChanged, type OrderContext, readCreateAttempts } from "#domains/orders.ts";
+import {
+  findOrderByCode,
+  happen,
+  lockOrder,
+  OrderChanged,
+  type OrderContext,
+  readCreateAttempts,
+} from "#domains/orders.ts";
 import { isFinal, nextOrderState, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
-
-const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration_orders WHERE order_code = $1", {
-  id: "int8",
-});
 
 // A step that waits because an answer was lost keeps its time: nothing is believed before it is over.
 const requestCancel = statement(
@@ -32,8 +35,7 @@ export type CancelResult = "cancelled" | "cancelling" | "unknown" | "ended";
  */
 export async function cancelOrder(context: OrderContext, orderCode: string): Promise<CancelResult> {
   for (;;) {
-    const [row] = await context.database.query(orderIdByCode, [orderCode]);
-    const order = row && (await findOrder(context, row.id));
+    const order = await findOrderByCode(context, orderCode);
     if (!order) return "unknown";
     if (isFinal(order.status)) return "ended";
     if (order.cancel_requested_at !== null) return "cancelling";

@@ -9,7 +9,7 @@ import {
   type OrderHappening,
   readCreateAttempts,
 } from "#domains/orders.ts";
-import { areCreatesPausedFor, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { areCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
@@ -33,7 +33,7 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   // The process that sent it is gone: its create may have happened.
   if (attempts.unanswered > 0) return lostAnswer(sessions, undefined);
   // What an operator has to put right would be refused again, and end one order after the other.
-  if (await areCreatesPausedFor(context, profile.id, "configuration")) {
+  if (await areCreatesStopped(context, profile.id)) {
     return { event: "not-executed", countsAsFailure: true, reason: `creates at ${profile.id} are paused` };
   }
   const contact = await ensureContact(sessions, order);

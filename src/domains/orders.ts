@@ -16,7 +16,9 @@ const orderById = statement(
   "order-by-id",
   `SELECT id, order_code, reseller_id, domain_name, registry_id, period_years, auth_info_sealed, status, phase,
      verify_cause, confirm_after, contact_renewed, backoff_count, waiting_since, next_step_at, created_at,
-     operator_note, cancel_requested_at, settle_as, settle_note
+     operator_note, cancel_requested_at, settle_as, settle_note,
+     (SELECT maintenance_until FROM registries WHERE registries.id = registry_id
+        AND maintenance_from <= $2::timestamptz AND maintenance_until > $2::timestamptz) AS maintenance_until
    FROM registration_orders WHERE id = $1`,
   {
     id: "int8",
@@ -39,8 +41,14 @@ const orderById = statement(
     cancel_requested_at: "timestamptz?",
     settle_as: "text?",
     settle_note: "text?",
+    /** When the registry's maintenance ends that is going on. */
+    maintenance_until: "timestamptz?",
   },
 );
+
+const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration_orders WHERE order_code = $1", {
+  id: "int8",
+});
 
 export type Order = NonNullable<(typeof orderById)["row"]>;
 
@@ -114,8 +122,13 @@ const absences = statement(
 );
 
 export async function findOrder(context: OrderContext, orderId: number): Promise<Order | undefined> {
-  const [order] = await context.database.query(orderById, [orderId]);
+  const [order] = await context.database.query(orderById, [orderId, context.clock.now()]);
   return order;
+}
+
+export async function findOrderByCode(context: OrderContext, code: string): Promise<Order | undefined> {
+  const [row] = await context.database.query(orderIdByCode, [code]);
+  return row && findOrder(context, row.id);
 }
 
 /** Its creates that may have reached the registry, and when the first of them was about to. */
@@ -253,7 +266,11 @@ const postponeOrder = statement(
 
 /** Lets an order look again later; nothing happened to it. */
 export async function postpone(context: OrderContext, tx: Transaction, order: Order, delayMs: number): Promise<void> {
-  const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
-  await tx.query(postponeOrder, [order.id, order.status, nextStepAt]);
-  await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, delayMs);
+  await postponeUntil(context, tx, order, new Date(context.clock.now().getTime() + delayMs));
+}
+
+/** The same, at a time. */
+export async function postponeUntil({ clock }: OrderContext, tx: Transaction, order: Order, at: Date): Promise<void> {
+  await tx.query(postponeOrder, [order.id, order.status, at]);
+  await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, at.getTime() - clock.now().getTime());
 }

@@ -1,21 +1,26 @@
-/** New registrations at a registry stop while only an operator can help: out of credit, or a wrong configuration. */
+/** New registrations at a registry stop while only an operator can help, or because one wants it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 
-export type PauseCause = "credit" | "configuration";
+type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
+type PauseCause = "credit" | "configuration" | "operator";
+
+// A pause that needs the operator is not replaced by one that ends by itself, as soon as there is credit.
 const setPause = statement(
   "registry-pause",
   `INSERT INTO registries (id, creates_paused_reason, updated_at) VALUES ($1, $2, $3)
-   ON CONFLICT (id) DO UPDATE SET creates_paused_reason = excluded.creates_paused_reason, updated_at = excluded.updated_at`,
+   ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at,
+     creates_paused_reason = CASE WHEN $4 OR coalesce(registries.creates_paused_reason, 'credit:') LIKE 'credit:%'
+       THEN excluded.creates_paused_reason ELSE registries.creates_paused_reason END`,
   {},
 );
 
 const findPause = statement(
   "registry-paused",
-  "SELECT creates_paused_reason FROM registries WHERE id = $1 AND creates_paused_reason LIKE $2",
-  { creates_paused_reason: "text?" },
+  "SELECT id FROM registries WHERE id = $1 AND creates_paused_reason NOT LIKE 'credit:%'",
+  { id: "text" },
 );
 
 const clearPause = statement(
@@ -25,24 +30,36 @@ const clearPause = statement(
   { id: "text" },
 );
 
-export async function pauseCreates(context: Context, registryId: string, cause: PauseCause, reason: string) {
+export async function pauseCreates(
+  context: PauseContext,
+  registryId: string,
+  cause: PauseCause,
+  reason: string,
+): Promise<void> {
   const note = `${cause}: ${reason}`;
-  await context.database.query(setPause, [registryId, note, context.clock.now()]);
-  await raiseAlarm(context, { kind: "creates-paused", subject: registryId, note });
+  const isOperators = cause === "operator";
+  await context.database.transaction(async (tx) => {
+    await tx.query(setPause, [registryId, note, context.clock.now(), isOperators]);
+    if (!isOperators) await raiseAlarm(context, { kind: "creates-paused", subject: registryId, note }, tx);
+  });
 }
 
-export async function areCreatesPausedFor(context: Context, registryId: string, cause: PauseCause): Promise<boolean> {
-  return (await context.database.query(findPause, [registryId, `${cause}:%`])).length > 0;
+/** Whether accepted orders wait too. Without credit they try from time to time, so that credit is noticed. */
+export async function areCreatesStopped(context: PauseContext, registryId: string): Promise<boolean> {
+  return (await context.database.query(findPause, [registryId])).length > 0;
 }
 
 /** Ends a pause with this cause, or with any for "any". Returns whether there was one. */
 export async function resumeCreatesPausedFor(
-  context: Pick<Context, "database" | "clock" | "log">,
+  context: PauseContext,
   registryId: string,
   cause: PauseCause | "any",
 ): Promise<boolean> {
   const pattern = cause === "any" ? "%" : `${cause}:%`;
-  const [resumed] = await context.database.query(clearPause, [registryId, pattern, context.clock.now()]);
-  if (resumed) await resolveAlarm(context, { kind: "creates-paused", subject: registryId });
-  return resumed !== undefined;
+  return context.database.transaction(async (tx) => {
+    const [resumed] = await tx.query(clearPause, [registryId, pattern, context.clock.now()]);
+    if (!resumed) return false;
+    await resolveAlarm(context, { kind: "creates-paused", subject: registryId }, tx);
+    return true;
+  });
 }

@@ -194,3 +194,8 @@ export function orderColumns(state: OrderState): {
 export function isFinal(status: string): boolean {
   return status === "Errors" || status === "Finished" || status === "FailedValidation" || status === "Cancelled";
 }
+
+/** Whether an order is in a state in which a person may say what became of it. */
+export function isSettleable(state: OrderState): boolean {
+  return nextOrderState(state, "settled-failed") !== undefined;
+}

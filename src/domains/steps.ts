@@ -14,11 +14,13 @@ import {
   type Order,
   OrderChanged,
   type OrderHappening,
+  postponeUntil,
   readCreateAttempts,
 } from "#domains/orders.ts";
 import { reconcilePending } from "#domains/pending-step.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
-import { isFinal, orderState } from "#domains/states.ts";
+import { settleOrder } from "#domains/settle-step.ts";
+import { isFinal, isSettleable, orderState } from "#domains/states.ts";
 import { verifyCreate } from "#domains/verify-step.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import { backoffMs } from "#lib/backoff.ts";
@@ -39,6 +41,12 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
     const delayMs = (order.next_step_at?.getTime() ?? 0) - context.clock.now().getTime();
     if (delayMs > 0) {
       await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, delayMs);
+      return;
+    }
+    const { maintenance_until: maintenanceUntil } = order;
+    if (maintenanceUntil !== null) {
+      // Nothing is asked of the registry, and nothing counts as a failure.
+      await context.database.transaction((tx) => postponeUntil(context, tx, order, maintenanceUntil));
       return;
     }
     let happening: OrderHappening | undefined;
@@ -84,6 +92,7 @@ async function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHa
   if (order.cancel_requested_at !== null && (await canCancelNow(sessions.context, order))) {
     return { event: "cancel", reason: "cancelled by the operator" };
   }
+  if (order.settle_as !== null && isSettleable(state)) return settleOrder(sessions, order);
   switch (state) {
     case "NotProvisioned":
       return claim(sessions);

@@ -64,7 +64,7 @@ async function notOurs(context: Context, order: Order): Promise<OrderHappening> 
 }
 
 /** Whether another order or domain of ours explains that we hold the name. */
-async function isHeldByOwnOther(context: Pick<Context, "database">, order: Order): Promise<boolean> {
+export async function isHeldByOwnOther(context: Pick<Context, "database">, order: Order): Promise<boolean> {
   const [other] = await context.database.query(otherHolder, [order.domain_name, order.id]);
   return other?.is_held ?? false;
 }

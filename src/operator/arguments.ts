@@ -1,6 +1,7 @@
 /** Values of the operator's options: what is wrong with one is told before anything is done. */
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
+import { parseOrderCode } from "#lib/order-code.ts";
 
 /** A whole number within limits. */
 export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
@@ -17,6 +18,21 @@ const nameCharsMax = 100;
 export function printableName(text: string): string {
   if (text.length <= nameCharsMax && /^[^\p{C}\s]([^\p{C}]*[^\p{C}\s])?$/u.test(text)) return text;
   throw new InvalidArgumentError(`It must be 1 to ${nameCharsMax} printable characters, with no space around them.`);
+}
+
+const textCharsMax = 500;
+
+/** A sentence for the record: no control characters, and not empty. */
+export function printableText(text: string): string {
+  if (text.length <= textCharsMax && /^[^\p{C}]*[^\p{C}\s][^\p{C}]*$/u.test(text)) return text;
+  throw new InvalidArgumentError(`It must be 1 to ${textCharsMax} printable characters.`);
+}
+
+/** An order's code, in any spelling that people use. */
+export function orderCode(text: string): string {
+  const code = parseOrderCode(text);
+  if (code === undefined) throw new InvalidArgumentError("It must be a code such as REG-7K3M9QX2-4TD.");
+  return code;
 }
 
 /** An address or a range of them, `192.0.2.1` or `2001:db8::/32`; each use of the option adds one. */

@@ -5,7 +5,7 @@ import { InvalidDomainName } from "#lib/domain-name.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
-import { printFields, printJson } from "../../client/cli/output.ts";
+import { printFields, printJson, printTable } from "../../client/cli/output.ts";
 
 /** The group of a name, made if the reseller's commands have not made it yet. */
 export function commandGroup(program: Command, name: string, description: string): Command {
@@ -30,9 +30,11 @@ export function operatorCommand(group: Command, usage: string, description: stri
  * The action of a command: does its work on the database and prints what came of it. A failure becomes one sentence
  * and an exit code.
  * @param work gets what commander passes: the command's arguments, then its options
+ * @param print writes the result for people; times are text in it, and what is null is left out
  */
-export function onDatabase<Args extends unknown[]>(
-  work: (context: OpenOperatorContext, ...args: Args) => Promise<Record<string, string | number>>,
+export function onDatabase<Args extends unknown[], Result extends object>(
+  work: (context: OpenOperatorContext, ...args: Args) => Promise<Result>,
+  print: (result: Printable<Result> & object) => void = printFields,
 ) {
   return guarded(async (...args: Args) => {
     // Commander passes the command itself as the last one.
@@ -43,12 +45,31 @@ export function onDatabase<Args extends unknown[]>(
       await using context = openOperatorContext(options.data);
       const result = await work(context, ...args);
       if (options.json) printJson(result);
-      else printFields(result);
+      else print(printable(result));
     } catch (error) {
       throw asFailure(error);
     }
   });
 }
+
+/** A result as its JSON has it, without what is null. */
+export type Printable<Value> = Value extends Date
+  ? string
+  : Value extends null
+    ? undefined
+    : Value extends object
+      ? { [Key in keyof Value]: Printable<Value[Key]> }
+      : Value;
+
+function printable<Result extends object>(result: Result): Printable<Result> & object {
+  return JSON.parse(JSON.stringify(result), (_key, value: unknown) => value ?? undefined);
+}
+
+/** Prints a list of results as a table. */
+export const asTable =
+  (...columns: string[]) =>
+  (rows: readonly object[]) =>
+    printTable(rows, columns);
 
 function asFailure(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) {

@@ -1,13 +1,21 @@
 /** The operator's commands. They work on the database, not through the API. */
 import type { Command } from "commander";
 import { addAccountCommands } from "#operator/accounts.ts";
+import { addAlarmCommands } from "#operator/alarms.ts";
+import { addMessageCommands } from "#operator/messages.ts";
 import { addMigrateCommand } from "#operator/migrate.ts";
 import { addNameCommands } from "#operator/names.ts";
+import { addOrderCommands } from "#operator/orders.ts";
 import { addPackCommands } from "#operator/packs.ts";
+import { addRegistryCommands } from "#operator/registries.ts";
 
 export function addOperatorCommands(program: Command): void {
   addAccountCommands(program);
   addPackCommands(program);
   addNameCommands(program);
+  addOrderCommands(program);
+  addRegistryCommands(program);
+  addMessageCommands(program);
+  addAlarmCommands(program);
   addMigrateCommand(program);
 }

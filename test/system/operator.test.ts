@@ -139,7 +139,8 @@ test("cancels an order that has not reached the registry, and none that has ende
   assert.equal((body as { status: string }).status, "Cancelled");
   await assertAllFail([
     [["orders", "cancel", code], 3, /has ended already/],
-    [["orders", "cancel", "REG-NOTHING"], 4, /no order with this code/],
+    [["orders", "cancel", "REG-NOTHING"], 2, /a code such as REG-/],
+    [["orders", "cancel", "REG-00000000-000"], 4, /no order with this code/],
   ]);
 });
 
@@ -223,6 +224,8 @@ test("npx deedhouse runs in the checkout, and its help names every command", asy
     "block",
     "orders",
     "registry",
+    "messages",
+    "alarms",
   ]) {
     assert.match(help, new RegExp(`^  ${name} `, "m"));
   }

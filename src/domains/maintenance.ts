@@ -1,0 +1,48 @@
+/**
+ * A registry's announced maintenance, entered by the operator: new registrations are refused until it ends, with its end
+ * as the time to come back, and accepted orders wait for it without being counted as failing.
+ */
+import { statement } from "#db/statement.ts";
+import type { OrderContext } from "#domains/orders.ts";
+import { enqueueOrder } from "#jobs/enqueue.ts";
+
+const updateMaintenance = statement(
+  "registry-maintenance",
+  `UPDATE registries SET maintenance_from = $2, maintenance_until = $3, updated_at = $4
+   FROM (SELECT id AS previous_id, maintenance_until AS previous_until FROM registries WHERE id = $1 FOR UPDATE) AS previous
+   WHERE id = previous_id RETURNING previous_until`,
+  { previous_until: "timestamptz?" },
+);
+
+const wakeOrders = statement(
+  "orders-after-maintenance",
+  `UPDATE registration_orders SET next_step_at = NULL WHERE registry_id = $1 AND next_step_at = $2
+     AND status IN ('NotProvisioned', 'Processing', 'Pending') RETURNING id`,
+  { id: "int8" },
+);
+
+export interface Maintenance {
+  from: Date;
+  until: Date;
+}
+
+/**
+ * Plans a registry's maintenance, or ends it. Orders that wait for the end of the one before look again.
+ * @returns "unknown" when no process has ever owned such a registry, otherwise when the one before would have ended
+ */
+export async function setMaintenance(
+  context: OrderContext,
+  registryId: string,
+  maintenance: Maintenance | undefined,
+): Promise<Date | undefined | "unknown"> {
+  const { from = null, until = null } = maintenance ?? {};
+  return context.database.transaction(async (tx) => {
+    const [previous] = await tx.query(updateMaintenance, [registryId, from, until, context.clock.now()]);
+    if (!previous) return "unknown";
+    if (previous.previous_until === null) return undefined;
+    for (const { id } of await tx.query(wakeOrders, [registryId, previous.previous_until])) {
+      await enqueueOrder(tx, { id, registryId }, 0);
+    }
+    return previous.previous_until;
+  });
+}

@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import { listAlarms, resolveAlarmById } from "#domains/alarms.ts";
+import { wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+import { exitCodes } from "../../client/cli/failures.ts";
+
+const listedMax = 10_000;
+const listedDefault = 100;
+
+interface ListOptions {
+  all?: boolean;
+  check?: boolean;
+  limit: number;
+}
+
+export function addAlarmCommands(program: Command): void {
+  const alarms = commandGroup(program, "alarms", "what a person has to look at");
+  operatorCommand(alarms, "list", "list the open alarms, the newest first")
+    .option("--all", "also those that are resolved")
+    .option("--check", "exit with 1 if any alarm is open: for cron and monitoring")
+    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addHelpText("after", "\nExamples:\n  deedhouse alarms list\n  deedhouse alarms list --check --json")
+    .action(
+      onDatabase(
+        async (context, { all = false, check = false, limit }: ListOptions) => {
+          const listed = await listAlarms(context, { all, limit });
+          if (check && listed.some(({ resolved_at }) => resolved_at === null)) process.exitCode = exitCodes.unexpected;
+          return listed;
+        },
+        asTable("id", "kind", "subject", "since", "last_at", "count", "note", "resolved_at"),
+      ),
+    );
+  operatorCommand(alarms, "resolve <id>", "say that an alarm was seen to; what is still wrong raises it anew")
+    .addHelpText("after", "\nExample:\n  deedhouse alarms resolve 17")
+    .action(
+      onDatabase(async (context, id: string) => {
+        if (!/^[0-9]{1,15}$/.test(id) || !(await resolveAlarmById(context, Number(id)))) {
+          throw new OperatorError("not-found", `no alarm ${id} is open: deedhouse alarms list shows those that are`);
+        }
+        return { id, status: "resolved" };
+      }),
+    );
+}

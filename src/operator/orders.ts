@@ -1,0 +1,214 @@
+import { type Command, Option } from "commander";
+import { cancelOrder } from "#domains/cancel.ts";
+import { listOrders, reportOrder } from "#domains/order-report.ts";
+import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/order-requests.ts";
+import { isFinal, type OrderStatus, orderStatuses } from "#domains/states.ts";
+import { sleep } from "#lib/clock.ts";
+import { orderCode, printableText, wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
+import { getReseller } from "#resellers/create.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printFields, printTable } from "../../client/cli/output.ts";
+
+const listedMax = 10_000;
+const listedDefault = 50;
+const timeoutSecondsMax = 86_400;
+const timeoutSecondsDefault = 60;
+/** How often a command looks whether what it waits for has happened. */
+const lookMs = 200;
+
+export function addOrderCommands(program: Command): void {
+  const orders = commandGroup(program, "orders", "registration orders");
+  addListCommand(orders);
+  operatorCommand(orders, "show", "show all that is known about an order, and what happens next")
+    .argument("<code>", "as the API told it", orderCode)
+    .addHelpText("after", "\nExample:\n  deedhouse orders show REG-7K3M9QX2-4TD")
+    .action(onDatabase((context, code: string) => showOrder(context, code), printOrder));
+  addCancelCommand(orders);
+  addSettleCommand(orders);
+  operatorCommand(orders, "retry", "take an order's next step now instead of after its delay")
+    .argument("<code>", "as the API told it", orderCode)
+    .addHelpText("after", "\nExample:\n  deedhouse orders retry REG-7K3M9QX2-4TD")
+    .action(
+      onDatabase(async (context, code: string) => {
+        await retryOrder(context, code);
+        return { order_code: code, next_step: "now" };
+      }),
+    );
+}
+
+interface ListOptions {
+  attention?: boolean;
+  status?: OrderStatus;
+  reseller?: string;
+  limit: number;
+}
+
+function addListCommand(orders: Command): void {
+  operatorCommand(orders, "list", "list orders, the newest first")
+    .option("--attention", "only those that a person has to look at, the longest waiting first")
+    .addOption(new Option("--status <status>", "only those in this status").choices(orderStatuses))
+    .option("--reseller <account>", "only those of this account")
+    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  deedhouse orders list --attention\n  deedhouse orders list --status Pending --reseller acme",
+    )
+    .action(
+      onDatabase(
+        async (context, { attention = false, status, reseller, limit }: ListOptions) => {
+          const resellerId = reseller === undefined ? undefined : await getReseller(context, reseller);
+          return listOrders(context, { attention, status, resellerId, limit });
+        },
+        asTable(
+          ...["order_code", "domain_name", "reseller", "status", "phase", "created_at"],
+          ...["needs_operator_since", "note"],
+        ),
+      ),
+    );
+}
+
+async function showOrder(context: OpenOperatorContext, code: string) {
+  const { order, details, next, history, attempts } = await reportOrder(context, code);
+  return {
+    order_code: order.order_code,
+    domain_name: order.domain_name,
+    reseller: details?.reseller,
+    registry: order.registry_id,
+    status: order.status,
+    phase: order.phase,
+    verify_cause: order.verify_cause,
+    reason: details?.reason,
+    created_at: order.created_at,
+    updated_at: details?.updated_at,
+    fee: details?.fee_amount ? `${details.fee_amount} ${details.fee_currency}` : null,
+    needs_operator_since: details?.needs_operator_since,
+    attention: details?.attention,
+    cancel_requested_at: order.cancel_requested_at,
+    failed_tries: order.backoff_count,
+    next_step_at: order.next_step_at,
+    next,
+    history,
+    attempts,
+  };
+}
+
+function printOrder({ history, attempts, ...order }: Printable<Awaited<ReturnType<typeof showOrder>>>): void {
+  printFields(order);
+  process.stdout.write("\n");
+  printTable(history, ["at", "event", "status", "phase", "note"]);
+  if (attempts.length === 0) return;
+  process.stdout.write("\n");
+  printTable(attempts, ["cl_trid", "command", "committed_at", "answered_at", "result_code", "sv_trid"]);
+}
+
+interface WaitOptions {
+  wait?: boolean;
+  timeout: number;
+}
+
+function addTimeoutOption(command: Command, what: string): Command {
+  return command.option(
+    "--timeout <seconds>",
+    `wait at most so long ${what}`,
+    wholeNumber(1, timeoutSecondsMax),
+    timeoutSecondsDefault,
+  );
+}
+
+const cancelProblems = {
+  unknown: () => new OperatorError("not-found", "there is no order with this code"),
+  ended: () => new OperatorError("refused", "the order has ended already, so there is nothing to cancel"),
+};
+
+function addCancelCommand(orders: Command): void {
+  const cancel = operatorCommand(orders, "cancel", "cancel an order")
+    .argument("<code>", "as the API told it", orderCode)
+    .option("--wait", "wait until it has ended: exit code 6 if it could not be cancelled any more")
+    .addHelpText(
+      "after",
+      "\nAn order that may have reached the registry is resolved first. A name that it holds for us then is deleted" +
+        "\nwithin its add grace period; after that it is kept, and the order is Finished." +
+        "\n\nExample:\n  deedhouse orders cancel REG-7K3M9QX2-4TD --wait",
+    );
+  addTimeoutOption(cancel, "with --wait").action(
+    onDatabase(async (context, code: string, { wait = false, timeout }: WaitOptions) => {
+      const result = await cancelOrder(context, code);
+      if (result === "unknown" || result === "ended") throw cancelProblems[result]();
+      if (result === "cancelled") return { order_code: code, status: "Cancelled" };
+      if (!wait) return { order_code: code, status: "being cancelled" };
+      const status = await waitFor(context, timeout, async () => {
+        const { status } = await getOrder(context, code);
+        return isFinal(status) ? status : undefined;
+      });
+      if (status === undefined) throw stillGoing(code, "being cancelled");
+      if (status === "Cancelled") return { order_code: code, status };
+      throw new CommandFailure(
+        `the order could not be cancelled any more: it ended as ${status}`,
+        exitCodes.endedInFailure,
+        `See why: deedhouse orders show ${code}`,
+      );
+    }),
+  );
+}
+
+interface SettleOptions {
+  as: "registered" | "failed";
+  note: string;
+  force?: boolean;
+  timeout: number;
+}
+
+function addSettleCommand(orders: Command): void {
+  const settle = operatorCommand(orders, "settle", "say what became of an order that asking does not decide")
+    .argument("<code>", "as the API told it", orderCode)
+    .addOption(new Option("--as <end>", "what became of it").choices(["registered", "failed"]).makeOptionMandatory())
+    .requiredOption("--note <text>", "why, for the order's history", printableText)
+    .option("--force", "with --as failed: although the registry holds the name for us, or cannot be asked")
+    .addHelpText(
+      "after",
+      "\nThe registry is asked first. An order is settled as registered only if the registry holds the name for us and" +
+        "\nno other order or customer has it; as failed only if the registry does not hold it for us. With --force it" +
+        "\nfails all the same, and whoever forces it answers for the name: nothing here will renew or delete it." +
+        "\n\nExample:\n  deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry on request'",
+    );
+  addTimeoutOption(settle, "for the order's step").action(
+    onDatabase(async (context, code: string, { as, note, force = false, timeout }: SettleOptions) => {
+      if (force && as === "registered") {
+        throw new CommandFailure(
+          "only --as failed can be forced: what is not registered cannot be sold",
+          exitCodes.usage,
+        );
+      }
+      const orderId = await requestSettlement(context, code, { as, note, isForced: force });
+      const progress = await waitFor(context, timeout, async () => {
+        const found = await findSettleProgress(context, orderId);
+        return found.is === "waiting" ? undefined : found;
+      });
+      if (!progress) throw stillGoing(code, "waiting for its step, which will settle it");
+      if (progress.is === "settled") return { order_code: code, status: progress.status };
+      throw new OperatorError("refused", `the order is not settled: ${progress.reason}`);
+    }),
+  );
+}
+
+function stillGoing(code: string, what: string): CommandFailure {
+  const advice = `Nothing is lost; see where it stands: deedhouse orders show ${code}`;
+  return new CommandFailure(`the order is still ${what}`, exitCodes.stillGoing, advice);
+}
+
+/** Looks until there is a result; `undefined` when the time is over. */
+async function waitFor<Result>(
+  { clock }: OpenOperatorContext,
+  timeoutSeconds: number,
+  look: () => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  const endMs = clock.monotonicMs() + timeoutSeconds * 1_000;
+  for (;;) {
+    const result = await look();
+    if (result !== undefined || clock.monotonicMs() > endMs) return result;
+    await sleep(lookMs);
+  }
+}

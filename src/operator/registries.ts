@@ -1,0 +1,111 @@
+import type { Command } from "commander";
+import { setMaintenance } from "#domains/maintenance.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { listRegistries, reportRegistry } from "#domains/registry-report.ts";
+import { pointInTime, printableText } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printFields, printTable } from "../../client/cli/output.ts";
+
+export function addRegistryCommands(program: Command): void {
+  const registry = commandGroup(program, "registry", "the registries");
+  operatorCommand(registry, "list", "list the registries and how they are")
+    .addHelpText("after", "\nExample:\n  deedhouse registry list")
+    .action(
+      onDatabase(
+        listRegistries,
+        asTable("registry", "owner", "circuit", "paused", "maintenance", "live_orders", "open_messages"),
+      ),
+    );
+  operatorCommand(registry, "show <id>", "show how a registry is, and its live orders by state")
+    .addHelpText("after", "\nExample:\n  deedhouse registry show sandbox")
+    .action(onDatabase((context, id: string) => getRegistry(context, id), printRegistry));
+  addPauseCommands(registry);
+  addMaintenanceCommand(registry);
+}
+
+async function getRegistry(context: OpenOperatorContext, id: string) {
+  const report = await reportRegistry(context, id);
+  if (!report) throw unknownRegistry(id);
+  return report;
+}
+
+function unknownRegistry(id: string): OperatorError {
+  return new OperatorError("not-found", `no registry ${id} is known: deedhouse registry list shows those that are`);
+}
+
+function printRegistry({ orders, ...registry }: Printable<Awaited<ReturnType<typeof getRegistry>>>): void {
+  printFields(registry);
+  if (orders.length === 0) return;
+  process.stdout.write("\n");
+  printTable(orders, ["state", "orders", "oldest"]);
+}
+
+function addPauseCommands(registry: Command): void {
+  operatorCommand(registry, "pause <id>", "take no registrations at a registry until it is resumed")
+    .requiredOption("--reason <text>", "why, for whoever looks later", printableText)
+    .addHelpText(
+      "after",
+      "\nNew registrations are answered with 503. Orders that are accepted already wait before their create is sent;" +
+        "\nwhat was sent is still resolved." +
+        "\n\nExample:\n  deedhouse registry pause sandbox --reason 'prices change tonight'",
+    )
+    .action(
+      onDatabase(async (context, id: string, { reason }: { reason: string }) => {
+        await getRegistry(context, id);
+        await pauseCreates(context, id, "operator", reason);
+        return { registry: id, status: "paused" };
+      }),
+    );
+  operatorCommand(registry, "resume <id>", "take registrations again at a registry that was paused")
+    .addHelpText("after", "\nExample:\n  deedhouse registry resume sandbox")
+    .action(
+      onDatabase(async (context, id: string) => {
+        if (!(await resumeCreatesPausedFor(context, id, "any"))) {
+          throw new OperatorError("not-found", `creates at ${id} are not paused`);
+        }
+        return { registry: id, status: "resumed" };
+      }),
+    );
+}
+
+interface MaintenanceOptions {
+  from?: Date;
+  to?: Date;
+  end?: boolean;
+}
+
+function addMaintenanceCommand(registry: Command): void {
+  operatorCommand(registry, "maintenance <id>", "tell that a registry announced a maintenance, or that it is over")
+    .option("--from <time>", "when it begins, as 2027-01-31T18:00:00Z", pointInTime)
+    .option("--to <time>", "when it ends", pointInTime)
+    .option("--end", "it is over, or does not take place")
+    .addHelpText(
+      "after",
+      "\nWhile it lasts new registrations are answered with 503 and its end as retry-after; accepted orders wait, and" +
+        "\nnothing counts as a failure." +
+        "\n\nExamples:\n  deedhouse registry maintenance sandbox --from 2027-01-31T18:00:00Z --to 2027-01-31T20:00:00Z" +
+        "\n  deedhouse registry maintenance sandbox --end",
+    )
+    .action(
+      onDatabase(async (context, id: string, { from, to, end = false }: MaintenanceOptions) => {
+        if (end === (from !== undefined || to !== undefined)) {
+          throw new CommandFailure("give either --from and --to, or --end", exitCodes.usage);
+        }
+        const previous = await setMaintenance(context, id, end ? undefined : maintenanceOf(context, from, to));
+        if (previous === "unknown") throw unknownRegistry(id);
+        if (!end) return { registry: id, maintenance: `${from?.toISOString()} to ${to?.toISOString()}` };
+        if (!previous) throw new OperatorError("not-found", `no maintenance of ${id} is planned`);
+        return { registry: id, maintenance: "none planned" };
+      }),
+    );
+}
+
+function maintenanceOf({ clock }: OpenOperatorContext, from: Date | undefined, until: Date | undefined) {
+  if (!from || !until) throw new CommandFailure("a maintenance needs --from and --to", exitCodes.usage);
+  if (from >= until) throw new CommandFailure("--to must be later than --from", exitCodes.usage);
+  if (until <= clock.now()) throw new CommandFailure("--to is over already", exitCodes.usage);
+  return { from, until };
+}
