@@ -44,8 +44,8 @@ export function restyle(xml: string, styles: readonly Style[]): string {
   const root = parseXml(xml);
   if (has("reordered") || has("disordered")) reorder(root, has("disordered"));
   const body = new Writer(styles).write(root);
-  const text = has("encoding") ? asciiDeclaration + asReferences(body) : (has("undeclared") ? "" : declaration) + body;
-  return has("bom") ? `\uFEFF${text}` : text;
+  const declared = has("encoding") ? asciiDeclaration : has("undeclared") ? "" : declaration;
+  return `${has("bom") ? "\uFEFF" : ""}${declared}${body}`;
 }
 
 function reorder(element: XmlElement, isRuthless: boolean): void {
@@ -55,12 +55,12 @@ function reorder(element: XmlElement, isRuthless: boolean): void {
   else reverseRuns(element.children);
 }
 
-/** Turns round each run of siblings with the same name. */
+/** Turns round each run of siblings with the same name, but for lines of an address, whose order means something. */
 function reverseRuns(siblings: XmlElement[]): void {
   for (let start = 0, end = 0; start < siblings.length; start = end) {
     const first = siblings[start]!;
     while (siblings[end]?.local === first.local && siblings[end]?.uri === first.uri) end += 1;
-    siblings.splice(start, end - start, ...siblings.slice(start, end).reverse());
+    if (first.local !== "street") siblings.splice(start, end - start, ...siblings.slice(start, end).reverse());
   }
 }
 
@@ -78,7 +78,9 @@ class Writer {
     // A prefix is declared where it is first needed; the default namespace wherever it changes.
     const isDeclared = prefix === "" ? uri === parentUri : scope.includes(uri);
     const declared = isDeclared ? [] : [[prefix === "" ? "xmlns" : `xmlns:${prefix}`, uri]];
-    const pairs = [...declared, ...Object.entries(attributes)].map(([key, value]) => ` ${key}="${escaped(value!)}"`);
+    const pairs = [...declared, ...Object.entries(attributes)].map(
+      ([key, value]) => ` ${key}="${this.#escaped(value!)}"`,
+    );
     const name = prefix === "" ? local : `${prefix}:${local}`;
     const defaultUri = prefix === "" ? uri : parentUri;
     const inner = children.map((child) => this.write(child, defaultUri, [...scope, uri], depth + 1));
@@ -111,10 +113,23 @@ class Writer {
     const half = Math.ceil(characters.length / 2);
     const halves = [characters.slice(0, half).join(""), characters.slice(half).join("")];
     const parts = this.#has("comments") ? halves : [text];
-    const written = parts
+    const write = (part: string) => (this.#has("cdata") ? this.#cdata(part) : this.#escaped(part));
+    return parts
       .filter((part) => part !== "")
-      .map((part) => (this.#has("cdata") ? cdata(part) : escaped(part)));
-    return written.join("<!-- 2400 -->");
+      .map(write)
+      .join("<!-- 2400 -->");
+  }
+
+  /** References are no references within a CDATA section, so it is interrupted for them. */
+  #cdata(text: string): string {
+    const kept = text.replaceAll("]]>", "]]]]><![CDATA[>");
+    const ascii = kept.replace(beyondAscii, (character) => `]]>${reference(character)}<![CDATA[`);
+    return `<![CDATA[${this.#has("encoding") ? ascii : kept}]]>`;
+  }
+
+  #escaped(text: string): string {
+    const escaped = text.replace(/[&<>"\r]/g, reference);
+    return this.#has("encoding") ? escaped.replace(beyondAscii, reference) : escaped;
   }
 
   #has(style: Style): boolean {
@@ -122,14 +137,8 @@ class Writer {
   }
 }
 
-function cdata(text: string): string {
-  return `<![CDATA[${text.replaceAll("]]>", "]]]]><![CDATA[>")}]]>`;
-}
+const beyondAscii = /[^\0-\x7F]/gu;
 
-function escaped(text: string): string {
-  return text.replace(/[&<>"\r]/g, (character) => `&#${character.codePointAt(0)};`);
-}
-
-function asReferences(text: string): string {
-  return text.replace(/[^\0-\x7F]/gu, (character) => `&#${character.codePointAt(0)};`);
+function reference(character: string): string {
+  return `&#${character.codePointAt(0)};`;
 }
