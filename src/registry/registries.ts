@@ -78,6 +78,8 @@ const registryFile = Type.Array(
             loginMs: milliseconds,
             logoutMs: milliseconds,
             helloIdleMs: milliseconds,
+            loginPauseFirstMs: milliseconds,
+            loginPauseMsMax: milliseconds,
             sessionAgeMsMax: milliseconds,
           }),
         ),

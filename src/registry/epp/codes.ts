@@ -18,6 +18,11 @@ export function isServerFault(code: number): boolean {
   return [2400, 2500, 2501, 2502].includes(code);
 }
 
+/** The registry ends the session because of wrong credentials, whatever was asked: going on may lock the account. */
+export function isAccountThreat(code: number): boolean {
+  return code === 2501;
+}
+
 /** At login: the registrar id or password is wrong, and registries lock accounts that keep trying. */
 export function isLoginRefusal(code: number): boolean {
   return code === 2200 || code === 2501;

@@ -47,3 +47,8 @@ export async function startFixture(
   context.after(() => pool.drain(0));
   return { standIn, pool };
 }
+
+/** How often the stand-in got commands of this name. */
+export function count(standIn: StandIn, name: string): number {
+  return standIn.requests.filter((request) => request.name === name).length;
+}

@@ -8,15 +8,11 @@ import { domainCheck } from "./commands/domain-check.ts";
 import { domainInfo } from "./commands/domain-info.ts";
 import { EppCheckRefused, EppNotSent, EppUnanswered } from "./errors.ts";
 import type { EppPool } from "./pool.ts";
-import { startFixture } from "./pool-fixture.ts";
+import { count, startFixture } from "./pool-fixture.ts";
 import type { StandIn } from "./stand-in-server.ts";
 import { availabilityXml, responseXml } from "./stand-in-server.ts";
 
 const waitMs = 5_000;
-
-function count(standIn: StandIn, name: string): number {
-  return standIn.requests.filter((request) => request.name === name).length;
-}
 
 /** Leaves commands of this name unanswered. */
 function ignore(standIn: StandIn, name: string): void {
@@ -27,6 +23,12 @@ function ignore(standIn: StandIn, name: string): void {
 async function provoke(pool: EppPool, clTRID: string): Promise<void> {
   using lease = await pool.acquire("transform", { waitMs });
   await lease.request(domainInfo("example.com"), { clTRID, timeoutMs: 10 }).catch(() => undefined);
+}
+
+/** Sends a command that is answered with this code. */
+async function answered(pool: EppPool, code: number): Promise<void> {
+  using lease = await pool.acquire("transform", { waitMs });
+  assert.equal((await lease.request(domainInfo("example.com"), { clTRID: `info-${code}` })).code, code);
 }
 
 describe("lending sessions", () => {
@@ -173,19 +175,40 @@ describe("the circuit", () => {
     assert.equal(pool.circuit().state, "open");
   });
 
-  for (const code of [2400, 2500, 2501, 2502]) {
+  for (const code of [2400, 2500, 2502]) {
     test(`counts the registry's own failure ${code}`, async (context) => {
       const { standIn, pool, states } = await startWithCircuit(context);
       standIn.script = ({ name, clTRID }) => (name === "domain:info" ? { xml: responseXml(code, clTRID) } : undefined);
-      for (const clTRID of ["one-1", "two-1", "three-1"]) await provoke(pool, clTRID);
+      for (let fault = 0; fault < 3; fault += 1) await answered(pool, code);
       assert.deepEqual(states, ["open"]);
     });
   }
 
-  test("does not count answers that are about the command", async (context) => {
+  test("opens at once when a command is answered with 2501: registries lock accounts", async (context) => {
     const { standIn, pool, states } = await startWithCircuit(context);
-    standIn.script = ({ name, clTRID }) => (name === "domain:info" ? { xml: responseXml(2303, clTRID) } : undefined);
-    for (let index = 0; index < 5; index += 1) await provoke(pool, `info-${index}`);
+    standIn.script = ({ name, clTRID }) => (name === "domain:info" ? { xml: responseXml(2501, clTRID) } : undefined);
+    await answered(pool, 2501);
+    assert.deepEqual(states, ["open"]);
+  });
+
+  for (const [what, answer] of [
+    ["a closed connection", "close"],
+    ["an answer that is not EPP", { xml: "<html/>" }],
+  ] as const) {
+    test(`counts ${what}`, async (context) => {
+      const { standIn, pool, states } = await startWithCircuit(context);
+      standIn.script = ({ name }) => (name === "domain:info" ? answer : undefined);
+      for (let fault = 0; fault < 3; fault += 1) await assert.rejects(answered(pool, 1000), EppUnanswered);
+      assert.deepEqual(states, ["open"]);
+    });
+  }
+
+  test("does not count answers that are about the command or the session", async (context) => {
+    const { standIn, pool, states } = await startWithCircuit(context);
+    let code = 0;
+    standIn.script = ({ name, clTRID }) => (name === "domain:info" ? { xml: responseXml(code, clTRID) } : undefined);
+    const codes = [2001, 2002, 2003, 2004, 2005, 2100, 2101, 2102, 2103, 2104, 2105, 2106, 2200, 2201, 2202];
+    for (code of [...codes, 2300, 2301, 2302, 2303, 2304, 2305, 2306, 2307, 2308]) await answered(pool, code);
     assert.deepEqual(states, []);
   });
 
@@ -217,23 +240,6 @@ describe("the circuit", () => {
     using lease = await pool.acquire("check", { waitMs });
     assert.equal((await lease.request(domainCheck("example.com"), { clTRID: "check-1" })).code, 1000);
     assert.equal(count(standIn, "login"), 4);
-  });
-});
-
-describe("pace", () => {
-  test("commands beyond the registry's rate wait for their turn", async (context) => {
-    const waits: number[] = [];
-    let nowMs = 0;
-    const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
-    const { standIn, pool } = await startFixture(context, { commandsPerSecond: 2, clock });
-    using lease = await pool.acquire("check", { waitMs });
-    for (const clTRID of ["one-1", "two-1"]) await lease.request(domainCheck("example.com"), { clTRID });
-    const third = lease.request(domainCheck("example.com"), { clTRID: "three-1" }).then(() => waits.push(nowMs));
-    await delay(20);
-    assert.equal(count(standIn, "domain:check"), 2);
-    nowMs = 500;
-    await third;
-    assert.deepEqual(waits, [500]);
   });
 });
 

@@ -1,54 +1,47 @@
 /**
- * The sessions with one registry. Sessions open when somebody waits for one, are lent to one caller at a time, and are
- * given to those who wait longest. One session is kept from slow work, so that an interactive check never waits for a
+ * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept,
+ * are lent to one caller at a time, and are given to those who wait longest. One session is kept from slow work, so that an interactive check never waits for a
  * create.
  */
-import { setMaxListeners } from "node:events";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { CircuitStatus } from "./circuit.ts";
 import { Circuit, circuitSettingsDefault } from "./circuit.ts";
 import { CoalescedChecks } from "./coalesced-checks.ts";
-import { isServerFault } from "./codes.ts";
+import { isAccountThreat, isServerFault } from "./codes.ts";
 import type { EppCommand } from "./command.ts";
 import type { DomainAvailability } from "./commands/domain-check.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "./errors.ts";
 import type { EppPool, EppPoolOptions, Lane, Lease } from "./pool.ts";
-import { loadFrameValidator } from "./schema.ts";
 import type { EppResponse, EppSession, RequestOptions } from "./session.ts";
-import { isRefusedLogin, openSession } from "./session.ts";
+import { isRefusedLogin } from "./session.ts";
+import { isSessionLimit, SessionOpener } from "./session-opener.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 import { eppTimeoutsDefault } from "./timeouts.ts";
 import { TokenBucket } from "./token-bucket.ts";
 import type { Waiter } from "./waiting-line.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
-/** After the registry counted our sessions lower than our settings do (2502), its count is believed for this long. */
-const sessionLimitHoldMs = 60_000;
-
 export class SessionPool implements EppPool {
   readonly #options: EppPoolOptions;
   readonly #log: Log;
-  readonly #timeouts: EppTimeouts;
+  readonly #opener: SessionOpener;
   readonly #circuit: Circuit;
   readonly #bucket: TokenBucket;
   readonly #checks: CoalescedChecks;
   readonly #idle: EppSession[] = [];
   readonly #lent = new Map<EppSession, Lane>();
-  readonly #opening = new Set<Promise<unknown>>();
   readonly #closing = new Map<EppSession, Promise<void>>();
   readonly #waiters = new WaitingLine();
-  readonly #abandon = new AbortController();
-  #sessionLimit: { readonly sessionsMax: number; readonly untilMs: number } | undefined;
   #isDraining = false;
   readonly #allReturned = Promise.withResolvers<void>();
 
   constructor(options: EppPoolOptions) {
     this.#options = options;
     this.#log = options.log.child({ registry: options.registryId });
-    this.#timeouts = { ...eppTimeoutsDefault, ...options.timeouts };
+    const timeouts: EppTimeouts = { ...eppTimeoutsDefault, ...options.timeouts };
     this.#bucket = new TokenBucket(options.commandsPerSecond, options.clock);
-    this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: this.#timeouts.queryMs });
+    this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: timeouts.queryMs });
     this.#circuit = new Circuit({
       settings: { ...circuitSettingsDefault, ...options.circuit },
       clock: options.clock,
@@ -56,12 +49,15 @@ export class SessionPool implements EppPool {
       probe: () => this.#probe(),
       onChange: (status) => this.#onCircuit(status),
     });
-    setMaxListeners(options.sessionsMax + 1, this.#abandon.signal);
+    this.#opener = new SessionOpener({ pool: options, timeouts, log: this.#log, onPauseOver: () => this.#serve() });
+    this.#serve();
   }
 
   async acquire(lane: Lane, { waitMs }: { readonly waitMs: number }): Promise<Lease> {
     if (this.#isDraining) throw new EppUnavailable("draining");
     if (!this.#circuit.isClosed) throw this.#circuitOpen();
+    // Nothing that could be waited for: what the last login came to is all there is to tell.
+    if (this.#sessionCount === 0 && this.#opener.pauseCause) throw this.#opener.pauseCause;
     const lease = this.#waiters.join(lane, waitMs);
     this.#serve();
     return lease;
@@ -89,19 +85,19 @@ export class SessionPool implements EppPool {
     const late = sleep(timeoutMs, inTime.signal);
     await Promise.race([this.#settled(), late]);
     inTime.abort();
-    this.#abandon.abort();
+    this.#opener.abandon();
     for (const session of [...this.#lent.keys(), ...this.#closing.keys()]) session.destroy("the pool is drained");
   }
 
   async #settled(): Promise<void> {
     await this.#allReturned.promise;
-    await Promise.allSettled(this.#opening);
+    await this.#opener.settled();
     await Promise.all(this.#closing.values());
   }
 
   /** Lends what is idle to those who wait longest, and opens sessions for the rest as far as the registry allows. */
   #serve(): void {
-    let slowFree = Math.max(1, this.#sessionsMax - 1) - this.#slowCount;
+    let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
     let wanted = 0;
     for (const waiter of this.#waiters) {
       if (waiter.lane !== "check" && slowFree-- <= 0) continue;
@@ -109,7 +105,13 @@ export class SessionPool implements EppPool {
       if (session) this.#lend(session, waiter);
       else wanted += 1;
     }
-    while (this.#opening.size < wanted && this.#sessionCount < this.#sessionsMax) this.#openForWaiters();
+    const kept = this.#options.sessionsMin ?? 0;
+    while (this.#mayOpen && (this.#opener.count < wanted || this.#sessionCount < kept)) this.#openOne();
+  }
+
+  get #mayOpen(): boolean {
+    if (this.#isDraining || !this.#circuit.isClosed || this.#opener.pauseCause) return false;
+    return this.#sessionCount < this.#opener.sessionsMax;
   }
 
   get #slowCount(): number {
@@ -117,13 +119,7 @@ export class SessionPool implements EppPool {
   }
 
   get #sessionCount(): number {
-    return this.#idle.length + this.#lent.size + this.#opening.size + this.#closing.size;
-  }
-
-  get #sessionsMax(): number {
-    const limit = this.#sessionLimit;
-    const isHeld = limit && this.#options.clock.monotonicMs() < limit.untilMs;
-    return isHeld ? limit.sessionsMax : this.#options.sessionsMax;
+    return this.#idle.length + this.#lent.size + this.#opener.count + this.#closing.size;
   }
 
   #takeIdle(): EppSession | undefined {
@@ -165,7 +161,8 @@ export class SessionPool implements EppPool {
   ): Promise<EppResponse<Data>> {
     try {
       const response = await session.request(command, requestOptions);
-      if (isServerFault(response.code)) this.#circuit.recordFault();
+      if (isAccountThreat(response.code)) this.#circuit.recordRefusal();
+      else if (isServerFault(response.code)) this.#circuit.recordFault();
       return response;
     } catch (error) {
       if (error instanceof EppUnanswered) {
@@ -206,34 +203,19 @@ export class SessionPool implements EppPool {
     this.#closing.set(session, closed);
   }
 
-  #openForWaiters(): void {
-    const opening = this.#open().then(
-      (session) => {
-        this.#opening.delete(opening);
-        this.#keep(session);
-        this.#serve();
-      },
-      (error) => {
-        this.#opening.delete(opening);
-        this.#onOpenFailed(error);
-      },
+  #openOne(): void {
+    this.#open((session) => this.#keep(session)).then(
+      () => this.#serve(),
+      (error) => this.#onOpenFailed(error),
     );
-    this.#opening.add(opening);
   }
 
   /** @throws EppUnavailable */
-  async #open(): Promise<EppSession> {
-    const { host, port, tls, registrarId, password, services, clock, random } = this.#options;
-    const session = await openSession({
-      ...{ host, port, tls, services, clock, random },
-      credentials: { registrarId, password },
-      timeouts: this.#timeouts,
-      validate: await loadFrameValidator(),
-      trace: (direction, xml) => this.#trace(direction, xml),
-      signal: this.#abandon.signal,
+  #open(take: (session: EppSession) => void): Promise<void> {
+    return this.#opener.open((session) => {
+      session.closed.then(() => this.#onClosed(session));
+      take(session);
     });
-    session.closed.then(() => this.#onClosed(session));
-    return session;
   }
 
   #onClosed(session: EppSession): void {
@@ -251,29 +233,21 @@ export class SessionPool implements EppPool {
   }
 
   #recordOpenFailure(error: Error): void {
-    if (error instanceof EppUnavailable && error.reason === "session-limit" && this.#sessionCount > 0) {
-      const untilMs = this.#options.clock.monotonicMs() + sessionLimitHoldMs;
-      this.#sessionLimit = { sessionsMax: this.#sessionCount, untilMs };
-    }
+    if (isSessionLimit(error) && this.#sessionCount > 0) this.#opener.believeLimit(this.#sessionCount);
     if (error instanceof EppUnavailable && isRefusedLogin(error)) this.#circuit.recordRefusal();
     else this.#circuit.recordFault();
   }
 
   async #probe(): Promise<"well" | "failed" | "refused"> {
     // Sessions that are still lent or saying goodbye fill the registry's limit: one more login would be refused.
-    if (this.#sessionCount >= this.#sessionsMax) return "failed";
-    const opening = this.#open();
-    this.#opening.add(opening);
+    if (this.#sessionCount >= this.#opener.sessionsMax) return "failed";
     try {
-      const session = await opening;
-      this.#makeIdle(session);
+      await this.#open((session) => this.#makeIdle(session));
       if (this.#isDraining) this.#closeIdle();
       return "well";
     } catch (error) {
       this.#log.warn({ err: error }, "the registry is still in trouble");
       return error instanceof EppUnavailable && isRefusedLogin(error) ? "refused" : "failed";
-    } finally {
-      this.#opening.delete(opening);
     }
   }
 
@@ -283,15 +257,7 @@ export class SessionPool implements EppPool {
       this.#waiters.refuseAll(this.#circuitOpen());
       this.#closeIdle();
     }
+    if (status.state === "closed") this.#serve();
     this.#options.onCircuit?.(status);
-  }
-
-  /** A failing onlooker must not cost an answer. */
-  #trace(direction: "sent" | "received", xml: string): void {
-    try {
-      this.#options.onFrame?.(direction, xml);
-    } catch (error) {
-      this.#log.error({ err: error }, "onFrame failed");
-    }
   }
 }

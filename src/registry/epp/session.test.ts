@@ -9,17 +9,13 @@ import { domainCreate } from "./commands/domain-create.ts";
 import { domainInfo } from "./commands/domain-info.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "./errors.ts";
 import type { EppPoolOptions } from "./pool.ts";
-import { startFixture } from "./pool-fixture.ts";
+import { count, startFixture } from "./pool-fixture.ts";
 import { EppFrameInvalid } from "./schema.ts";
 import type { StandIn, StandInAnswer, StandInRequest } from "./stand-in-server.ts";
 import { availabilityXml, createCertificate, greetingXml, responseXml } from "./stand-in-server.ts";
 
 const waitMs = 5_000;
 const checkCommand = domainCheck("example.com");
-
-function count(standIn: StandIn, name: string): number {
-  return standIn.requests.filter((request) => request.name === name).length;
-}
 
 /** Answers commands of this name so, and everything else politely. */
 function script(standIn: StandIn, name: string, answer: (request: StandInRequest) => StandInAnswer): void {

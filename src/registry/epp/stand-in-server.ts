@@ -38,6 +38,10 @@ export interface StandIn {
   readonly requests: StandInRequest[];
   /** Connections now open. */
   readonly open: () => number;
+  /** Sends a frame that nobody asked for over a connection; false when that is gone. */
+  send(session: number, xml: string): boolean;
+  /** Ends every connection. */
+  drop(): void;
   /** Says what happens next; undefined leaves it to the polite default. */
   script: (request: StandInRequest) => StandInAnswer | undefined;
   close(): Promise<void>;
@@ -67,7 +71,7 @@ export interface StandInOptions {
 
 export async function startStandIn({ certificate, clientCa, maxVersion }: StandInOptions): Promise<StandIn> {
   const sockets = new Set<TLSSocket>();
-  let sessions = 0;
+  const connections: TLSSocket[] = [];
   const server = createServer({
     ...certificate,
     ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
@@ -79,9 +83,16 @@ export async function startStandIn({ certificate, clientCa, maxVersion }: StandI
     },
     requests: [],
     open: () => sockets.size,
+    send: (session, xml) => {
+      const socket = connections[session];
+      return socket?.writable === true && socket.write(encodeFrame(xml));
+    },
+    drop: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     script: () => undefined,
     close: async () => {
-      for (const socket of sockets) socket.destroy();
+      standIn.drop();
       server.close();
       await once(server, "close");
     },
@@ -91,8 +102,7 @@ export async function startStandIn({ certificate, clientCa, maxVersion }: StandI
     socket.on("close", () => sockets.delete(socket));
     // A client that is tested for hanging up resets the connection now and then.
     socket.on("error", () => socket.destroy());
-    serve(standIn, socket, sessions);
-    sessions += 1;
+    serve(standIn, socket, connections.push(socket) - 1);
   });
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.listen(0, "127.0.0.1");

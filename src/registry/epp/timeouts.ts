@@ -12,6 +12,10 @@ export interface EppTimeouts {
   readonly transformMs: number;
   /** An idle session says hello after this. */
   readonly helloIdleMs: number;
+  /** After a login that failed, the next one waits so long at first; each further failure doubles it … */
+  readonly loginPauseFirstMs: number;
+  /** … up to this. */
+  readonly loginPauseMsMax: number;
   /** An older session is logged out instead of used again: registries end them after 24 h (RFC 5734 leaves it to them). */
   readonly sessionAgeMsMax: number;
 }
@@ -24,5 +28,7 @@ export const eppTimeoutsDefault: EppTimeouts = {
   queryMs: 10_000,
   transformMs: 30_000,
   helloIdleMs: 240_000,
+  loginPauseFirstMs: 250,
+  loginPauseMsMax: 60_000,
   sessionAgeMsMax: 23 * 60 * 60 * 1000,
 };

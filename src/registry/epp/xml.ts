@@ -39,6 +39,7 @@ export function parseXml(text: string): XmlElement {
   const open: (XmlElement & { children: XmlNode[] })[] = [];
   let root: XmlElement | undefined;
   let elements = 0;
+  let attributesOfElement = 0;
 
   parser.on("error", (error) => {
     throw new XmlError(error.message);
@@ -50,13 +51,19 @@ export function parseXml(text: string): XmlElement {
   parser.on("doctype", () => {
     throw new XmlError("a DOCTYPE is not allowed");
   });
+  parser.on("opentagstart", () => {
+    attributesOfElement = 0;
+  });
+  // Counted as they come: an element is told only when all of its attributes have been kept.
+  parser.on("attribute", () => {
+    attributesOfElement += 1;
+    if (attributesOfElement > xmlAttributesMax) throw new XmlError(`more than ${xmlAttributesMax} attributes`);
+  });
   parser.on("opentag", (tag) => {
-    const attributes = Object.values(tag.attributes);
     elements += 1;
     if (open.length >= xmlDepthMax) throw new XmlError(`elements are nested deeper than ${xmlDepthMax}`);
     if (elements > xmlElementsMax) throw new XmlError(`more than ${xmlElementsMax} elements`);
-    if (attributes.length > xmlAttributesMax) throw new XmlError(`more than ${xmlAttributesMax} attributes`);
-    const plain = attributes.filter((attribute) => attribute.uri === "");
+    const plain = Object.values(tag.attributes).filter((attribute) => attribute.uri === "");
     const element = {
       namespace: tag.uri,
       name: tag.local,
