@@ -1,8 +1,20 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { assertRenewedOnce, commands, own, portfolioEntry, renewalOf, startStage, untilRenewalIs } from "./stage.ts";
+import { after, describe, test } from "node:test";
+import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { runSql } from "../harness/sql.ts";
+import { until } from "../orders/judge.ts";
+import {
+  assertRenewedOnce,
+  commands,
+  executed,
+  own,
+  portfolioEntry,
+  renewalOf,
+  startStage,
+  untilRenewalIs,
+} from "./stage.ts";
 
-test("a name is renewed once, thirty days before its term is over", async (t) => {
+test("a name is renewed once, thirty days before its term is over, and again a year later", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "once.example";
@@ -13,6 +25,146 @@ test("a name is renewed once, thirty days before its term is over", async (t) =>
   assert.deepEqual(commands(gateway, name, "domain:renew"), []);
   await stage.travel(1);
   await assertRenewedOnce(stage, name, before);
-  const [renew] = commands(gateway, name, "domain:renew");
-  assert.equal(renew?.clTRID, `${(await renewalOf(gateway, name))?.renewal_code}-1`);
+  const { renewal_code: firstCode } = (await renewalOf(gateway, name))!;
+  assert.equal(commands(gateway, name, "domain:renew")[0]?.clTRID, `${firstCode}-1`);
+  await stage.travelTo(name, 29);
+  await until("it is renewed again", () => executed(gateway, name, "domain:renew") === 2);
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.notEqual((await renewalOf(gateway, name))?.renewal_code, firstCode);
+});
+
+/** What each name's registry does to its renew, and how many renews it is sent before it is renewed once. */
+const troubles: [trouble: string, label: string, sent: number][] = [
+  ["whose first renew was executed and lost its answer", "renew-drop-after-", 1],
+  ["whose first renew was lost before it was executed", "renew-drop-before-", 2],
+  ["whose answer comes after we have stopped waiting", "renew-late-", 1],
+  ["whose answer is garbage", "renew-garbage-", 1],
+  ["whose answer is half an answer", "renew-short-", 1],
+  ["whose answer is somebody else's", "renew-trid-", 1],
+  ["whose registry was busy", "renew-once-2400-", 2],
+  ["whose session was over", "renew-once-2502-", 2],
+  ["whose registrar's credit was used up, until it was topped up", "renew-once-2104-", 2],
+  ["whose curExpDate the registry disputes once with 2004", "renew-once-2004-", 2],
+  ["whose curExpDate the registry disputes once with 2105", "renew-once-2105-", 2],
+  ["whose curExpDate the registry disputes once with 2306", "renew-once-2306-", 2],
+  ["whose renew is refused by a code that nobody knows", "renew-once-2301-", 2],
+];
+
+describe("each name is renewed exactly once", async () => {
+  // So many lost answers in so short a time would open the circuit.
+  const circuit = { ...circuitSettingsDefault, faultsMax: 1_000 };
+  const stage = await startStage({ after }, { registry: { circuit } });
+  const { gateway, reseller } = stage;
+  const nameOf = (label: string) => `${label}x.example`;
+  const names = troubles.map(([, label]) => nameOf(label));
+  await own(stage, ...names);
+  const before = await Promise.all(names.map((name) => portfolioEntry(gateway, reseller, name)));
+  await stage.travelTo(names.at(-1)!, 30);
+  for (const [index, [trouble, label, sent]] of troubles.entries()) {
+    test(`one ${trouble}`, async () => {
+      const name = nameOf(label);
+      await assertRenewedOnce(stage, name, before[index]!.expiration_date);
+      assert.equal(commands(gateway, name, "domain:renew").length, sent, "renews sent");
+    });
+  }
+});
+
+test("a renew that was executed although its answer said no is seen and not repeated", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "renew-code-2304-x.example";
+  await own(stage, name);
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  await stage.travelTo(name, 30);
+  await until("it was refused", () => commands(gateway, name, "domain:renew").length > 0);
+  const domain = gateway.registry.store.domains.find(name)!;
+  const exDate = new Date(before);
+  exDate.setUTCFullYear(exDate.getUTCFullYear() + 1);
+  gateway.registry.store.domains.put({ ...domain, exDate: exDate.toISOString() });
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, exDate.toISOString());
+});
+
+test("a registry that moves the expiry by two periods is an alarm, and the reseller gets one", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "renew-drop-after-twice.example";
+  await own(stage, name);
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  const hold = gateway.registry.hold({ command: "domain:renew", name, at: "before-answer" });
+  await stage.travelTo(name, 30);
+  await hold.reached(1);
+  const year = (years: number) => {
+    const moved = new Date(before);
+    moved.setUTCFullYear(moved.getUTCFullYear() + years);
+    return moved.toISOString();
+  };
+  const { domains } = gateway.registry.store;
+  domains.put({ ...domains.find(name)!, exDate: year(2) });
+  hold.release();
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, year(1));
+  const alarms = "SELECT subject FROM alarms WHERE kind = 'renewal-dates' AND resolved_at IS NULL";
+  assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [{ subject: name }]);
+  // The term that was given twice is not asked for again.
+  await stage.travelTo(name, 30);
+  await until("the second term is over", async () => {
+    return (await portfolioEntry(gateway, reseller, name)).expiration_date === year(2);
+  });
+  assert.equal(executed(gateway, name, "domain:renew"), 1);
+});
+
+test("a renew that the registry leaves pending is renewed when it says so", async (t) => {
+  const stage = await startStage(t, { registry: { renewalResultCodes: { 2305: "pending" } } });
+  const { gateway, reseller } = stage;
+  const name = "renew-once-2305-x.example";
+  await own(stage, name);
+  const { domains } = gateway.registry.store;
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  const hold = gateway.registry.hold({ command: "domain:renew", name, at: "before-answer" });
+  await stage.travelTo(name, 30);
+  await hold.reached(1);
+  domains.put({ ...domains.find(name)!, statuses: ["pendingRenew"] });
+  hold.release();
+  await untilRenewalIs(gateway, name, "Processing (pending)");
+  const exDate = new Date(before);
+  exDate.setUTCFullYear(exDate.getUTCFullYear() + 1);
+  domains.put({ ...domains.find(name)!, statuses: [], exDate: exDate.toISOString() });
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal(commands(gateway, name, "domain:renew").length, 1);
+});
+
+test("a name that is gone or was transferred is an operator's matter, and stays in the portfolio", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const [gone, moved] = ["gone.example", "moved.example"];
+  await own(stage, gone, moved);
+  const { domains } = gateway.registry.store;
+  domains.delete(gone);
+  domains.put({ ...domains.find(moved)!, clID: "rival" });
+  await stage.travelTo(moved, 30);
+  for (const name of [gone, moved]) {
+    await untilRenewalIs(gateway, name, "Attention");
+    await portfolioEntry(gateway, reseller, name);
+    assert.deepEqual(commands(gateway, name, "domain:renew"), []);
+  }
+  const alarms = "SELECT subject FROM alarms WHERE kind = 'renewal' AND resolved_at IS NULL ORDER BY subject";
+  assert.deepEqual(
+    (await runSql(gateway.databaseUrl, alarms)).map(({ subject }) => subject),
+    [gone, moved],
+  );
+});
+
+test("a registry that is down delays renewals and loses none", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "delayed.example";
+  await own(stage, name);
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  gateway.registry.pause();
+  await stage.travelTo(name, 30);
+  const lost = "SELECT FROM renewal_history WHERE event = 'look-lost'";
+  await until("it was asked in vain", async () => (await runSql(gateway.databaseUrl, lost)).length > 1);
+  gateway.registry.resume();
+  await assertRenewedOnce(stage, name, before);
 });
