@@ -1,4 +1,4 @@
-import { contactUri, domainUri, eppUri, objectNames } from "./namespaces.ts";
+import { contactUri, eppUri, objectNames } from "./namespaces.ts";
 import { findChild, tokenOf, type XmlElement } from "./xml.ts";
 
 /** A frame as far as it could be read, before anything about it has been found valid. */
@@ -14,7 +14,7 @@ export interface ParsedFrame {
   clTRID?: string | undefined;
   /** The journal's word for it: "domain:create", "login", "poll:req", "hello". */
   label: string;
-  /** The first domain name (lower case) or contact id, or the message id of a poll. */
+  /** The first domain or host name (lower case) or contact id, or the message id of a poll. */
   name?: string | undefined;
 }
 
@@ -56,5 +56,5 @@ function nameOf(element: XmlElement): string | undefined {
   if (element.uri === eppUri) return element.attributes.msgID;
   const holder = findChild(element, element.uri === contactUri ? "id" : "name");
   if (!holder) return undefined;
-  return element.uri === domainUri ? tokenOf(holder).toLowerCase() : tokenOf(holder);
+  return element.uri === contactUri ? tokenOf(holder) : tokenOf(holder).toLowerCase();
 }

@@ -9,10 +9,15 @@ import { deleteDomain } from "./commands/domain-delete.ts";
 import { infoDomain } from "./commands/domain-info.ts";
 import { renewDomain } from "./commands/domain-renew.ts";
 import { updateDomain } from "./commands/domain-update.ts";
+import { checkHosts } from "./commands/host-check.ts";
+import { createHost } from "./commands/host-create.ts";
+import { deleteHost } from "./commands/host-delete.ts";
+import { infoHost } from "./commands/host-info.ts";
+import { updateHost } from "./commands/host-update.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { poll } from "./commands/poll.ts";
-import { contactUri, domainUri, eppUri, feeUri, rgpUri, secDnsUri } from "./namespaces.ts";
+import { contactUri, domainUri, eppUri, feeUri, hostUri, rgpUri, secDnsUri } from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
 
 /** The commands of RFC 5730 §2.9; another word under `<command>` is 2000. */
@@ -48,6 +53,11 @@ export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${contactUri} delete`, deleteContact],
   [`${contactUri} info`, infoContact],
   [`${contactUri} update`, updateContact],
+  [`${hostUri} check`, checkHosts],
+  [`${hostUri} create`, createHost],
+  [`${hostUri} delete`, deleteHost],
+  [`${hostUri} info`, infoHost],
+  [`${hostUri} update`, updateHost],
 ]);
 
 /** Which command an extension's element belongs to, as the journal writes it. */

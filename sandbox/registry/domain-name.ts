@@ -23,3 +23,14 @@ export function requireDomainName(text: string): string {
 export function isServed(name: string, suffixes: readonly string[]): boolean {
   return suffixes.includes(name.slice(name.indexOf(".") + 1));
 }
+
+/** The registered name that a host lies in or is: one label below the longest suffix. Nothing for a host elsewhere. */
+export function superordinateName(host: string, suffixes: readonly string[]): string | undefined {
+  const own = suffixes.filter((suffix) => host.endsWith(`.${suffix}`));
+  const suffix = own.sort((one, other) => other.length - one.length)[0];
+  if (suffix === undefined) return undefined;
+  return `${host
+    .slice(0, -suffix.length - 1)
+    .split(".")
+    .at(-1)}.${suffix}`;
+}

@@ -3,9 +3,13 @@ import { test } from "node:test";
 import {
   checkFrame,
   contactCreateFrame,
+  contactUri,
   createFrame,
   deleteFrame,
   domainUri,
+  hostFrame,
+  hostObjects,
+  hostUri,
   infoFrame,
   renewFrame,
   updateFrame,
@@ -13,13 +17,15 @@ import {
 import { RawClient, textOf } from "./test/raw-client.ts";
 import { startWithClient } from "./test/setup.ts";
 
+const withHosts = { objects: [domainUri, contactUri, hostUri] };
 const now = () => new Date("2028-02-29T10:00:00Z");
 
 test("creates a name for one year from now, and shows it whole to its sponsor", async (context) => {
-  const { client } = await startWithClient(context, { now });
+  const { client } = await startWithClient(context, { now }, withHosts);
+  await client.ask(hostFrame("create", "ns1.example.net"));
   const created = await client.ask(
     createFrame("Shop.test", {
-      ns: "<domain:ns><domain:hostObj>ns1.example.net</domain:hostObj></domain:ns>",
+      ns: hostObjects("ns1.example.net"),
       contacts: '<domain:contact type="admin">reg-1</domain:contact>',
     }),
   );
@@ -39,8 +45,8 @@ test("creates a name for one year from now, and shows it whole to its sponsor", 
   }
 });
 
-test("gives name servers back in the form they were given, and shows no delegation as inactive", async (context) => {
-  const { client } = await startWithClient(context);
+test("gives name servers back with their addresses, and shows no delegation as inactive", async (context) => {
+  const { client } = await startWithClient(context, { hostModel: "attributes" });
   const ns =
     "<domain:ns><domain:hostAttr><domain:hostName>ns1.a.test</domain:hostName>" +
     '<domain:hostAddr ip="v4">192.0.2.1</domain:hostAddr></domain:hostAttr></domain:ns>';
@@ -83,7 +89,8 @@ test("refuses a create that it can't honour, with the code that says why", async
     [2303, createFrame("a.test", { registrant: "nobody" })],
     [2003, createFrame("a.test", { registrant: "" })],
     [2303, createFrame("a.test", { contacts: '<domain:contact type="tech">nobody</domain:contact>' })],
-    [2005, createFrame("a.test", { ns: "<domain:ns><domain:hostObj>not_a_host</domain:hostObj></domain:ns>" })],
+    [2005, createFrame("a.test", { ns: hostObjects("not_a_host") })],
+    [2303, createFrame("a.test", { ns: hostObjects("ns1.example.net") })],
     [1000, createFrame("a.test", { period: period("m", 24) })],
     [1000, createFrame("xn--bcher-kva.co.test", { period: period("y", 10) })],
   ];
@@ -146,19 +153,26 @@ test("obeys the statuses a client sets, and lets it take them away again", async
 });
 
 test("updates name servers, contacts, registrant and authInfo, or nothing at all", async (context) => {
-  const { client } = await startWithClient(context);
+  const { client } = await startWithClient(context, {}, withHosts);
   await client.ask(contactCreateFrame("reg-2"));
+  await client.ask(hostFrame("create", "ns1.b.example"));
   await client.ask(createFrame("a.test"));
-  const ns = (host: string) => `<domain:ns><domain:hostObj>${host}</domain:hostObj></domain:ns>`;
-  const add = `<domain:add>${ns("ns1.b.test")}<domain:contact type="tech">reg-2</domain:contact></domain:add>`;
+  const ns = hostObjects("ns1.b.example");
+  const add = `<domain:add>${ns}<domain:contact type="tech">reg-2</domain:contact></domain:add>`;
   const chg =
     "<domain:chg><domain:registrant>reg-2</domain:registrant><domain:authInfo><domain:pw>new-auth</domain:pw></domain:authInfo></domain:chg>";
   assert.equal((await client.ask(updateFrame("a.test", add + chg))).code, 1000);
   const badChg = "<domain:chg><domain:registrant>nobody</domain:registrant></domain:chg>";
-  const rem = `<domain:rem>${ns("ns1.b.test")}</domain:rem>`;
+  const rem = `<domain:rem>${ns}</domain:rem>`;
   assert.equal((await client.ask(updateFrame("a.test", rem + badChg))).code, 2303);
   const { xml } = await client.ask(infoFrame("a.test"));
-  for (const part of ["ns1.b.test", '<domain:contact type="tech">reg-2', ":registrant>reg-2", "new-auth", "upDate"]) {
+  for (const part of [
+    "ns1.b.example",
+    '<domain:contact type="tech">reg-2',
+    ":registrant>reg-2",
+    "new-auth",
+    "upDate",
+  ]) {
     assert.ok(xml.includes(part), part);
   }
   assert.equal((await client.ask(updateFrame("a.test", rem))).code, 1000);

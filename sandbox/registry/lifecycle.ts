@@ -1,6 +1,7 @@
 import { addDays, addMonths } from "./clock.ts";
-import type { Deletion, Domain, GracePeriod, PollMessage } from "./objects.ts";
+import type { Deletion, Domain, GracePeriod, Host, PollMessage } from "./objects.ts";
 import type { Registry } from "./registry.ts";
+import type { Store } from "./store.ts";
 
 /**
  * What happens to a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function is given the name as it stands
@@ -44,7 +45,7 @@ function decide(around: Surroundings, domain: Domain): void {
     const statuses = domain.statuses.filter((status) => status !== "pendingCreate");
     around.store.domains.put({ ...domain, statuses, scheduled: undefined });
   } else {
-    around.store.domains.delete(domain.name);
+    removeName(around, domain.name);
   }
   if (action === "approve" || action === "deny") {
     const approved = action === "approve";
@@ -83,7 +84,7 @@ export function startDeletion(
   const { redemption, pendingDelete } = around.settings.graceDays;
   const now = around.now();
   if (redemption === 0 && pendingDelete === 0) {
-    around.store.domains.delete(domain.name);
+    removeName(around, domain.name);
     return false;
   }
   const stage = redemption > 0 ? "redemptionPeriod" : "pendingDelete";
@@ -121,10 +122,29 @@ function lapseRestore(around: Surroundings, domain: Domain): void {
 
 function purge(around: Surroundings, domain: Domain): void {
   const { clTRID, svTRID } = domain.deletion!;
-  around.store.domains.delete(domain.name);
+  removeName(around, domain.name);
   // A pending delete that a command began ends with a message that names the command (RFC 5731 §3.3).
   notify(around, domain, { text: "The name was deleted", ...(svTRID && { approved: true, clTRID, svTRID }) });
   recordEvent(around, domain, "purge", { clTRID, svTRID });
+}
+
+/** The hosts in a name, the one of that very name among them. */
+export function hostsBelow({ hosts }: Store, name: string): Host[] {
+  return hosts.values().filter((host) => host.name === name || host.name.endsWith(`.${name}`));
+}
+
+/** Takes a name away, and the hosts below it from all who delegate to them: their glue is nobody's any more. */
+export function removeName({ store }: Pick<Surroundings, "store">, name: string): void {
+  store.domains.delete(name);
+  const gone = new Set(hostsBelow(store, name).map((host) => host.name));
+  if (gone.size === 0) return;
+  for (const host of gone) store.hosts.delete(host);
+  for (const domain of store.domains.values()) {
+    const { delegation } = domain;
+    const servers = delegation?.servers.filter((server) => !gone.has(server.name)) ?? [];
+    if (!delegation || servers.length === delegation.servers.length) continue;
+    store.domains.put({ ...domain, delegation: servers.length > 0 ? { ...delegation, servers } : undefined });
+  }
 }
 
 /** The grace periods that are not over. */

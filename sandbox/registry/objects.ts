@@ -11,7 +11,7 @@ interface NameServer {
 }
 
 export interface Delegation {
-  /** Host objects are names only here: the registry keeps none, so it checks none. */
+  /** Host objects are names here, their addresses stand in their own rows. */
   form: "hostObj" | "hostAttr";
   servers: NameServer[];
 }
@@ -93,6 +93,20 @@ export interface Domain {
   deletion?: Deletion | undefined;
 }
 
+/** A host object (RFC 5732). It is linked while a domain delegates to it: derived, never stored. */
+export interface Host {
+  name: string;
+  roid: string;
+  statuses: string[];
+  addresses: HostAddress[];
+  clID: string;
+  crID: string;
+  crDate: string;
+  upID?: string | undefined;
+  upDate?: string | undefined;
+  trDate?: string | undefined;
+}
+
 export interface PostalInfo {
   type: string;
   name: string;
@@ -137,11 +151,20 @@ export interface PollMessage {
   registrar: string;
   queuedAt: string;
   text: string;
-  name: string;
+  name?: string | undefined;
   /** How a pending command ended, whose TRIDs are below; absent in a message that is text only. */
   approved?: boolean | undefined;
   clTRID?: string | undefined;
   svTRID?: string | undefined;
+  /** The content of the answer's `<resData>` and `<extension>` where the message was put in by hand. */
+  xml?: string | undefined;
+  extension?: string | undefined;
+}
+
+/** What a registrar has left to pay with. */
+export interface Credit {
+  registrar: string;
+  units: number;
 }
 
 /** How far the registry's clock is ahead of the machine's. */

@@ -2,7 +2,16 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AppendLog, type Change } from "./append-log.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
-import type { ChangedPassword, ClockOffset, Contact, Domain, FiredLabel, PollMessage } from "./objects.ts";
+import type {
+  ChangedPassword,
+  ClockOffset,
+  Contact,
+  Credit,
+  Domain,
+  FiredLabel,
+  Host,
+  PollMessage,
+} from "./objects.ts";
 
 /** Numbers skipped at a restart: more than a killed process can have handed out without an fsync. */
 const sequenceGap = 1_000_000;
@@ -78,8 +87,10 @@ export class Store {
 
   readonly domains = this.#table<Domain>("domains", (row) => row.name);
   readonly contacts = this.#table<Contact>("contacts", (row) => row.id);
+  readonly hosts = this.#table<Host>("hosts", (row) => row.name);
   readonly messages = this.#table<PollMessage>("messages", (row) => row.id);
   readonly passwords = this.#table<ChangedPassword>("passwords", (row) => row.registrar);
+  readonly credits = this.#table<Credit>("credits", (row) => row.registrar);
   readonly clock = this.#table<ClockOffset>("clock", (row) => row.id);
   readonly firedLabels = this.#table<FiredLabel>("firedLabels", (row) => row.key);
   readonly journal: Journal;

@@ -3,7 +3,7 @@ import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, findChild, findChildText, type XmlElement } from "../xml.ts";
 import { addressOf, emailOf, findDisclosure, findPhone, requireOwnContact } from "./contact-data.ts";
-import { findAuthInfo } from "./domain-data.ts";
+import { clientStatusesOf, findAuthInfo } from "./domain-data.ts";
 
 /** RFC 5733 §3.2.5: rem, then add, then chg, all or nothing. */
 export const updateContact: CommandHandler = ({ registry, registrar, element }) => {
@@ -12,12 +12,12 @@ export const updateContact: CommandHandler = ({ registry, registrar, element }) 
   const add = findChild(element, "add");
   const chg = findChild(element, "chg");
   if (!rem && !add && !chg) throw new Refusal(2003, "add, rem or chg is required");
-  const removed = rem ? clientStatuses(rem) : [];
+  const removed = rem ? clientStatusesOf(rem) : [];
   if (contact.statuses.includes("clientUpdateProhibited") && !removed.includes("clientUpdateProhibited")) {
     throw new Refusal(2304, "clientUpdateProhibited");
   }
   const kept = contact.statuses.filter((status) => !removed.includes(status));
-  const statuses = [...new Set([...kept, ...(add ? clientStatuses(add) : [])])];
+  const statuses = [...new Set([...kept, ...(add ? clientStatusesOf(add) : [])])];
   registry.store.contacts.put({
     ...contact,
     ...(chg && changesOf(contact, chg)),
@@ -27,13 +27,6 @@ export const updateContact: CommandHandler = ({ registry, registrar, element }) 
   });
   return { code: 1000 };
 };
-
-function clientStatuses(element: XmlElement): string[] {
-  const statuses = childrenOf(element, "status").map((status) => status.attributes.s ?? "");
-  const foreign = statuses.find((status) => !status.startsWith("client"));
-  if (foreign !== undefined) throw new Refusal(2306, `${foreign} is not the client's to set`);
-  return statuses;
-}
 
 function changesOf(contact: Contact, chg: XmlElement): Partial<Contact> {
   return {

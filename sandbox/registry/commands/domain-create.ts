@@ -1,4 +1,5 @@
 import { addMonths } from "../clock.ts";
+import { charge } from "../credit.ts";
 import { isServed, requireDomainName } from "../domain-name.ts";
 import { withGrace } from "../lifecycle.ts";
 import { domainUri, feeUri, secDnsUri } from "../namespaces.ts";
@@ -6,14 +7,15 @@ import type { Domain, ScheduledAction } from "../objects.ts";
 import type { CommandContext, CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childToken, findChild, type Markup, tag, tokenOf } from "../xml.ts";
+import { delegationOf } from "./delegation.ts";
 import { createDnsSecurity } from "./dns-security.ts";
 import {
   contactsOf,
-  delegationOf,
   findAuthInfo,
   findDomain,
   holdElsewhere,
   monthsOf,
+  monthsPerYear,
   nextRoid,
   requireContact,
 } from "./domain-data.ts";
@@ -28,6 +30,7 @@ export const createDomain: CommandHandler = (context) => {
   if (findDomain(registry, domain.name)) throw new Refusal(2302);
 
   const isPending = effect.scheduled !== undefined && effect.scheduled !== "undo";
+  charge(registry, context.registrar, monthsOf(findChild(context.element, "period")) / monthsPerYear);
   const scheduled = scheduledAction(context);
   const created: Domain = { ...domain, statuses: isPending ? ["pendingCreate"] : [], scheduled };
   registry.store.domains.put(created);
@@ -49,17 +52,17 @@ function newDomain({ registry, registrar, element, extensions }: CommandContext)
   if (!isServed(name, registry.suffixes)) throw new Refusal(2306, "the suffix is not served");
   const months = monthsOf(findChild(element, "period"));
   const ns = findChild(element, "ns");
-  const delegation = ns && delegationOf(ns);
+  const delegation = ns && delegationOf(registry, ns, name);
   const authInfo = findAuthInfo(element) ?? "";
   const secDns = extensions.find(({ uri }) => uri === secDnsUri);
   const security = secDns && createDnsSecurity(secDns);
   const registrant = findChild(element, "registrant");
-  if (!registrant) throw new Refusal(2003, "a registrant is required");
+  if (!registrant && registry.settings.dataModel === "thick") throw new Refusal(2003, "a registrant is required");
   const now = registry.now();
   const domain: Domain = {
     name,
     roid: nextRoid(registry, "D"),
-    registrant: requireContact(registry, tokenOf(registrant)),
+    registrant: registrant && requireContact(registry, tokenOf(registrant)),
     contacts: contactsOf(registry, element),
     delegation,
     security,

@@ -1,13 +1,13 @@
 import { addMonths } from "../clock.ts";
 import { isServed, requireDomainName } from "../domain-name.ts";
 import { effectOf } from "../labels.ts";
-import type { Delegation, Domain, DomainContact, HostAddress } from "../objects.ts";
+import type { Domain, DomainContact } from "../objects.ts";
 import type { Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { otherRegistrarId, registrationYearsMax } from "../settings.ts";
 import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElement } from "../xml.ts";
 
-const monthsPerYear = 12;
+export const monthsPerYear = 12;
 
 /** Fixed, so that two looks at a `taken-` name never differ. */
 const heldSince = "2020-01-01T00:00:00.000Z";
@@ -32,7 +32,7 @@ export function holdElsewhere(registry: Registry, name: string): void {
 }
 
 /** A repository object id that was never used before (RFC 5730 §2.8). */
-export function nextRoid(registry: Registry, kind: "D" | "C"): string {
+export function nextRoid(registry: Registry, kind: "D" | "C" | "H"): string {
   return `${kind}${registry.store.nextNumber()}-SBX`;
 }
 
@@ -45,12 +45,26 @@ export function requireOwnDomain(registry: Registry, registrar: string, element:
 }
 
 /** Refuses with 2304 while anything is pending, or where client…Prohibited or server…Prohibited says so. */
-export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "Update"): void {
+export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "Transfer" | "Update"): void {
+  requireNothingPending(domain);
   const obstacle = domain.statuses.find(
-    (status) =>
-      status.startsWith("pending") || status === `client${verb}Prohibited` || status === `server${verb}Prohibited`,
+    (status) => status === `client${verb}Prohibited` || status === `server${verb}Prohibited`,
   );
   if (obstacle) throw new Refusal(2304, obstacle);
+}
+
+/** Refuses with 2304 while something about the name is not decided or done. */
+export function requireNothingPending({ statuses }: Domain): void {
+  const pending = statuses.find((status) => status.startsWith("pending"));
+  if (pending) throw new Refusal(2304, pending);
+}
+
+/** The statuses of an add or rem; refuses with 2306 those that are not the client's to set. */
+export function clientStatusesOf(element: XmlElement): string[] {
+  const statuses = childrenOf(element, "status").map((status) => status.attributes.s ?? "");
+  const foreign = statuses.find((status) => !status.startsWith("client"));
+  if (foreign !== undefined) throw new Refusal(2306, `${foreign} is not the client's to set`);
+  return statuses;
 }
 
 /** A `<period>` in months, one year where it is absent. Only whole years up to ten are sold: 2306. */
@@ -63,28 +77,7 @@ export function monthsOf(period: XmlElement | undefined): number {
   return months;
 }
 
-/** `<domain:ns>` as it is stored: the form the client chose is the form it gets back. */
-export function delegationOf(ns: XmlElement): Delegation {
-  const objects = childrenOf(ns, "hostObj");
-  if (objects.length > 0) {
-    return { form: "hostObj", servers: objects.map((host) => ({ name: hostName(tokenOf(host)), addresses: [] })) };
-  }
-  const servers = childrenOf(ns, "hostAttr").map((host) => ({
-    name: hostName(childToken(host, "hostName")),
-    addresses: childrenOf(host, "hostAddr").map(addressOf),
-  }));
-  return { form: "hostAttr", servers };
-}
-
-function hostName(text: string): string {
-  return requireDomainName(text);
-}
-
-function addressOf(element: XmlElement): HostAddress {
-  return { version: element.attributes.ip === "v6" ? "v6" : "v4", address: tokenOf(element) };
-}
-
-/** The `<domain:contact>` children; each must exist (2303). */
+/** The `<domain:contact>` children; each must exist (2303), and there are none at a thin registry (2306). */
 export function contactsOf(registry: Registry, parent: XmlElement): DomainContact[] {
   return childrenOf(parent, "contact").map((contact) => {
     const id = requireContact(registry, tokenOf(contact));
@@ -92,8 +85,9 @@ export function contactsOf(registry: Registry, parent: XmlElement): DomainContac
   });
 }
 
-/** Refuses with 2303 unless a contact with this id exists. */
+/** Refuses with 2303 unless a contact with this id exists, and with 2306 where there are no contacts. */
 export function requireContact(registry: Registry, id: string): string {
+  if (registry.settings.dataModel === "thin") throw new Refusal(2306, "this registry keeps no contacts");
   if (!registry.store.contacts.find(id)) throw new Refusal(2303, `contact ${id} does not exist`);
   return id;
 }

@@ -1,20 +1,22 @@
-import { gracesInForce, startDeletion } from "../lifecycle.ts";
+import { gracesInForce, hostsBelow, removeName, startDeletion } from "../lifecycle.ts";
 import { activeEffect, type CommandHandler } from "../registry.ts";
+import { Refusal } from "../result-codes.ts";
 import { requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 
 /**
- * RFC 5731 §3.2.2. A name in its add grace period is free at once: 1000. Later 1001: it goes to redemption, and a message
+ * RFC 5731 §3.2.2: 2305 while there are hosts below the name. One in its add grace period is free at once: 1000. Later 1001: it goes to redemption, and a message
  * tells when it is gone (RFC 3915 §3).
  */
 export const deleteDomain: CommandHandler = ({ registry, registrar, element, clTRID, svTRID }) => {
   const domain = requireOwnDomain(registry, registrar, element);
   if (domain.statuses.includes("pendingCreate") && activeEffect(registry, domain.name)?.deletable) {
-    registry.store.domains.delete(domain.name);
+    removeName(registry, domain.name);
     return { code: 1000 };
   }
   requireStatusAllows(domain, "Delete");
+  if (hostsBelow(registry.store, domain.name).length > 0) throw new Refusal(2305, "there are hosts below the name");
   if (gracesInForce(domain, registry.now()).some(({ status }) => status === "addPeriod")) {
-    registry.store.domains.delete(domain.name);
+    removeName(registry, domain.name);
     return { code: 1000 };
   }
   return { code: startDeletion(registry, domain, { clTRID, svTRID }) ? 1001 : 1000 };

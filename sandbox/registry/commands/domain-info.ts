@@ -1,7 +1,7 @@
 import { requireDomainName } from "../domain-name.ts";
-import { rgpStatusesOf } from "../lifecycle.ts";
+import { hostsBelow, rgpStatusesOf } from "../lifecycle.ts";
 import { domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
-import { type Delegation, type Domain, statusesOf } from "../objects.ts";
+import { type Delegation, type Domain, type Host, statusesOf } from "../objects.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { type Content, childToken, findChild, type Markup, optionalTag, tag } from "../xml.ts";
@@ -16,11 +16,12 @@ export const infoDomain: CommandHandler = ({ registry, session, registrar, eleme
   if (presented !== undefined && presented !== domain.authInfo) throw new Refusal(2202);
   const isPrivileged = domain.clID === registrar || presented !== undefined;
   const hosts = findChild(element, "name")?.attributes.hosts ?? "all";
+  const below = hosts === "all" || hosts === "sub" ? hostsBelow(registry.store, domain.name) : [];
   const rgpStatuses = session.services.has(rgpUri) ? rgpStatusesOf(domain, registry.now()) : [];
   const security = session.services.has(secDnsUri) ? domain.security : undefined;
   return {
     code: 1000,
-    resData: infData(domain, isPrivileged, hosts === "all" || hosts === "del"),
+    resData: infData(domain, isPrivileged, hosts === "all" || hosts === "del", below),
     extension: [
       ...(rgpStatuses.length > 0 ? [rgpTag(rgpStatuses)] : []),
       ...(security ? [dnsSecurityTag(security)] : []),
@@ -36,7 +37,7 @@ function rgpTag(statuses: string[]): Markup {
   );
 }
 
-function infData(domain: Domain, isPrivileged: boolean, withHosts: boolean) {
+function infData(domain: Domain, isPrivileged: boolean, withServers: boolean, below: Host[]) {
   return tag(
     "domain:infData",
     { "xmlns:domain": domainUri },
@@ -45,7 +46,8 @@ function infData(domain: Domain, isPrivileged: boolean, withHosts: boolean) {
     statusesOf(domain).map((status) => tag("domain:status", { s: status })),
     optionalTag("domain:registrant", domain.registrant),
     domain.contacts.map((contact) => tag("domain:contact", { type: contact.type }, contact.id)),
-    withHosts && domain.delegation ? nsTag(domain.delegation) : [],
+    withServers && domain.delegation ? nsTag(domain.delegation) : [],
+    below.map((host) => tag("domain:host", {}, host.name)),
     tag("domain:clID", {}, domain.clID),
     tag("domain:crID", {}, domain.crID),
     tag("domain:crDate", {}, domain.crDate),

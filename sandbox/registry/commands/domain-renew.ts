@@ -1,11 +1,12 @@
 import { addMonths } from "../clock.ts";
+import { charge } from "../credit.ts";
 import { withGrace } from "../lifecycle.ts";
 import { domainUri } from "../namespaces.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { registrationYearsMax } from "../settings.ts";
 import { childToken, findChild, tag } from "../xml.ts";
-import { monthsOf, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
+import { monthsOf, monthsPerYear, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
 
 /** RFC 5731 §3.2.3. A curExpDate that is not the exDate is refused, so a renew that is sent twice renews once. */
@@ -23,6 +24,7 @@ export const renewDomain: CommandHandler = (context) => {
   const exDate = addMonths(new Date(domain.exDate), months);
   if (exDate > addMonths(now, registrationYearsMax * 12)) throw new Refusal(2105, "would expire too far ahead");
   const extension = agreedFee(context, domain.name, "renew", months);
+  charge(registry, registrar, months / monthsPerYear);
   const graces = withGrace(registry, domain, "renewPeriod", months);
   const renewed = { ...domain, graces, exDate: exDate.toISOString(), upID: registrar, upDate: now.toISOString() };
   registry.store.domains.put(renewed);

@@ -1,12 +1,13 @@
 import { rgpUri, secDnsUri } from "../namespaces.ts";
-import type { Delegation, Domain, DomainContact } from "../objects.ts";
+import type { Domain, DomainContact } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, findChild, tokenOf, type XmlElement } from "../xml.ts";
+import { delegationOf, joinDelegations, serverNamesOf } from "./delegation.ts";
 import { updateDnsSecurity } from "./dns-security.ts";
 import {
+  clientStatusesOf,
   contactsOf,
-  delegationOf,
   findAuthInfo,
   requireContact,
   requireOwnDomain,
@@ -26,7 +27,7 @@ export const updateDomain: CommandHandler = (context) => {
   const chg = findChild(element, "chg");
   const secDns = extensions.find(({ uri }) => uri === secDnsUri);
   if (!rem && !add && !chg && !secDns) throw new Refusal(2003, "add, rem or chg is required");
-  const removesLock = rem !== undefined && statusNames(rem).includes("clientUpdateProhibited");
+  const removesLock = rem !== undefined && clientStatusesOf(rem).includes("clientUpdateProhibited");
   // The one update a lock of the client's own allows is the one that takes it away (RFC 5731 §2.3).
   if (
     !removesLock ||
@@ -44,10 +45,6 @@ export const updateDomain: CommandHandler = (context) => {
   return { code: 1000, extension };
 };
 
-function statusNames(element: XmlElement): string[] {
-  return childrenOf(element, "status").map((status) => status.attributes.s ?? "");
-}
-
 function isSameContact(left: DomainContact, right: DomainContact): boolean {
   return left.type === right.type && left.id === right.id;
 }
@@ -60,17 +57,16 @@ function contactNames(element: XmlElement): DomainContact[] {
 }
 
 function removeFrom(domain: Domain, rem: XmlElement): Domain {
-  const statuses = statusNames(rem);
+  const statuses = clientStatusesOf(rem);
   const contacts = contactNames(rem);
   const ns = findChild(rem, "ns");
-  const servers = ns ? delegationOf(ns).servers.map((server) => server.name) : [];
+  const servers = ns ? serverNamesOf(ns) : [];
   const current = domain.delegation?.servers ?? [];
   const missing =
     statuses.find((status) => !domain.statuses.includes(status)) ??
     contacts.find((contact) => !domain.contacts.some((other) => isSameContact(contact, other)))?.id ??
     servers.find((name) => !current.some((server) => server.name === name));
   if (missing !== undefined) throw new Refusal(2306, `${missing} is not there to be removed`);
-  requireClientStatuses(statuses);
   const left = current.filter((server) => !servers.includes(server.name));
   return {
     ...domain,
@@ -81,28 +77,14 @@ function removeFrom(domain: Domain, rem: XmlElement): Domain {
 }
 
 function addTo(registry: Registry, domain: Domain, add: XmlElement): Domain {
-  const statuses = statusNames(add);
-  requireClientStatuses(statuses);
+  const statuses = clientStatusesOf(add);
   const ns = findChild(add, "ns");
   return {
     ...domain,
     statuses: [...new Set([...domain.statuses, ...statuses])],
     contacts: [...domain.contacts, ...contactsOf(registry, add)],
-    delegation: ns ? joinDelegations(domain.delegation, delegationOf(ns)) : domain.delegation,
+    delegation: ns ? joinDelegations(domain.delegation, delegationOf(registry, ns, domain.name)) : domain.delegation,
   };
-}
-
-function requireClientStatuses(statuses: string[]): void {
-  const foreign = statuses.find((status) => !status.startsWith("client"));
-  if (foreign !== undefined) throw new Refusal(2306, `${foreign} is not the client's to set`);
-}
-
-function joinDelegations(current: Delegation | undefined, added: Delegation): Delegation {
-  if (!current) return added;
-  if (current.form !== added.form) throw new Refusal(2306, "hostObj and hostAttr do not mix");
-  const double = added.servers.find((server) => current.servers.some((other) => other.name === server.name));
-  if (double) throw new Refusal(2306, `${double.name} is there already`);
-  return { form: current.form, servers: [...current.servers, ...added.servers] };
 }
 
 function change(registry: Registry, domain: Domain, chg: XmlElement): Domain {

@@ -119,6 +119,18 @@ export function updateFrame(name: string, content: string): string {
   );
 }
 
+/** `content` is what follows the name, with the prefix "host". */
+export function hostFrame(verb: "check" | "create" | "delete" | "info" | "update", name: string, content = ""): string {
+  return commandFrame(
+    `<${verb}><host:${verb} xmlns:host="${hostUri}"><host:name>${name}</host:name>${content}</host:${verb}></${verb}>`,
+  );
+}
+
+/** Name servers as host objects. */
+export function hostObjects(...names: string[]): string {
+  return `<domain:ns>${names.map((name) => `<domain:hostObj>${name}</domain:hostObj>`).join("")}</domain:ns>`;
+}
+
 export function contactFrame(verb: "check" | "delete" | "info", id: string, authInfo?: string): string {
   const pw = authInfo ? `<contact:authInfo><contact:pw>${authInfo}</contact:pw></contact:authInfo>` : "";
   return commandFrame(
