@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { runSql } from "../harness/sql.ts";
+import { until } from "../orders/judge.ts";
+import {
+  commands,
+  executed,
+  own,
+  portfolioEntry,
+  renewalOf,
+  type Stage,
+  type StageOptions,
+  setWillRenew,
+  startStage,
+  untilRenewalIs,
+  yearsLater,
+} from "./stage.ts";
+
+/** A name that is not to be renewed, and when its term ends. */
+async function startUnwanted(t: TestContext, name: string, options: StageOptions = {}) {
+  const stage = await startStage(t, options);
+  await own(stage, name);
+  assert.equal(await setWillRenew(stage, name, false), 204);
+  const { expiration_date } = await portfolioEntry(stage.gateway, stage.reseller, name);
+  return { stage, gateway: stage.gateway, before: expiration_date };
+}
+
+async function assertLeft({ gateway, reseller }: Stage, name: string): Promise<void> {
+  await untilRenewalIs(gateway, name, "Ended");
+  assert.equal((await gateway.send(reseller, "GET", `/domains/${name}`)).status, 404);
+  const list = await gateway.send(reseller, "GET", "/domains");
+  assert.equal(list.headers["x-paging-totalresults"], "0");
+  const kept = "SELECT domain_name FROM domains_ended";
+  assert.deepEqual(await runSql(gateway.databaseUrl, kept), [{ domain_name: name }]);
+  const history = await runSql(gateway.databaseUrl, "SELECT event FROM domain_history ORDER BY id");
+  assert.equal(history.at(-1)?.event, "ended");
+}
+
+/** It was deleted once, in the time in which the registry takes its own renewal back. */
+function assertDeletedInGrace({ gateway }: Stage, name: string, before: string): void {
+  assert.equal(executed(gateway, name, "domain:delete"), 1, "deletes executed");
+  assert.deepEqual(commands(gateway, name, "domain:renew"), []);
+  const held = gateway.registry.store.domains.find(name);
+  // Kept for redemption, with the year taken back that it was not wanted for.
+  assert.equal(held?.exDate, before);
+  assert.equal(held?.deletion?.stage, "redemptionPeriod");
+}
+
+test("a name that is not to be renewed is deleted when the registry has renewed it, and leaves the portfolio", async (t) => {
+  const name = "unwanted.example";
+  const { stage, gateway, before } = await startUnwanted(t, name);
+  await stage.travelTo(name, 29);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  await stage.travelTo(name, 1);
+  assert.deepEqual(commands(gateway, name, "domain:delete"), []);
+  await stage.travel(1.01);
+  await assertLeft(stage, name);
+  assertDeletedInGrace(stage, name, before);
+});
+
+for (const [label, sent] of [
+  ["delete-drop-after-", 1],
+  ["delete-drop-before-", 2],
+  ["delete-late-", 1],
+  ["delete-once-2400-", 2],
+  ["delete-once-2502-", 2],
+] as const) {
+  test(`a delete is executed once, whatever becomes of its answer (${label})`, async (t) => {
+    const name = `${label}x.example`;
+    const { stage, gateway, before } = await startUnwanted(t, name);
+    await stage.travelTo(name, -1);
+    await assertLeft(stage, name);
+    assertDeletedInGrace(stage, name, before);
+    assert.equal(commands(gateway, name, "domain:delete").length, sent, "deletes sent");
+  });
+}
+
+test("nothing is sent for a name that its registry lets expire; once that does not hold it, it has left", async (t) => {
+  const name = "expiring.example";
+  const atExpiry = "expire" as const;
+  const { stage, gateway } = await startUnwanted(t, name, { registry: { atExpiry }, sandbox: { atExpiry } });
+  await stage.travelTo(name, -10);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  const looks = () => gateway.registry.store.journal.entries({ name, command: "domain:info" }).length;
+  await until("it was looked at", () => looks() > 0);
+  assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, false);
+  await stage.travel(30);
+  await assertLeft(stage, name);
+  assert.deepEqual([...commands(gateway, name, "domain:delete"), ...commands(gateway, name, "domain:renew")], []);
+});
+
+test("a name switched on again before its term is over is renewed as usual", async (t) => {
+  const name = "late.example";
+  const { stage, gateway, before } = await startUnwanted(t, name);
+  await stage.travelTo(name, 10);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  assert.equal(await setWillRenew(stage, name, true), 204);
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal(executed(gateway, name, "domain:renew"), 1);
+  assert.equal(gateway.registry.store.domains.find(name)?.exDate, yearsLater(before, 1));
+});
+
+test("a name switched on again after the registry has renewed it is kept, and not renewed a second time", async (t) => {
+  const name = "later.example";
+  const { stage, gateway, before } = await startUnwanted(t, name);
+  await stage.travelTo(name, 10);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  // The registry is out of reach when it renews, so that nothing has been sent when the wish changes.
+  gateway.registry.pause();
+  await stage.travelTo(name, -2);
+  assert.equal(await setWillRenew(stage, name, true), 204);
+  gateway.registry.resume();
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal((await portfolioEntry(gateway, stage.reseller, name)).expiration_date, yearsLater(before, 1));
+  assert.equal(gateway.registry.store.domains.find(name)?.exDate, yearsLater(before, 1));
+  assert.deepEqual([...commands(gateway, name, "domain:delete"), ...commands(gateway, name, "domain:renew")], []);
+});
+
+test("a delete that comes too late to be credited is not sent: an operator decides", async (t) => {
+  const name = "grace.example";
+  const { stage, gateway } = await startUnwanted(t, name);
+  await stage.travelTo(name, 10);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  await gateway.stopWorker();
+  await stage.travelTo(name, -46);
+  await gateway.startWorker();
+  await untilRenewalIs(gateway, name, "Attention");
+  assert.match((await renewalOf(gateway, name))?.reason ?? "", /is over/);
+  assert.deepEqual(commands(gateway, name, "domain:delete"), []);
+});
+
+test("a delete that the registry refuses needs an operator, and the name stays in the portfolio", async (t) => {
+  const name = "delete-code-2305-x.example";
+  const { stage, gateway } = await startUnwanted(t, name);
+  await stage.travelTo(name, -1);
+  await untilRenewalIs(gateway, name, "Attention");
+  await portfolioEntry(gateway, stage.reseller, name);
+  const alarms = "SELECT kind, subject FROM alarms WHERE resolved_at IS NULL AND kind = 'renewal'";
+  assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [{ kind: "renewal", subject: name }]);
+});
+
+test("a name that is gone from the registry leaves the portfolio once nobody wants it renewed", async (t) => {
+  const stage = await startStage(t);
+  const { gateway } = stage;
+  const name = "gone.example";
+  await own(stage, name);
+  gateway.registry.store.domains.delete(name);
+  await stage.travelTo(name, 29);
+  await untilRenewalIs(gateway, name, "Attention");
+  assert.equal(await setWillRenew(stage, name, false), 204);
+  await assertLeft(stage, name);
+});
+
+test("a name that has left can be registered again, and has a renewal of its own then", async (t) => {
+  const name = "again.example";
+  const sandbox = { graceDays: { add: 0, renew: 0, autoRenew: 45, redemption: 0, pendingDelete: 0 } };
+  const { stage, gateway } = await startUnwanted(t, name, { sandbox });
+  await stage.travelTo(name, -1);
+  await assertLeft(stage, name);
+  await own(stage, name);
+  await stage.travelTo(name, 40);
+  await untilRenewalIs(gateway, name, "Scheduled");
+  assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, true);
+});
