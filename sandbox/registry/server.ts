@@ -5,10 +5,12 @@ import { loadCertificate } from "./certificates.ts";
 import { systemNow, VirtualClock } from "./clock.ts";
 import { holdElsewhere } from "./commands/domain-data.ts";
 import { startControl } from "./control.ts";
+import { setCredit } from "./credit.ts";
 import { parseDomainName } from "./domain-name.ts";
 import { type FaultSettings, Faults } from "./faults.ts";
 import { type Hold, type HoldRequest, Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
+import { enqueueMessage, type MessageRequest } from "./messages.ts";
 import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
 import { FrameValidator } from "./schema.ts";
@@ -68,6 +70,10 @@ export interface SandboxRegistry {
    * resolves. Rejects with a RangeError for anything but 0 to 100 years in whole milliseconds.
    */
   advance(ms: number): Promise<void>;
+  /** Puts a message at the end of a registrar's poll queue; returns its id. */
+  enqueueMessage(request: MessageRequest): Promise<string>;
+  /** Sets what a registrar has left to pay with, in units. */
+  setCredit(registrar: string, units: number): Promise<void>;
   /** Registers names for the other registrar. */
   seed(names: string[]): Promise<void>;
   /** Forgets everything, puts the clock back, drops every connection, ends a pause and holds, restores the faults. */
@@ -120,6 +126,8 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
       schedule.advance(ms);
       return store.durable();
     },
+    enqueueMessage: (request: MessageRequest) => enqueueMessage(registry, request),
+    setCredit: (registrar: string, units: number) => setCredit(registry, registrar, units),
     seed: (names: string[]) => seed(registry, names),
     reset: async () => {
       listener.dropAll();

@@ -24,6 +24,10 @@ export interface Settings {
   assertAnswers: boolean;
   /** Every login by loginSec (RFC 8807) hears that its password ends in so many days; 0: passwords never end. */
   passwordExpiresDays: number;
+  /** What a registrar has to pay with before its credit is set; Infinity: no limit, nothing is counted. */
+  creditUnits: number;
+  /** The price of a year of create or renew; more than the credit is 2104. */
+  unitsPerYear: number;
   /** What becomes of a name that reaches its exDate: a year more, or redemption without anyone asking for it. */
   atExpiry: "auto-renew" | "expire";
   graceDays: GraceDays;
@@ -71,6 +75,8 @@ export const defaultSettings: Settings = {
   journalFramesMax: 50_000,
   assertAnswers: true,
   passwordExpiresDays: 0,
+  creditUnits: Number.POSITIVE_INFINITY,
+  unitsPerYear: 1,
   atExpiry: "auto-renew",
   graceDays: { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 },
   oldExpDateCode: 2004,

@@ -1,21 +1,27 @@
 import { transactionIds } from "../answer.ts";
+import { describeQueue, messageParts } from "../messages.ts";
 import { domainUri } from "../namespaces.ts";
 import type { PollMessage } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { type Markup, tag } from "../xml.ts";
 
-/** RFC 5730 §2.9.2.3: req shows the oldest message until it is acknowledged by its id. */
+/**
+ * RFC 5730 §2.9.2.3: req shows the oldest message until it is acknowledged by its id. An id that is not in the queue is
+ * 2303; one that is, but not at its head, was never shown, and acknowledging it unread breaks the order: 2308.
+ */
 export const poll: CommandHandler = ({ registry, registrar, element }) => {
   const queue = queueOf(registry, registrar);
   if (element.attributes.op === "req") {
     const [head] = queue;
     if (!head) return { code: 1300 };
-    return { code: 1301, msgQ: describeQueue(queue.length, head, true), resData: pendingActionData(head) };
+    const resData = pendingActionData(head);
+    return { code: 1301, msgQ: describeQueue(queue.length, head, true), resData, ...messageParts(head) };
   }
   const id = element.attributes.msgID;
   if (id === undefined) throw new Refusal(2003, "ack needs msgID");
   if (!queue.some((message) => message.id === id)) throw new Refusal(2303, "no such message");
+  if (queue[0]?.id !== id) throw new Refusal(2308, "only the oldest message can be acknowledged");
   registry.store.messages.delete(id);
   const [next] = queueOf(registry, registrar);
   return next ? { code: 1000, msgQ: describeQueue(queue.length - 1, next, false) } : { code: 1000 };
@@ -25,13 +31,8 @@ function queueOf(registry: Registry, registrar: string): PollMessage[] {
   return registry.store.messages.values().filter((message) => message.registrar === registrar);
 }
 
-function describeQueue(count: number, head: PollMessage, withText: boolean): Markup {
-  const content = withText ? [tag("qDate", {}, head.queuedAt), tag("msg", {}, head.text)] : [];
-  return tag("msgQ", { count: String(count), id: head.id }, content);
-}
-
 function pendingActionData(message: PollMessage): Markup | undefined {
-  if (message.approved === undefined || message.svTRID === undefined) return undefined;
+  if (message.approved === undefined || message.svTRID === undefined || message.name === undefined) return undefined;
   return tag(
     "domain:panData",
     { "xmlns:domain": domainUri },

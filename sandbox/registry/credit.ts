@@ -1,0 +1,30 @@
+import type { Registry } from "./registry.ts";
+import { Refusal } from "./result-codes.ts";
+import { otherRegistrarId } from "./settings.ts";
+
+/** What a registrar has left, in units; Infinity where nobody has set a limit. */
+export function creditOf({ store, settings }: Registry, registrar: string): number {
+  return store.credits.find(registrar)?.units ?? settings.creditUnits;
+}
+
+/** Takes the price of so many years from the registrar's credit. Refuses with 2104 and takes nothing if it is too much. */
+export function charge(registry: Registry, registrar: string, years: number): void {
+  const credit = creditOf(registry, registrar);
+  if (credit === Number.POSITIVE_INFINITY) return;
+  const price = years * registry.settings.unitsPerYear;
+  if (price > credit) throw new Refusal(2104, `${price} units are needed, ${credit} are left`);
+  registry.store.credits.put({ registrar, units: credit - price });
+}
+
+/** Sets what a registrar has left. Throws a RangeError for an unknown registrar or an amount below zero. */
+export async function setCredit(registry: Registry, registrar: string, units: number): Promise<void> {
+  requireRegistrar(registry, registrar);
+  if (!(units >= 0)) throw new RangeError(`A credit is 0 or more units, not ${units}.`);
+  registry.store.credits.put({ registrar, units });
+  await registry.store.durable();
+}
+
+/** Throws a RangeError for an id that is neither configured nor the other registrar's. */
+export function requireRegistrar({ registrars }: Registry, id: string): void {
+  if (!registrars.has(id) && id !== otherRegistrarId) throw new RangeError(`There is no registrar "${id}".`);
+}
