@@ -8,7 +8,14 @@ import { runSql } from "../harness/sql.ts";
 import { until } from "./judge.ts";
 
 export interface HeldChange {
-  table: "registration_orders" | "order_attempts" | "registry_contacts" | "poll_messages" | "hosting_accounts";
+  table:
+    | "registration_orders"
+    | "order_attempts"
+    | "registry_contacts"
+    | "poll_messages"
+    | "hosting_accounts"
+    | "renewals"
+    | "renewal_attempts";
   on: "INSERT" | "UPDATE";
   /** SQL on the row NEW (and OLD). */
   when: string;
