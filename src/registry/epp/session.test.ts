@@ -8,11 +8,10 @@ import { domainCheck } from "./commands/domain-check.ts";
 import { domainCreate } from "./commands/domain-create.ts";
 import { domainInfo } from "./commands/domain-info.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "./errors.ts";
-import type { EppPoolOptions } from "./pool.ts";
 import { count, startFixture } from "./pool-fixture.ts";
 import { EppFrameInvalid } from "./schema.ts";
 import type { StandIn, StandInAnswer, StandInRequest } from "./stand-in-server.ts";
-import { availabilityXml, createCertificate, greetingXml, responseXml } from "./stand-in-server.ts";
+import { availabilityXml, greetingXml, responseXml } from "./stand-in-server.ts";
 
 const waitMs = 5_000;
 const checkCommand = domainCheck("example.com");
@@ -214,46 +213,5 @@ describe("opening a session", () => {
     const { standIn, pool } = await startFixture(context, { port: 1 });
     await assert.rejects(pool.acquire("check", { waitMs }), { name: "EppUnavailable", reason: "connect" });
     assert.equal(standIn.requests.length, 0);
-  });
-});
-
-describe("TLS", () => {
-  const refusedTls = async (context: TestContext, tls: Partial<EppPoolOptions["tls"]>) => {
-    const other = await createCertificate();
-    const { standIn, pool } = await startFixture(context, { tls: { ca: other.cert, servername: "localhost", ...tls } });
-    await assert.rejects(pool.acquire("check", { waitMs }), { name: "EppUnavailable", reason: "connect" });
-    assert.equal(count(standIn, "login"), 0);
-  };
-
-  test("refuses a server that the pinned authority doesn't vouch for, whatever the environment says", async (context) => {
-    const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
-    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
-    try {
-      await refusedTls(context, {});
-    } finally {
-      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
-    }
-  });
-
-  test("refuses a server whose certificate bears another name", async (context) => {
-    const certificate = await createCertificate();
-    const tls = { ca: certificate.cert, servername: "epp.example" };
-    const { standIn, pool } = await startFixture(context, { tls }, { certificate });
-    await assert.rejects(pool.acquire("check", { waitMs }), { name: "EppUnavailable", reason: "connect" });
-    assert.equal(count(standIn, "login"), 0);
-  });
-
-  test("refuses TLS older than 1.2", async (context) => {
-    const { pool } = await startFixture(context, {}, { maxVersion: "TLSv1.1" });
-    await assert.rejects(pool.acquire("check", { waitMs }), { name: "EppUnavailable", reason: "connect" });
-  });
-
-  test("shows the client certificate where the registry asks for one", async (context) => {
-    const [certificate, client] = await Promise.all([createCertificate(), createCertificate()]);
-    const tls = { ca: certificate.cert, cert: client.cert, key: new Secret(client.key), servername: "localhost" };
-    const { pool } = await startFixture(context, { tls }, { certificate, clientCa: client.cert });
-    using lease = await pool.acquire("check", { waitMs });
-    assert.equal((await lease.request(checkCommand, { clTRID: "check-1" })).code, 1000);
   });
 });

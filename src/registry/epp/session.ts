@@ -12,6 +12,7 @@ import { login } from "./commands/login.ts";
 import type { LoginSecurityEvent } from "./commands/login-security.ts";
 import { isPlainPassword } from "./commands/login-security.ts";
 import { logout } from "./commands/logout.ts";
+import { describeConnectFailure } from "./connect-failure.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import { EppUnanswered, EppUnavailable } from "./errors.ts";
@@ -64,7 +65,7 @@ export function createClTRID(random: Random): string {
 export async function openSession(options: SessionOptions): Promise<EppSession> {
   const { connectMs, greetingMs } = options.timeouts;
   const { connection, first } = await openConnection({ ...options, connectMs, greetingMs }).catch((cause) => {
-    throw new EppUnavailable("connect", { cause });
+    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause) });
   });
   try {
     const services = chooseServices(options.services, expectGreeting(first));

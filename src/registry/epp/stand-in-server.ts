@@ -52,9 +52,9 @@ export interface StandInCertificate {
   readonly key: string;
 }
 
-/** A certificate for localhost that is its own authority. */
-export async function createCertificate(): Promise<StandInCertificate> {
-  const made = await generate([{ name: "commonName", value: "localhost" }], {
+/** A certificate for localhost that is its own authority. @param commonName what tells authorities apart */
+export async function createCertificate(commonName = "localhost"): Promise<StandInCertificate> {
+  const made = await generate([{ name: "commonName", value: commonName }], {
     keyType: "ec",
     algorithm: "sha256",
     extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: "localhost" }] }],
@@ -165,7 +165,22 @@ function nameIn(xml: string): string {
   return /<domain:name>([^<]*)</.exec(xml)?.[1] ?? "";
 }
 
-export const greetingXml = `<?xml version="1.0" encoding="UTF-8" standalone="no"?><epp xmlns="${eppNamespace}"><greeting><svID>Stand-in</svID><svDate>2026-01-02T03:04:05.0Z</svDate><svcMenu><version>1.0</version><lang>en</lang><objURI>urn:ietf:params:xml:ns:domain-1.0</objURI></svcMenu><dcp><access><all/></access><statement><purpose><prov/></purpose><recipient><ours/></recipient><retention><stated/></retention></statement></dcp></greeting></epp>`;
+const domainUri = "urn:ietf:params:xml:ns:domain-1.0";
+
+/** A `<greeting>` that offers these objects and extensions. */
+export function offerXml(
+  objectURIs: readonly string[],
+  extensionURIs: readonly string[] = [],
+  language = "en",
+): string {
+  const elements = (name: string, texts: readonly string[]) =>
+    texts.map((text) => `<${name}>${text}</${name}>`).join("");
+  const extensions =
+    extensionURIs.length > 0 ? `<svcExtension>${elements("extURI", extensionURIs)}</svcExtension>` : "";
+  return `<?xml version="1.0" encoding="UTF-8" standalone="no"?><epp xmlns="${eppNamespace}"><greeting><svID>Stand-in</svID><svDate>2026-01-02T03:04:05.0Z</svDate><svcMenu><version>1.0</version><lang>${language}</lang>${elements("objURI", objectURIs)}${extensions}</svcMenu><dcp><access><all/></access><statement><purpose><prov/></purpose><recipient><ours/></recipient><retention><stated/></retention></statement></dcp></greeting></epp>`;
+}
+
+export const greetingXml = offerXml([domainUri]);
 
 /** A `<domain:chkData>` about one name. */
 export function availabilityXml(name: string, isAvailable: boolean, reason?: string): string {

@@ -1,0 +1,25 @@
+import { EppUnanswered } from "./errors.ts";
+
+/** OpenSSL's alerts from a registry that does not like who we are: our client certificate, or its absence. */
+const certificateAlert =
+  /ALERT_(CERTIFICATE_REQUIRED|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_(EXPIRED|UNKNOWN|REVOKED)|HANDSHAKE_FAILURE)/;
+const versionFailure = /UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION|VERSION_TOO_LOW/;
+/** X509_verify_cert's verdicts, as Node names them. */
+const notVouchedFor = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_(HAS_EXPIRED|NOT_YET_VALID|UNTRUSTED|SIGNATURE_FAILURE)/;
+
+const closedEarly = "the registry closed before its greeting: it may refuse our address or our client certificate";
+
+/** Why there is no connection, as a sentence for the operator. @param error what `openConnection` threw */
+export function describeConnectFailure(error: unknown): string {
+  const cause = error instanceof EppUnanswered && error.cause instanceof Error ? error.cause : error;
+  const { code = "", message } = cause as NodeJS.ErrnoException;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the registry's certificate bears another name than servername";
+  if (notVouchedFor.test(code)) return `nobody in caFile vouches for the registry's certificate (${code})`;
+  if (certificateAlert.test(code)) return `the registry refuses our client certificate (${code})`;
+  if (versionFailure.test(code)) return `the registry has no TLS of version 1.2 or newer (${code})`;
+  if (code === "ECONNRESET") return closedEarly;
+  if (!(error instanceof EppUnanswered)) return message;
+  if (error.reason === "timeout") return "the registry's greeting did not come in time";
+  if (error.reason !== "closed") return "what the registry greets with is no EPP";
+  return closedEarly;
+}

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { describe, test } from "node:test";
+import { Secret } from "#lib/secret.ts";
+import {
+  contactNamespace,
+  domainNamespace,
+  eppNamespace,
+  feeNamespace,
+  hostNamespace,
+  loginSecNamespace,
+  rgpNamespace,
+  secDnsNamespace,
+} from "./namespaces.ts";
+import type { EppPoolOptions } from "./pool.ts";
+import { count, startFixture } from "./pool-fixture.ts";
+import { offerXml, responseXml } from "./stand-in-server.ts";
+import { findChild, findChildren, getChild, parseXml, textOf } from "./xml.ts";
+
+const waitMs = 5_000;
+const services = {
+  requiredObjectURIs: [domainNamespace, contactNamespace],
+  optionalObjectURIs: [hostNamespace],
+  extensionURIs: [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace],
+};
+
+async function startWith(context: TestContext, greeting: string, options: Partial<EppPoolOptions> = {}) {
+  const fixture = await startFixture(context, { services, ...options });
+  fixture.standIn.script = ({ name }) => (name === "connect" || name === "hello" ? { xml: greeting } : undefined);
+  return fixture;
+}
+
+/** What a login asked for. */
+function askedFor(xml: string) {
+  const command = getChild(parseXml(xml), eppNamespace, "command");
+  const login = getChild(command, eppNamespace, "login");
+  const svcs = getChild(login, eppNamespace, "svcs");
+  const extension = findChild(svcs, eppNamespace, "svcExtension");
+  return {
+    objects: findChildren(svcs, eppNamespace, "objURI").map(textOf),
+    extensions: extension ? findChildren(extension, eppNamespace, "extURI").map(textOf) : [],
+    language: textOf(getChild(getChild(login, eppNamespace, "options"), eppNamespace, "lang")),
+  };
+}
+
+describe("a login asks for exactly what is wanted and offered", () => {
+  const [launch, hosts] = ["urn:ietf:params:xml:ns:launch-1.0", hostNamespace];
+  for (const [what, offered, objects, extensions, language] of [
+    [
+      "everything and more",
+      offerXml([domainNamespace, hosts, contactNamespace, "urn:x:other-1.0"], [feeNamespace, launch, rgpNamespace]),
+      [domainNamespace, contactNamespace, hostNamespace],
+      [rgpNamespace, feeNamespace],
+      "en",
+    ],
+    [
+      "neither hosts nor extensions",
+      offerXml([domainNamespace, contactNamespace]),
+      [domainNamespace, contactNamespace],
+      [],
+      "en",
+    ],
+    [
+      "another language only",
+      offerXml([domainNamespace, contactNamespace], [], "fr"),
+      services.requiredObjectURIs,
+      [],
+      "fr",
+    ],
+  ] as const) {
+    test(`where ${what} is offered`, async (context) => {
+      const { standIn, pool } = await startWith(context, offered);
+      using lease = await pool.acquire("check", { waitMs });
+      const login = standIn.requests.find(({ name }) => name === "login");
+      assert.deepEqual(askedFor(login?.xml ?? ""), { objects: [...objects], extensions: [...extensions], language });
+      assert.deepEqual(lease.extensionURIs, extensions);
+    });
+  }
+
+  test("and where an object that we need is not offered, nobody logs in, and the operator hears which", async (context) => {
+    const { standIn, pool } = await startWith(context, offerXml([domainNamespace, hostNamespace]));
+    await assert.rejects(pool.acquire("check", { waitMs }), {
+      name: "EppUnavailable",
+      reason: "not-offered",
+      message: `no session with the registry: not-offered: the registry does not offer ${contactNamespace}`,
+    });
+    assert.equal(count(standIn, "login"), 0);
+  });
+});
+
+describe("a password of more than 16 characters", () => {
+  const password = new Secret("a password of more than 16 characters");
+
+  test("is sent by login security where that is offered", async (context) => {
+    const greeting = offerXml(services.requiredObjectURIs, [loginSecNamespace]);
+    const { standIn, pool } = await startWith(context, greeting, { password });
+    (await pool.acquire("check", { waitMs })).release();
+    const { xml = "" } = standIn.requests.find(({ name }) => name === "login") ?? {};
+    assert.match(xml, /<pw>\[LOGIN-SECURITY\]<\/pw>.*<loginSec:pw>a password of more than 16 characters</);
+  });
+
+  test("is not sent at all where it is not", async (context) => {
+    const { standIn, pool } = await startWith(context, offerXml(services.requiredObjectURIs), { password });
+    await assert.rejects(pool.acquire("check", { waitMs }), { reason: "not-offered", message: /needs loginSec/ });
+    assert.equal(count(standIn, "login"), 0);
+  });
+});
+
+describe("prices", () => {
+  const priced = (name: string, category: string) =>
+    `<fee:chkData xmlns:fee="${feeNamespace}"><fee:currency>EUR</fee:currency><fee:cd><fee:objID>${name}</fee:objID><fee:class>${category}</fee:class><fee:command name="create"><fee:period unit="y">2</fee:period><fee:fee>100.00</fee:fee></fee:command></fee:cd></fee:chkData>`;
+
+  /** A check of a name of this class, at a registry that has the fee extension. */
+  async function check(context: TestContext, category: string, options: Partial<EppPoolOptions> = {}) {
+    const { standIn, pool } = await startWith(context, offerXml(services.requiredObjectURIs, [feeNamespace]), options);
+    const { script } = standIn;
+    standIn.script = (request) => {
+      if (request.name !== "domain:check") return script(request);
+      const data = `<d:chkData xmlns:d="${domainNamespace}"><d:cd><d:name avail="1">a.example</d:name></d:cd></d:chkData>`;
+      const xml = responseXml(1000, request.clTRID, data);
+      return { xml: xml.replace("<trID>", `<extension>${priced("a.example", category)}</extension><trID>`) };
+    };
+    return { standIn, answer: await pool.checkDomain("a.example", { budgetMs: waitMs }) };
+  }
+
+  test("are asked for where the registry tells them, for the years that names are registered for", async (context) => {
+    const { standIn, answer } = await check(context, "standard", { periodYears: 2 });
+    assert.match(standIn.requests.at(-1)?.xml ?? "", /<fee:command name="create"><fee:period unit="y">2</);
+    assert.deepEqual([answer.available, answer.fees?.prices[0]?.amount], [true, "100.00"]);
+  });
+
+  test("of its own make a name unavailable, unless the operator pays them", async (context) => {
+    const refused = await check(context, "premium");
+    assert.deepEqual([refused.answer.available, refused.answer.reason], [false, "Premium"]);
+    const accepted = await check(context, "premium", { premium: { amountMax: 100, currency: "EUR" } });
+    assert.equal(accepted.answer.available, true);
+    assert.match(accepted.standIn.requests.at(-1)?.xml ?? "", /<fee:currency>EUR</);
+  });
+
+  test("are not asked for where the registry does not tell them", async (context) => {
+    const { standIn, pool } = await startWith(context, offerXml(services.requiredObjectURIs));
+    await pool.checkDomain("a.example", { budgetMs: waitMs });
+    assert.doesNotMatch(standIn.requests.at(-1)?.xml ?? "", /fee/);
+  });
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { before, describe, test } from "node:test";
+import { Secret } from "#lib/secret.ts";
+import { completeProfile, loadRegistries } from "#registry/registries.ts";
+import { domainCheck } from "./commands/domain-check.ts";
+import { EppUnavailable } from "./errors.ts";
+import type { EppPoolOptions } from "./pool.ts";
+import { count, startFixture } from "./pool-fixture.ts";
+import type { StandInCertificate, StandInOptions } from "./stand-in-server.ts";
+import { createCertificate } from "./stand-in-server.ts";
+
+const waitMs = 5_000;
+let registry: StandInCertificate;
+let client: StandInCertificate;
+let other: StandInCertificate;
+
+before(async () => {
+  [registry, client, other] = await Promise.all([
+    createCertificate(),
+    createCertificate("ours"),
+    createCertificate("other"),
+  ]);
+});
+
+/** Tries to log in, and returns what came of it. */
+async function logIn(
+  context: TestContext,
+  tls: Partial<EppPoolOptions["tls"]> = {},
+  server: Partial<StandInOptions> = {},
+): Promise<{ logins: number; failure: EppUnavailable | undefined }> {
+  const { standIn, pool } = await startFixture(
+    context,
+    { tls: { ca: registry.cert, servername: "localhost", ...tls } },
+    { certificate: registry, ...server },
+  );
+  try {
+    using lease = await pool.acquire("check", { waitMs });
+    assert.equal((await lease.request(domainCheck("example.com"), { clTRID: "check-1" })).code, 1000);
+    return { logins: count(standIn, "login"), failure: undefined };
+  } catch (failure) {
+    assert.ok(failure instanceof EppUnavailable, `${failure}`);
+    assert.equal(failure.reason, "connect");
+    return { logins: count(standIn, "login"), failure };
+  }
+}
+
+/** The same, refused for the reason that the sentence says, without a login having been sent. */
+async function assertRefused(attempt: ReturnType<typeof logIn>, sentence: RegExp): Promise<void> {
+  const { logins, failure } = await attempt;
+  assert.match(failure?.message ?? "it worked", sentence);
+  assert.equal(logins, 0);
+}
+
+const key = ({ key: pem }: StandInCertificate) => new Secret(pem);
+
+describe("a registry that wants a client certificate", () => {
+  test("lets us in with ours", async (context) => {
+    const { failure, logins } = await logIn(
+      context,
+      { cert: client.cert, key: key(client) },
+      { clientCa: client.cert },
+    );
+    assert.deepEqual([failure, logins], [undefined, 1]);
+  });
+
+  for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+    test(`refuses us without one, and the operator hears of it (${maxVersion})`, async (context) => {
+      await assertRefused(
+        logIn(context, {}, { clientCa: client.cert, maxVersion }),
+        /refuses? our .*client certificate/,
+      );
+    });
+
+    test(`refuses us with another authority's, and the operator hears of it (${maxVersion})`, async (context) => {
+      const tls = { cert: other.cert, key: key(other) };
+      await assertRefused(
+        logIn(context, tls, { clientCa: client.cert, maxVersion }),
+        /refuses? our .*client certificate/,
+      );
+    });
+  }
+});
+
+describe("the registry's own certificate", () => {
+  test("must be vouched for by the pinned authority, whatever the environment says", async (context) => {
+    const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    try {
+      await assertRefused(logIn(context, { ca: other.cert }), /nobody in caFile vouches/);
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+    }
+  });
+
+  test("must bear the name that was asked for", async (context) => {
+    await assertRefused(logIn(context, { servername: "epp.example" }), /another name than servername/);
+  });
+
+  test("may be vouched for by any of several pinned authorities, as when one is about to be replaced", async (context) => {
+    assert.equal((await logIn(context, { ca: `${other.cert}\n${registry.cert}` })).failure, undefined);
+  });
+
+  test("cannot be left unverified: no profile has a field for that", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "deedhouse-profile-"));
+    try {
+      const entry = { id: "x", host: "x", port: 700, caFile: "ca.pem", registrarId: "abc", password: "secret-1" };
+      for (const field of ["rejectUnauthorized", "verify", "insecure", "tls", "checkServerIdentity"]) {
+        const file = join(folder, "registries.json");
+        await writeFile(file, JSON.stringify([{ ...entry, suffixes: ["test"], [field]: false }]));
+        assert.throws(() => loadRegistries(file), /registries\.json/, field);
+      }
+      assert.throws(
+        () => completeProfile({ ...entry, suffixes: ["test"] }, () => assert.fail("reads caFile")),
+        /caFile/,
+      );
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe("TLS", () => {
+  test("older than 1.2 is refused", async (context) => {
+    await assertRefused(logIn(context, {}, { maxVersion: "TLSv1.1" }), /no TLS of version 1\.2 or newer/);
+  });
+
+  test("1.2 and 1.3 are spoken", async (context) => {
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+      assert.equal((await logIn(context, {}, { maxVersion })).failure, undefined);
+    }
+  });
+});
