@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import { seed } from "./seed.ts";
 
-const seed = 20_261_121;
 const sampleCount = 12_000;
 const outputBytesMax = 256 * 1024 * 1024;
 
