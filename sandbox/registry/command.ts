@@ -7,6 +7,8 @@ export interface ParsedFrame {
   kind: string;
   /** The child of `<command>`: "create", "login" … */
   verb?: string | undefined;
+  /** What a transfer or a poll is to do: "request", "ack" … */
+  op?: string | undefined;
   /** `<domain:create>` under `<create>`; the verb's own element for login, logout and poll. */
   element?: XmlElement | undefined;
   /** The children of `<extension>`. */
@@ -37,6 +39,7 @@ export function readFrame(root: XmlElement): ParsedFrame {
   return {
     kind: "command",
     verb,
+    op: verbElement?.attributes.op,
     element,
     extensions: findChild(top, "extension")?.children ?? [],
     clTRID: isEchoable ? clTRID : undefined,

@@ -1,3 +1,4 @@
+import type { ParsedFrame } from "./command.ts";
 import { checkContacts } from "./commands/contact-check.ts";
 import { createContact } from "./commands/contact-create.ts";
 import { deleteContact } from "./commands/contact-delete.ts";
@@ -8,6 +9,7 @@ import { createDomain } from "./commands/domain-create.ts";
 import { deleteDomain } from "./commands/domain-delete.ts";
 import { infoDomain } from "./commands/domain-info.ts";
 import { renewDomain } from "./commands/domain-renew.ts";
+import { transferDomain } from "./commands/domain-transfer.ts";
 import { updateDomain } from "./commands/domain-update.ts";
 import { checkHosts } from "./commands/host-check.ts";
 import { createHost } from "./commands/host-create.ts";
@@ -34,8 +36,12 @@ export const verbs: ReadonlySet<string> = new Set([
   "update",
 ]);
 
-/** Verbs that change an object: a 1000 or 1001 to one of them is what the journal calls executed. */
-export const transformVerbs: ReadonlySet<string> = new Set(["create", "delete", "renew", "update"]);
+const transformVerbs: ReadonlySet<string> = new Set(["create", "delete", "renew", "transfer", "update"]);
+
+/** Whether a command changes an object: a 1000 or 1001 to it is what the journal calls executed. */
+export function isTransform({ verb, op }: ParsedFrame): boolean {
+  return transformVerbs.has(verb ?? "") && op !== "query";
+}
 
 /** The handler by namespace and local name of the element that carries a command's data. */
 export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
@@ -47,6 +53,7 @@ export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${domainUri} delete`, deleteDomain],
   [`${domainUri} info`, infoDomain],
   [`${domainUri} renew`, renewDomain],
+  [`${domainUri} transfer`, transferDomain],
   [`${domainUri} update`, updateDomain],
   [`${contactUri} check`, checkContacts],
   [`${contactUri} create`, createContact],

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SandboxRegistry } from "./server.ts";
-import { ackFrame, checkFrame, createFrame, deleteFrame, infoFrame, pollFrame, renewFrame } from "./test/frames.ts";
-import { type Answer, type RawClient, textOf } from "./test/raw-client.ts";
+import { checkFrame, createFrame, deleteFrame, infoFrame, renewFrame } from "./test/frames.ts";
+import { messageText, pollAll } from "./test/queue.ts";
+import { textOf } from "./test/raw-client.ts";
 import { startWithClient } from "./test/setup.ts";
 
 const dayMs = 24 * 60 * 60_000;
@@ -13,19 +14,6 @@ const now = () => new Date(start);
 function events(registry: SandboxRegistry, name: string): string[] {
   const own = registry.store.journal.entries({ name }).filter(({ direction }) => direction === "event");
   return own.map(({ at, command }) => `${at.slice(0, 16)} ${command}`);
-}
-
-async function pollAll(client: RawClient): Promise<Answer[]> {
-  const messages: Answer[] = [];
-  for (let answer = await client.ask(pollFrame); answer.code === 1301; answer = await client.ask(pollFrame)) {
-    messages.push(answer);
-    await client.ask(ackFrame(/<msgQ count="\d+" id="(\d+)"/.exec(answer.xml)?.[1] ?? ""));
-  }
-  return messages;
-}
-
-function messageText({ xml }: Answer): string {
-  return /<msgQ.*?<msg>([^<]*)/.exec(xml)?.[1] ?? "";
 }
 
 test("renews a name by itself each time it reaches its exDate, and tells its registrar", async (context) => {

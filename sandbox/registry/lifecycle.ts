@@ -1,15 +1,15 @@
 import { addDays, addMonths } from "./clock.ts";
-import type { Deletion, Domain, GracePeriod, Host, PollMessage } from "./objects.ts";
-import type { Registry } from "./registry.ts";
-import type { Store } from "./store.ts";
+import { notify, recordEvent, type Surroundings } from "./events.ts";
+import { gracesInForce, withGrace } from "./graces.ts";
+import { removeName } from "./hosts-below.ts";
+import type { Deletion, Domain } from "./objects.ts";
+import type { Settings } from "./settings.ts";
+import { approveTransfer, cancelTransfer } from "./transfers.ts";
 
 /**
  * What happens to a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function is given the name as it stands
  * when it falls due, changes the store and tells the journal.
  */
-
-/** What the life of a name needs of the registry. */
-export type Surroundings = Pick<Registry, "store" | "settings" | "now">;
 
 type Act = (around: Surroundings, domain: Domain) => void;
 
@@ -27,10 +27,11 @@ const deletionActs: Record<Deletion["stage"], Act> = {
 };
 
 /** The next thing that happens to the name by itself, if nobody does anything before. */
-export function dueOf(domain: Domain, { atExpiry }: Surroundings["settings"]): Due | undefined {
-  const { scheduled, deletion, exDate } = domain;
+export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
+  const { scheduled, deletion, transfer, exDate } = domain;
   const dues: Due[] = [];
   if (scheduled && scheduled.action !== "never") dues.push({ at: scheduled.dueAt, act: decide });
+  if (transfer?.status === "pending") dues.push({ at: transfer.acDate, act: approveByItself });
   if (deletion) dues.push({ at: deletion.until, act: deletionActs[deletion.stage] });
   else if (!domain.statuses.includes("pendingCreate")) {
     dues.push({ at: exDate, act: atExpiry === "auto-renew" ? autoRenew : expire });
@@ -55,6 +56,12 @@ function decide(around: Surroundings, domain: Domain): void {
   recordEvent(around, domain, action, { clTRID, svTRID });
 }
 
+/** The losing registrar has not answered: RFC 5731 §3.2.4 leaves the outcome to the registry, and most approve. */
+function approveByItself(around: Surroundings, domain: Domain): void {
+  approveTransfer(around, domain, "serverApproved");
+  recordEvent(around, domain, "transfer-approve");
+}
+
 function autoRenew(around: Surroundings, domain: Domain): void {
   const exDate = addMonths(new Date(domain.exDate), autoRenewMonths).toISOString();
   const graces = withGrace(around, domain, "autoRenewPeriod", autoRenewMonths);
@@ -65,7 +72,7 @@ function autoRenew(around: Surroundings, domain: Domain): void {
 
 /** As country-code registries do that renew nothing by themselves: out of the zone, but its registrar can restore it. */
 function expire(around: Surroundings, domain: Domain): void {
-  const isKept = startDeletion(around, domain);
+  const isKept = startDeletion(around, cancelTransfer(around, domain, "serverCancelled"));
   notify(around, domain, {
     text: isKept ? "The name expired and can be restored" : "The name expired and was deleted",
   });
@@ -126,85 +133,4 @@ function purge(around: Surroundings, domain: Domain): void {
   // A pending delete that a command began ends with a message that names the command (RFC 5731 §3.3).
   notify(around, domain, { text: "The name was deleted", ...(svTRID && { approved: true, clTRID, svTRID }) });
   recordEvent(around, domain, "purge", { clTRID, svTRID });
-}
-
-/** The hosts in a name, the one of that very name among them. */
-export function hostsBelow({ hosts }: Store, name: string): Host[] {
-  return hosts.values().filter((host) => host.name === name || host.name.endsWith(`.${name}`));
-}
-
-/** Takes a name away, and the hosts below it from all who delegate to them: their glue is nobody's any more. */
-export function removeName({ store }: Pick<Surroundings, "store">, name: string): void {
-  store.domains.delete(name);
-  const gone = new Set(hostsBelow(store, name).map((host) => host.name));
-  if (gone.size === 0) return;
-  for (const host of gone) store.hosts.delete(host);
-  for (const domain of store.domains.values()) {
-    const { delegation } = domain;
-    const servers = delegation?.servers.filter((server) => !gone.has(server.name)) ?? [];
-    if (!delegation || servers.length === delegation.servers.length) continue;
-    store.domains.put({ ...domain, delegation: servers.length > 0 ? { ...delegation, servers } : undefined });
-  }
-}
-
-/** The grace periods that are not over. */
-export function gracesInForce({ graces = [] }: Domain, now: Date): GracePeriod[] {
-  return graces.filter(({ until }) => Date.parse(until) > now.getTime());
-}
-
-const graceSetting = {
-  addPeriod: "add",
-  renewPeriod: "renew",
-  autoRenewPeriod: "autoRenew",
-  transferPeriod: "add",
-} as const;
-
-/** The name's grace periods with one more that begins now. */
-export function withGrace(
-  { settings, now }: Surroundings,
-  domain: Domain,
-  status: GracePeriod["status"],
-  months: number,
-): GracePeriod[] {
-  const began = now();
-  const until = addDays(began, settings.graceDays[graceSetting[status]]).toISOString();
-  return [...gracesInForce(domain, began), { status, until, months }];
-}
-
-/** The rgpStatus values of RFC 3915 §3.1 that the name has now, each once. */
-export function rgpStatusesOf(domain: Domain, now: Date): string[] {
-  if (domain.deletion) return [domain.deletion.stage];
-  return [...new Set(gracesInForce(domain, now).map(({ status }) => status))];
-}
-
-function notify(
-  { store, now }: Surroundings,
-  domain: Domain,
-  message: Pick<PollMessage, "text" | "approved" | "clTRID" | "svTRID">,
-): void {
-  store.messages.put({
-    id: String(store.nextNumber()),
-    registrar: domain.clID,
-    queuedAt: now().toISOString(),
-    name: domain.name,
-    ...message,
-  });
-}
-
-function recordEvent(
-  { store, now }: Surroundings,
-  domain: Domain,
-  event: string,
-  trids: Pick<Deletion, "clTRID" | "svTRID"> = {},
-): void {
-  store.journal.record({
-    number: store.nextNumber(),
-    at: now().toISOString(),
-    registrar: domain.clID,
-    direction: "event",
-    ...trids,
-    command: `domain:${event}`,
-    name: domain.name,
-    executed: false,
-  });
 }

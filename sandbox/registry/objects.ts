@@ -41,6 +41,19 @@ export interface Deletion {
   clTRID?: string | undefined;
 }
 
+/** A transfer that is pending, or the last one there was (RFC 5731 §3.1.3). */
+export interface Transfer {
+  status: "pending" | "clientApproved" | "clientRejected" | "clientCancelled" | "serverApproved" | "serverCancelled";
+  /** Who gains the name, and asked for it when. */
+  reID: string;
+  reDate: string;
+  /** Who loses it, and answered or must answer when: then the registry approves. */
+  acID: string;
+  acDate: string;
+  /** By how much it makes the name last longer. */
+  months: number;
+}
+
 /** The records of RFC 5910 that secure a name's delegation: DS records, or the keys to make them from. */
 export interface DnsSecurity {
   maxSigLife?: number | undefined;
@@ -84,6 +97,8 @@ export interface Domain {
   upID?: string | undefined;
   upDate?: string | undefined;
   exDate: string;
+  trDate?: string | undefined;
+  transfer?: Transfer | undefined;
   authInfo: string;
   security?: DnsSecurity | undefined;
   scheduled?: ScheduledAction | undefined;

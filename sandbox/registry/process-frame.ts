@@ -1,6 +1,6 @@
 import { greeting, response } from "./answer.ts";
 import { type ParsedFrame, readFrame } from "./command.ts";
-import { extensionUses, handlers, transformVerbs, verbs } from "./dispatch.ts";
+import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
 import { type JournalEntry, redactXml } from "./journal.ts";
 import { type Delivery, type LabelEffect, noEffect } from "./labels.ts";
 import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
@@ -81,7 +81,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
     reason = why;
   }
   const { code } = outcome;
-  const executed = transformVerbs.has(frame?.verb ?? "") && (code === 1000 || code === 1001);
+  const executed = frame !== undefined && isTransform(frame) && (code === 1000 || code === 1001);
   if (effect.once && frame?.name && (executed || code === effect.refusalCode)) {
     registry.store.firedLabels.put({ key: frame.name });
   }
@@ -142,7 +142,7 @@ function execute(
   effect: LabelEffect,
   svTRID: string,
 ): Outcome {
-  const { verb, element, extensions, clTRID } = frame;
+  const { verb, op, element, extensions, clTRID } = frame;
   if (!session.registrar && verb !== "login") throw new Refusal(session.forgottenCode ?? 2002, "not logged in");
   if (session.registrar && verb === "login") throw new Refusal(2002, "already logged in");
   refuseExtensions(registry, session, frame);
@@ -161,6 +161,7 @@ function execute(
     session,
     registrar: session.registrar ?? "",
     element,
+    op,
     extensions,
     clTRID,
     svTRID,

@@ -47,6 +47,8 @@ export interface CommandContext {
   registrar: string;
   /** `<domain:create>` of a `<create>`; `<login>`, `<poll>`, `<logout>` themselves. */
   element: XmlElement;
+  /** What a transfer is to do: "request", "query" … */
+  op: string | undefined;
   /** The children of the command's `<extension>`, all of them of extensions that the login asked for. */
   extensions: readonly XmlElement[];
   clTRID: string | undefined;

@@ -1,7 +1,7 @@
 import { addMonths } from "../clock.ts";
 import { charge } from "../credit.ts";
 import { isServed, requireDomainName } from "../domain-name.ts";
-import { withGrace } from "../lifecycle.ts";
+import { withGrace } from "../graces.ts";
 import { domainUri, feeUri, secDnsUri } from "../namespaces.ts";
 import type { Domain, ScheduledAction } from "../objects.ts";
 import type { CommandContext, CommandHandler } from "../registry.ts";

@@ -1,4 +1,6 @@
-import { gracesInForce, hostsBelow, removeName, startDeletion } from "../lifecycle.ts";
+import { gracesInForce } from "../graces.ts";
+import { hostsBelow, removeName } from "../hosts-below.ts";
+import { startDeletion } from "../lifecycle.ts";
 import { activeEffect, type CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { requireOwnDomain, requireStatusAllows } from "./domain-data.ts";

@@ -1,5 +1,6 @@
 import { requireDomainName } from "../domain-name.ts";
-import { hostsBelow, rgpStatusesOf } from "../lifecycle.ts";
+import { rgpStatusesOf } from "../graces.ts";
+import { hostsBelow } from "../hosts-below.ts";
 import { domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
 import { type Delegation, type Domain, type Host, statusesOf } from "../objects.ts";
 import type { CommandHandler } from "../registry.ts";
@@ -54,6 +55,7 @@ function infData(domain: Domain, isPrivileged: boolean, withServers: boolean, be
     optionalTag("domain:upID", domain.upID),
     optionalTag("domain:upDate", domain.upDate),
     tag("domain:exDate", {}, domain.exDate),
+    optionalTag("domain:trDate", domain.trDate),
     isPrivileged ? tag("domain:authInfo", {}, tag("domain:pw", {}, domain.authInfo)) : [],
   );
 }

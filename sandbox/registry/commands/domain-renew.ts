@@ -1,6 +1,6 @@
 import { addMonths } from "../clock.ts";
 import { charge } from "../credit.ts";
-import { withGrace } from "../lifecycle.ts";
+import { withGrace } from "../graces.ts";
 import { domainUri } from "../namespaces.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";

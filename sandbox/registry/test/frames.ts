@@ -112,6 +112,16 @@ export function renewFrame(name: string, curExpDate: string, years = 1): string 
   );
 }
 
+export type TransferOp = "approve" | "cancel" | "query" | "reject" | "request";
+
+export function transferFrame(op: TransferOp, name: string, authInfo?: string, period = ""): string {
+  const pw = authInfo ? `<domain:authInfo><domain:pw>${authInfo}</domain:pw></domain:authInfo>` : "";
+  return commandFrame(
+    `<transfer op="${op}"><domain:transfer ${domain}><domain:name>${name}</domain:name>${period}${pw}` +
+      "</domain:transfer></transfer>",
+  );
+}
+
 /** `content` is add, rem and chg, with the prefix "domain". */
 export function updateFrame(name: string, content: string): string {
   return commandFrame(

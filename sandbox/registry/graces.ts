@@ -1,0 +1,33 @@
+import { addDays } from "./clock.ts";
+import type { Surroundings } from "./events.ts";
+import type { Domain, GracePeriod } from "./objects.ts";
+
+/** The grace periods that are not over. */
+export function gracesInForce({ graces = [] }: Domain, now: Date): GracePeriod[] {
+  return graces.filter(({ until }) => Date.parse(until) > now.getTime());
+}
+
+const graceSetting = {
+  addPeriod: "add",
+  renewPeriod: "renew",
+  autoRenewPeriod: "autoRenew",
+  transferPeriod: "add",
+} as const;
+
+/** The name's grace periods with one more that begins now. */
+export function withGrace(
+  { settings, now }: Surroundings,
+  domain: Domain,
+  status: GracePeriod["status"],
+  months: number,
+): GracePeriod[] {
+  const began = now();
+  const until = addDays(began, settings.graceDays[graceSetting[status]]).toISOString();
+  return [...gracesInForce(domain, began), { status, until, months }];
+}
+
+/** The rgpStatus values of RFC 3915 §3.1 that the name has now, each once. */
+export function rgpStatusesOf(domain: Domain, now: Date): string[] {
+  if (domain.deletion) return [domain.deletion.stage];
+  return [...new Set(gracesInForce(domain, now).map(({ status }) => status))];
+}
