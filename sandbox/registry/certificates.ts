@@ -34,6 +34,30 @@ export async function loadCertificate(tlsDir: string): Promise<ServerCertificate
   return { cert: made.cert, key: made.key, caFile };
 }
 
+/**
+ * Reads the client certificate of `tlsDir`, or makes one there. It has signed itself, so it is also the CA by which a
+ * registry knows it.
+ */
+export async function loadClientCertificate(
+  tlsDir: string,
+): Promise<{ clientCertFile: string; clientKeyFile: string }> {
+  const files = { clientCertFile: join(tlsDir, "client.pem"), clientKeyFile: join(tlsDir, "client-key.pem") };
+  const [cert, key] = await Promise.all([files.clientCertFile, files.clientKeyFile].map(readIfThere));
+  if (cert && key && new X509Certificate(cert).validToDate > systemNow()) return files;
+  const made = await generate([{ name: "commonName", value: "Deedhouse sandbox registrar" }], {
+    ...keyOptions,
+    notAfterDate: addMonths(systemNow(), validMonths),
+    extensions: [
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", clientAuth: true },
+    ],
+  });
+  await writeWhole(files.clientKeyFile, made.private, 0o600);
+  await writeWhole(files.clientCertFile, made.cert, 0o644);
+  return files;
+}
+
 async function readIfThere(file: string): Promise<string | undefined> {
   return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

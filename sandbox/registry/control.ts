@@ -1,55 +1,29 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { NotThere, type Route, routes } from "./control-routes.ts";
 import { listening } from "./listener.ts";
-import type { SandboxRegistry } from "./server.ts";
+import type { Operations } from "./operations.ts";
+import { checkShape } from "./shape.ts";
 
-const pageEntriesMax = 10_000;
 const bodyBytesMax = 1024 * 1024;
-
-/** What the control port may do: all of the registry but closing it. */
-export type Controlled = Omit<SandboxRegistry, "close" | "controlPort">;
 
 interface Reply {
   status: number;
   body: unknown;
 }
 
-const done: Reply = { status: 200, body: { done: true } };
-
-type Route = (registry: Controlled, url: URL, request: IncomingMessage) => Reply | Promise<Reply>;
-
-const routes: Record<string, Route> = {
-  "GET /journal": readJournal,
-  "GET /domains": ({ store }) => ({ status: 200, body: { domains: store.domains.values() } }),
-  "POST /reset": async (registry) => {
-    await registry.reset();
-    return done;
-  },
-  "POST /seed": seedNames,
-  "POST /sessions/close": (registry) => {
-    registry.closeSessions();
-    return done;
-  },
-  "POST /pause": (registry) => {
-    registry.pause();
-    return done;
-  },
-  "POST /resume": (registry) => {
-    registry.resume();
-    return done;
-  },
-};
-
 /** Serves the control port on 127.0.0.1 only. It has no password: whoever can reach it may do anything. */
 export async function startControl(
-  registry: Controlled,
+  registry: Operations,
   port: number,
 ): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
-    answer(registry, request, response).catch((error: unknown) => {
-      reply(response, { status: 500, body: { error: String(error) } });
-    });
+    answer(registry, request)
+      .catch(replyForError)
+      .then(({ status, body }) => {
+        response.writeHead(status, { "content-type": "application/json" });
+        response.end(JSON.stringify(body));
+      });
   });
   await listening(server, port, "127.0.0.1");
   return {
@@ -62,57 +36,48 @@ export async function startControl(
   };
 }
 
-async function answer(registry: Controlled, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(registry: Operations, request: IncomingMessage): Promise<Reply> {
   // A browser sends Origin with what a web page makes it send: no page has business here.
-  if (request.headers.origin !== undefined)
-    return reply(response, { status: 403, body: { error: "not for browsers" } });
+  if (request.headers.origin !== undefined) return { status: 403, body: { error: "not for browsers" } };
   const url = new URL(request.url ?? "/", "http://control");
-  const route = routes[`${request.method} ${url.pathname}`];
-  if (route) return reply(response, await route(registry, url, request));
-  if (request.method === "GET" && url.pathname.startsWith("/domains/")) {
-    return reply(response, readDomain(registry, url.pathname.slice("/domains/".length)));
+  if (request.method === "GET" && url.pathname === "/") return { status: 200, body: { routes: routeMeanings() } };
+  const { route, item } = findRoute(request.method ?? "", url.pathname);
+  if (!route) return { status: 404, body: { error: "no such route", routes: Object.keys(routes) } };
+  const query = checkShape(route.query, Object.fromEntries(url.searchParams), "the query");
+  const body = route.body && checkShape(route.body, await readJson(request), "the body");
+  return { status: 200, body: await route.handle({ registry, item, query: query as never, body: body as never }) };
+}
+
+function routeMeanings(): Record<string, string> {
+  return Object.fromEntries(Object.entries(routes).map(([route, { means }]) => [route, means]));
+}
+
+function findRoute(method: string, path: string): { route: Route | undefined; item: string } {
+  const plain = routes[`${method} ${path}`];
+  if (plain) return { route: plain, item: "" };
+  const slash = path.lastIndexOf("/");
+  const beginning = `${method} ${path.slice(0, slash)}/<`;
+  const form = Object.keys(routes).find((candidate) => candidate.startsWith(beginning));
+  return { route: form === undefined ? undefined : routes[form], item: decodeURIComponent(path.slice(slash + 1)) };
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) throw new RangeError(`the body has more than ${bodyBytesMax} bytes`);
+    chunks.push(chunk);
   }
-  reply(response, { status: 404, body: { error: "no such route", routes: Object.keys(routes) } });
-}
-
-function reply(response: ServerResponse, { status, body }: Reply): void {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(body));
-}
-
-function readDomain({ store }: Controlled, name: string): Reply {
-  const domain = store.domains.find(name.toLowerCase());
-  return domain ? { status: 200, body: domain } : { status: 404, body: { error: "no such domain" } };
-}
-
-/** Oldest first; ask again with after = the last number until nothing comes. */
-function readJournal({ store }: Controlled, url: URL): Reply {
-  const after = Number(url.searchParams.get("after") ?? 0);
-  if (!Number.isSafeInteger(after)) return { status: 400, body: { error: "after is a number of an entry" } };
-  const name = url.searchParams.get("name") ?? undefined;
-  const command = url.searchParams.get("command") ?? undefined;
-  return { status: 200, body: { entries: store.journal.entries({ name, command, after }).slice(0, pageEntriesMax) } };
-}
-
-async function seedNames(registry: Controlled, _url: URL, request: IncomingMessage): Promise<Reply> {
-  const refused = { status: 400, body: { error: 'the body is {"names": ["example.test"]}' } };
-  if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return refused;
-  const names = parseNames(await text(request));
-  if (!names) return refused;
   try {
-    await registry.seed(names);
-    return done;
-  } catch (error) {
-    if (error instanceof RangeError) return { status: 400, body: { error: error.message } };
-    throw error;
-  }
-}
-
-function parseNames(body: string): string[] | undefined {
-  try {
-    const { names } = JSON.parse(body) as { names?: unknown };
-    return Array.isArray(names) && names.every((name) => typeof name === "string") ? names : undefined;
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
   } catch {
-    return undefined;
+    throw new RangeError("the body is not JSON");
   }
+}
+
+function replyForError(error: unknown): Reply {
+  if (error instanceof RangeError || error instanceof URIError) return { status: 400, body: { error: error.message } };
+  if (error instanceof NotThere) return { status: 404, body: { error: error.message } };
+  return { status: 500, body: { error: String(error) } };
 }

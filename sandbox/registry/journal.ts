@@ -18,9 +18,11 @@ export interface JournalEntry {
   xml?: string | undefined;
 }
 
-export interface JournalFilter {
-  name?: string | undefined;
-  command?: string | undefined;
+/** What the entries wanted have in common. */
+export interface JournalFilter
+  extends Partial<
+    Pick<JournalEntry, "name" | "command" | "registrar" | "clTRID" | "direction" | "connection" | "code" | "executed">
+  > {
   /** Only entries with a higher number. */
   after?: number | undefined;
 }
@@ -63,14 +65,12 @@ export class Journal {
     if (direction === "in" && code !== undefined) this.#clTRIDs.add(`${registrar} ${clTRID}`);
   }
 
-  entries(filter: JournalFilter = {}): JournalEntry[] {
+  entries({ after = 0, ...same }: JournalFilter = {}): JournalEntry[] {
+    const wanted = Object.entries(same).filter(([, value]) => value !== undefined);
     return this.#entries
       .slice(-this.#framesMax)
       .filter(
-        (entry) =>
-          (filter.name === undefined || entry.name === filter.name) &&
-          (filter.command === undefined || entry.command === filter.command) &&
-          entry.number > (filter.after ?? 0),
+        (entry) => entry.number > after && wanted.every(([key, value]) => entry[key as keyof typeof same] === value),
       );
   }
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { ServerCertificate } from "./certificates.ts";
@@ -20,17 +21,21 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Takes EPP connections: TCP in front of TLS, so that a paused registry resets one before a single byte. */
+/**
+ * Takes EPP connections, with a client certificate where there is a CA for it. TCP in front of TLS, so that a paused
+ * registry resets one before a single byte.
+ */
 export async function startListener(
   registry: Registry,
-  { cert, key }: ServerCertificate,
+  { cert, key, clientCaFile }: ServerCertificate & { clientCaFile: string | undefined },
   host: string,
   port: number,
 ): Promise<Listener> {
   const sockets = new Set<Socket>();
   const runs = new Set<Promise<void>>();
   let isPaused = false;
-  const tls = createTlsServer({ cert, key, minVersion: "TLSv1.2" }, (socket) => {
+  const clients = clientCaFile === undefined ? {} : { ca: await readFile(clientCaFile), requestCert: true };
+  const tls = createTlsServer({ cert, key, minVersion: "TLSv1.2", ...clients }, (socket) => {
     // Not caught: a defect of the registry ends the process, loudly.
     const run = new Session(socket, registry).run().finally(() => runs.delete(run));
     runs.add(run);

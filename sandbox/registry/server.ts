@@ -1,16 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadCertificate } from "./certificates.ts";
+import { loadCertificate, loadClientCertificate } from "./certificates.ts";
 import { systemNow, VirtualClock } from "./clock.ts";
-import { holdElsewhere } from "./commands/domain-data.ts";
 import { startControl } from "./control.ts";
-import { setCredit } from "./credit.ts";
 import { parseDomainName } from "./domain-name.ts";
 import { type FaultSettings, Faults } from "./faults.ts";
-import { type Hold, type HoldRequest, Holds } from "./holds.ts";
+import { Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
-import { enqueueMessage, type MessageRequest } from "./messages.ts";
+import { type Operations, operationsOf } from "./operations.ts";
 import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
 import { FrameValidator } from "./schema.ts";
@@ -38,6 +36,10 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   /** Under which names are sold, e.g. "test", "co.test". */
   suffixes: string[];
   registrars: RegistrarAccount[];
+  /** Every client must show a certificate that one of this file's CAs has signed. */
+  clientCaFile?: string;
+  /** The same with a client certificate that the registry makes for itself: see clientCertFile. */
+  clientCertificates?: boolean;
   now?: () => Date;
   /** Faults from the start; a reset brings them back. */
   faults?: Partial<FaultSettings>;
@@ -45,39 +47,14 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   production?: boolean;
 }
 
-export interface SandboxRegistry {
+export interface SandboxRegistry extends Operations {
   port: number;
   controlPort: number;
   /** The CA certificate a client pins. */
   caFile: string;
-  /** Objects and journal, for tests in the same process. */
-  store: Store;
-  /** Drops every connection. */
-  closeSessions(): void;
-  /** Resets every connection, present and future, until resume(): a registry that is down. */
-  pause(): void;
-  resume(): void;
-  /** Holds frames of a command until released. */
-  hold(request: HoldRequest): Hold;
-  readonly holds: Holds;
-  readonly faults: Faults;
-  /** Changes the faults that are named. Throws a RangeError for what is no such fault. */
-  setFaults(changes: Partial<FaultSettings>): void;
-  /** The registry's time. */
-  now(): Date;
-  /**
-   * Puts the clock forward; all that falls due on the way is done in order, each thing at its own time, when this
-   * resolves. Rejects with a RangeError for anything but 0 to 100 years in whole milliseconds.
-   */
-  advance(ms: number): Promise<void>;
-  /** Puts a message at the end of a registrar's poll queue; returns its id. */
-  enqueueMessage(request: MessageRequest): Promise<string>;
-  /** Sets what a registrar has left to pay with, in units. */
-  setCredit(registrar: string, units: number): Promise<void>;
-  /** Registers names for the other registrar. */
-  seed(names: string[]): Promise<void>;
-  /** Forgets everything, puts the clock back, drops every connection, ends a pause and holds, restores the faults. */
-  reset(): Promise<void>;
+  /** A certificate that the registry takes, where it demands one and was given no CA for it. */
+  clientCertFile?: string | undefined;
+  clientKeyFile?: string | undefined;
   close(): Promise<void>;
 }
 
@@ -89,63 +66,34 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   requireSensible(options);
   const settings = pickSettings(options);
   await using opened = new AsyncDisposableStack();
-  const certificate = await loadCertificate(await tlsFolder(options, opened));
+  const tlsDir = await tlsFolder(options, opened);
+  const certificate = await loadCertificate(tlsDir);
+  const client = options.clientCertificates ? await loadClientCertificate(tlsDir) : undefined;
+  const clientCaFile = options.clientCaFile ?? client?.clientCertFile;
   const store = new Store(settings.journalFramesMax);
   if (options.dataDir) await store.open(options.dataDir);
   opened.defer(() => store.close());
   const validator = opened.adopt(new FrameValidator(), (held) => held.dispose());
   const clock = new VirtualClock(options.now ?? systemNow, store.clock.find("clock")?.offsetMs ?? 0);
-  const { now } = clock;
   const schedule = opened.adopt(new Schedule(store, settings, clock), (held) => held.clear());
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
-  const { suffixes } = options;
-  const holds = new Holds();
-  const faults = new Faults(options.faults);
-  const sessions: Registry["sessions"] = new Set();
-  const parts = { settings, suffixes, registrars, store, validator, schedule };
-  const registry: Registry = { ...parts, holds, faults, sessions, now };
-  const listener = await startListener(registry, certificate, options.host ?? "127.0.0.1", options.port ?? 0);
+  const parts = { settings, suffixes: options.suffixes, registrars, store, validator, schedule, now: clock.now };
+  const registry: Registry = { ...parts, holds: new Holds(), faults: new Faults(options.faults), sessions: new Set() };
+  const { host = "127.0.0.1" } = options;
+  const listener = await startListener(registry, { ...certificate, clientCaFile }, host, options.port ?? 0);
   opened.defer(() => {
     const closed = listener.close();
-    holds.dropAll();
+    registry.holds.dropAll();
     return closed;
   });
-  const running = {
-    port: listener.port,
-    caFile: certificate.caFile,
-    store,
-    closeSessions: listener.dropAll,
-    pause: listener.pause,
-    resume: listener.resume,
-    hold: (request: HoldRequest) => holds.place(request),
-    holds,
-    faults,
-    setFaults: (changes: Partial<FaultSettings>) => faults.set(changes),
-    now,
-    advance: async (ms: number) => {
-      schedule.advance(ms);
-      return store.durable();
-    },
-    enqueueMessage: (request: MessageRequest) => enqueueMessage(registry, request),
-    setCredit: (registrar: string, units: number) => setCredit(registry, registrar, units),
-    seed: (names: string[]) => seed(registry, names),
-    reset: async () => {
-      listener.dropAll();
-      holds.dropAll();
-      await listener.idle();
-      listener.resume();
-      faults.reset();
-      schedule.clear();
-      store.reset();
-      clock.setOffset(0);
-      return store.durable();
-    },
-  };
-  const control = await startControl(running, options.controlPort ?? 0);
+  const operations = operationsOf(registry, listener, clock);
+  const control = await startControl(operations, options.controlPort ?? 0);
   opened.defer(() => control.close());
   schedule.runDue();
   const owned = opened.move();
-  return { ...running, controlPort: control.port, close: () => owned.disposeAsync() };
+  const { port } = listener;
+  const { caFile } = certificate;
+  return { ...operations, ...client, port, caFile, controlPort: control.port, close: () => owned.disposeAsync() };
 }
 
 async function tlsFolder({ tlsDir, dataDir }: SandboxRegistryOptions, opened: AsyncDisposableStack): Promise<string> {
@@ -174,12 +122,4 @@ function pickSettings(options: SandboxRegistryOptions): Settings {
   const given = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
   const graceDays = { ...defaultSettings.graceDays, ...options.graceDays };
   return { ...defaultSettings, ...Object.fromEntries(given), graceDays };
-}
-
-async function seed(registry: Registry, names: string[]): Promise<void> {
-  const parsed = names.map((name) => parseDomainName(name));
-  const bad = parsed.indexOf(undefined);
-  if (bad >= 0) throw new RangeError(`"${names[bad]}" is not a domain name.`);
-  for (const name of parsed) holdElsewhere(registry, name!);
-  await registry.store.durable();
 }

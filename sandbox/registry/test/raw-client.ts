@@ -36,9 +36,14 @@ export class RawClient {
     });
   }
 
-  /** Connects with the CA pinned. */
-  static async connect(port: number, caFile: string): Promise<RawClient> {
-    const socket = connect({ host: "127.0.0.1", port, ca: readFileSync(caFile), servername: "localhost" });
+  /** Connects with the CA pinned, and with `identity` as client certificate. */
+  static async connect(
+    port: number,
+    caFile: string,
+    identity: { cert?: Buffer; key?: Buffer } = {},
+  ): Promise<RawClient> {
+    const ca = readFileSync(caFile);
+    const socket = connect({ host: "127.0.0.1", port, ca, servername: "localhost", ...identity });
     const client = new RawClient(socket);
     await new Promise<void>((resolve, reject) => {
       socket.once("secureConnect", resolve);

@@ -1,0 +1,192 @@
+import { type Static, type TObject, Type } from "typebox";
+import type { FaultSettings } from "./faults.ts";
+import { type HoldRequest, holdPoints } from "./holds.ts";
+import type { Operations } from "./operations.ts";
+
+interface Call<Query, Body> {
+  registry: Operations;
+  /** What stands in the path for `<name>` or `<id>`. */
+  item: string;
+  query: Query;
+  body: Body;
+}
+
+/** One thing the control port does; its answer is what `handle` returns, as JSON. */
+export interface Route {
+  means: string;
+  /** What may stand behind the question mark, and what the body must be; absent: nothing. */
+  query: TObject;
+  body: TObject | undefined;
+  handle: (call: Call<never, never>) => unknown;
+}
+
+/** There is nothing under that name or id: 404. */
+export class NotThere extends Error {}
+
+const entriesMax = 10_000;
+const msPerDay = 24 * 60 * 60_000;
+
+const closed = { additionalProperties: false };
+const nothing = Type.Object({}, closed);
+const wholeNumber = Type.String({ pattern: "^[0-9]{1,15}$" });
+const trueOrFalse = Type.Enum(["true", "false"]);
+
+const journalQuery = Type.Object(
+  Object.fromEntries(
+    Object.entries({
+      ...{ name: Type.String(), command: Type.String(), registrar: Type.String(), clTRID: Type.String() },
+      ...{ direction: Type.Enum(["in", "out", "event"]), executed: trueOrFalse },
+      ...{ code: wholeNumber, connection: wholeNumber, after: wholeNumber, limit: wholeNumber },
+    }).map(([name, shape]) => [name, Type.Optional(shape)]),
+  ),
+  closed,
+);
+
+const domainSeed = Type.Object(
+  {
+    name: Type.String(),
+    registrar: Type.Optional(Type.String()),
+    crDate: Type.Optional(Type.String()),
+    exDate: Type.Optional(Type.String()),
+    statuses: Type.Optional(Type.Array(Type.String())),
+    authInfo: Type.Optional(Type.String()),
+    registrant: Type.Optional(Type.String()),
+  },
+  closed,
+);
+
+const seedBody = Type.Object(
+  { names: Type.Optional(Type.Array(Type.String())), domains: Type.Optional(Type.Array(domainSeed)) },
+  closed,
+);
+
+const holdBody = Type.Object(
+  {
+    command: Type.String(),
+    name: Type.Optional(Type.String()),
+    at: Type.Enum([...holdPoints]),
+    times: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
+  closed,
+);
+
+const messageBody = Type.Object(
+  {
+    registrar: Type.String(),
+    text: Type.Optional(Type.String()),
+    xml: Type.Optional(Type.String()),
+    extension: Type.Optional(Type.String()),
+  },
+  closed,
+);
+
+const clockBody = Type.Object(
+  { advanceMs: Type.Optional(Type.Integer()), advanceDays: Type.Optional(Type.Integer()) },
+  closed,
+);
+
+const creditBody = Type.Object({ registrar: Type.String(), amount: Type.Number() }, closed);
+const executeQuery = Type.Object({ execute: Type.Optional(trueOrFalse) }, closed);
+const reachedQuery = Type.Object({ reached: Type.Optional(wholeNumber) }, closed);
+const done = { done: true };
+
+/** Every route, as `GET /` lists them. `<…>` at the end of a path is one segment of any text. */
+export const routes: Readonly<Record<string, Route>> = {
+  "GET /journal": asking("frames and events, oldest first", journalQuery, ({ registry, query }) => {
+    const { after, limit, code, connection, executed, ...equal } = query as Record<string, string>;
+    const numbers = { after: numberOf(after), code: numberOf(code), connection: numberOf(connection) };
+    const isExecuted = executed === undefined ? undefined : executed === "true";
+    const entries = registry.store.journal.entries({ ...equal, ...numbers, executed: isExecuted });
+    return { entries: entries.slice(0, Math.min(numberOf(limit) ?? entriesMax, entriesMax)) };
+  }),
+  "GET /domains": reading("all names", ({ store }) => ({ domains: store.domains.values() })),
+  "GET /domains/<name>": reading("one name", ({ store }, name) => there(store.domains.find(name.toLowerCase()))),
+  "GET /contacts": reading("all contacts", ({ store }) => ({ contacts: store.contacts.values() })),
+  "GET /hosts": reading("all host objects", ({ store }) => ({ hosts: store.hosts.values() })),
+  "GET /sessions": reading("open connections and who is logged in", (registry) => ({ sessions: registry.sessions() })),
+  "GET /messages": reading("what waits in the poll queues", ({ store }) => ({ messages: store.messages.values() })),
+  "POST /messages": taking("puts a message into a poll queue", messageBody, async ({ registry, body }) => ({
+    id: await registry.enqueueMessage(body),
+  })),
+  "POST /seed": taking("registers names as they are given", seedBody, async ({ registry, body }) => {
+    if (!body.names && !body.domains) throw new RangeError("names or domains are needed");
+    await registry.seed([...(body.names ?? []), ...(body.domains ?? [])]);
+    return done;
+  }),
+  "POST /credit": taking("sets what a registrar has to pay with", creditBody, async ({ registry, body }) => {
+    await registry.setCredit(body.registrar, body.amount);
+    return done;
+  }),
+  "GET /clock": reading("the registry's time", (registry) => ({ now: registry.now().toISOString() })),
+  "POST /clock": taking("puts the clock forward", clockBody, async ({ registry, body }) => {
+    await registry.advance((body.advanceMs ?? 0) + (body.advanceDays ?? 0) * msPerDay);
+    return { now: registry.now().toISOString() };
+  }),
+  "GET /faults": reading("the faults in force", ({ faults }) => faults.current),
+  "POST /faults": taking("changes the faults that are named", Type.Object({}), ({ registry, body }) => {
+    registry.setFaults(body as Partial<FaultSettings>);
+    return registry.faults.current;
+  }),
+  "GET /holds": reading("the holds and what they hold", ({ holds }) => ({ holds: holds.list() })),
+  "POST /holds": taking("holds frames of a command", holdBody, ({ registry, body }) => ({
+    id: registry.hold(body as HoldRequest).id,
+  })),
+  "GET /holds/<id>": asking("one hold, once it has held so many frames", reachedQuery, waitForHold),
+  "DELETE /holds": asking("releases all holds", executeQuery, ({ registry, query }) => {
+    registry.holds.releaseAll({ execute: query.execute !== "false" });
+    return done;
+  }),
+  "DELETE /holds/<id>": asking("releases a hold", executeQuery, ({ registry, item, query }) => {
+    there(registry.holds.find(Number(item))).release({ execute: query.execute !== "false" });
+    return done;
+  }),
+  "POST /reset": doing("forgets everything, drops all connections", (registry) => registry.reset()),
+  "POST /sessions/close": doing("drops all connections", (registry) => registry.closeSessions()),
+  "POST /pause": doing("resets every connection until resumed", (registry) => registry.pause()),
+  "POST /resume": doing("takes connections again", (registry) => registry.resume()),
+};
+
+async function waitForHold({ registry, item, query }: Call<Static<typeof reachedQuery>, undefined>): Promise<unknown> {
+  const id = Number(item);
+  const hold = there(registry.holds.find(id));
+  await hold.reached(Number(query.reached ?? 0)).catch((error: Error) => {
+    throw new NotThere(error.message);
+  });
+  return there(registry.holds.list().find((listed) => listed.id === id));
+}
+
+function asking<Query extends TObject>(
+  means: string,
+  query: Query,
+  handle: (call: Call<Static<Query>, undefined>) => unknown,
+): Route {
+  return { means, query, body: undefined, handle };
+}
+
+function reading(means: string, read: (registry: Operations, item: string) => unknown): Route {
+  return asking(means, nothing, ({ registry, item }) => read(registry, item));
+}
+
+function doing(means: string, act: (registry: Operations) => void | Promise<void>): Route {
+  return asking(means, nothing, async ({ registry }) => {
+    await act(registry);
+    return done;
+  });
+}
+
+function taking<Body extends TObject>(
+  means: string,
+  body: Body,
+  handle: (call: Call<object, Static<Body>>) => unknown,
+): Route {
+  return { means, query: nothing, body, handle };
+}
+
+function there<Thing>(thing: Thing | undefined): Thing {
+  if (thing === undefined) throw new NotThere("there is no such thing");
+  return thing;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
+}

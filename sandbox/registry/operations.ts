@@ -1,0 +1,77 @@
+import type { VirtualClock } from "./clock.ts";
+import { setCredit } from "./credit.ts";
+import type { FaultSettings, Faults } from "./faults.ts";
+import type { Hold, HoldRequest, Holds } from "./holds.ts";
+import type { Listener } from "./listener.ts";
+import { enqueueMessage, type MessageRequest } from "./messages.ts";
+import type { Registry, SessionState } from "./registry.ts";
+import { type DomainSeed, seedDomains } from "./seed.ts";
+import type { Store } from "./store.ts";
+
+/** What can be asked of a running registry besides EPP: by a test in the same process, and by the control port. */
+export interface Operations {
+  /** Objects and journal, for tests in the same process. */
+  store: Store;
+  /** Drops every connection. */
+  closeSessions(): void;
+  /** Resets every connection, present and future, until resume(): a registry that is down. */
+  pause(): void;
+  resume(): void;
+  /** Holds frames of a command until released. */
+  hold(request: HoldRequest): Hold;
+  readonly holds: Holds;
+  readonly faults: Faults;
+  /** Changes the faults that are named. Throws a RangeError for what is no such fault. */
+  setFaults(changes: Partial<FaultSettings>): void;
+  /** The registry's time. */
+  now(): Date;
+  /**
+   * Puts the clock forward; all that falls due on the way is done in order, each thing at its own time, when this
+   * resolves. Rejects with a RangeError for anything but 0 to 100 years in whole milliseconds.
+   */
+  advance(ms: number): Promise<void>;
+  /** Puts a message at the end of a registrar's poll queue; returns its id. */
+  enqueueMessage(request: MessageRequest): Promise<string>;
+  /** Sets what a registrar has left to pay with, in units. */
+  setCredit(registrar: string, units: number): Promise<void>;
+  /** Registers names without a command: for the other registrar, or as they are given. */
+  seed(domains: readonly (string | DomainSeed)[]): Promise<void>;
+  /** The open connections, and who is logged in. */
+  sessions(): Pick<SessionState, "connection" | "registrar">[];
+  /** Forgets everything, puts the clock back, drops every connection, ends a pause and holds, restores the faults. */
+  reset(): Promise<void>;
+}
+
+export function operationsOf(registry: Registry, listener: Listener, clock: VirtualClock): Operations {
+  const { store, schedule, holds, faults, sessions } = registry;
+  return {
+    store,
+    closeSessions: listener.dropAll,
+    pause: listener.pause,
+    resume: listener.resume,
+    hold: (request: HoldRequest) => holds.place(request),
+    holds,
+    faults,
+    setFaults: (changes: Partial<FaultSettings>) => faults.set(changes),
+    now: clock.now,
+    advance: async (ms: number) => {
+      schedule.advance(ms);
+      return store.durable();
+    },
+    enqueueMessage: (request: MessageRequest) => enqueueMessage(registry, request),
+    setCredit: (registrar: string, units: number) => setCredit(registry, registrar, units),
+    seed: (domains: readonly (string | DomainSeed)[]) => seedDomains(registry, domains),
+    sessions: () => [...sessions].map(({ connection, registrar }) => ({ connection, registrar })),
+    reset: async () => {
+      listener.dropAll();
+      holds.dropAll();
+      await listener.idle();
+      listener.resume();
+      faults.reset();
+      schedule.clear();
+      store.reset();
+      clock.setOffset(0);
+      return store.durable();
+    },
+  };
+}

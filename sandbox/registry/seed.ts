@@ -1,0 +1,64 @@
+import { addMonths } from "./clock.ts";
+import { monthsPerYear, nextRoid } from "./commands/domain-data.ts";
+import { requireRegistrar } from "./credit.ts";
+import { isServed, parseDomainName } from "./domain-name.ts";
+import type { Domain } from "./objects.ts";
+import type { Registry } from "./registry.ts";
+import { otherRegistrarId } from "./settings.ts";
+
+/** A name as it is to be, without a command. What is absent is as for a name registered now for a year. */
+export interface DomainSeed {
+  name: string;
+  /** Absent: the other registrar, `sandbox-other`. */
+  registrar?: string;
+  /** Times in ISO 8601. An exDate that has passed is acted upon at once, as the settings say. */
+  crDate?: string;
+  exDate?: string;
+  /** client… and server… statuses, or pendingCreate. */
+  statuses?: string[];
+  authInfo?: string;
+  /** The id of a contact that exists. */
+  registrant?: string;
+}
+
+const statusPattern = /^((client|server)(Hold|(Delete|Renew|Transfer|Update)Prohibited)|pendingCreate)$/;
+
+/** Registers names as they are given, over what was there. Throws a RangeError, and changes nothing, for a bad one. */
+export async function seedDomains(registry: Registry, seeds: readonly (string | DomainSeed)[]): Promise<void> {
+  const domains = seeds.map((seed) => seededDomain(registry, typeof seed === "string" ? { name: seed } : seed));
+  for (const domain of domains) registry.store.domains.put(domain);
+  registry.schedule.runDue();
+  await registry.store.durable();
+}
+
+function seededDomain(registry: Registry, seed: DomainSeed): Domain {
+  const { registrar = otherRegistrarId, statuses = [], authInfo = "held-elsewhere", registrant } = seed;
+  const name = parseDomainName(seed.name);
+  if (name === undefined) throw new RangeError(`"${seed.name}" is not a domain name.`);
+  if (!isServed(name, registry.suffixes)) throw new RangeError(`"${name}" is under no suffix of this registry.`);
+  requireRegistrar(registry, registrar);
+  const badStatus = statuses.find((status) => !statusPattern.test(status));
+  if (badStatus !== undefined) throw new RangeError(`"${badStatus}" is no status that a name can be given.`);
+  if (registrant !== undefined && !registry.store.contacts.find(registrant)) {
+    throw new RangeError(`There is no contact "${registrant}".`);
+  }
+  const now = registry.now();
+  return {
+    name,
+    roid: nextRoid(registry, "D"),
+    registrant,
+    contacts: [],
+    statuses,
+    clID: registrar,
+    crID: registrar,
+    crDate: timeOf(seed.crDate, now),
+    exDate: timeOf(seed.exDate, addMonths(now, monthsPerYear)),
+    authInfo,
+  };
+}
+
+function timeOf(text: string | undefined, otherwise: Date): string {
+  const time = text === undefined ? otherwise : new Date(text);
+  if (Number.isNaN(time.getTime())) throw new RangeError(`"${text}" is no time in ISO 8601.`);
+  return time.toISOString();
+}
