@@ -31,6 +31,20 @@ test("a name that is taken after the order was accepted ends it, and no create i
   assert.deepEqual(creates(gateway, order.name), []);
 });
 
+test("a name that is reserved after the order was accepted fails its validation, and no create is sent (row 5)", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  await delayJobs(gateway.databaseUrl, 700);
+  const order = await place(gateway, reseller, "later.example");
+  // The sandbox reserves names by how they begin, so the order's name changes in place of the registry's mind.
+  const rename = `UPDATE registration_orders SET domain_name = 'reserved-later.example', checked_at = NULL
+    WHERE order_code = $1 AND status = 'NotProvisioned' RETURNING id`;
+  assert.equal((await runSql(gateway.databaseUrl, rename, [order.code])).length, 1);
+  const reserved = { ...order, name: "reserved-later.example" };
+  await assertEnds(gateway, reseller, reserved, "FailedValidation");
+  assert.deepEqual(creates(gateway, reserved.name), []);
+});
+
 test("a check whose answer is lost is asked again, as queries are safe to repeat (row 6)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { authInfoRow } from "#domains/orders.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { countEvents, openAlarms } from "./stage.ts";
 
 async function assertFinish(gateway: TestGateway, reseller: TestReseller, names: string[]): Promise<void> {
   const orders = await Promise.all(names.map((name) => place(gateway, reseller, name)));
@@ -55,6 +57,7 @@ test("five creates without a trace are enough: then an operator is asked (row 17
   });
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   assert.equal(creates(gateway, order.name).length, 5);
+  assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
 });
 
 test("an order never ends on ignorance: it asks until the registry answers (row 19)", async (t) => {
@@ -68,6 +71,32 @@ test("an order never ends on ignorance: it asks until the registry answers (row 
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   gateway.registry.resume();
   await assertEnds(gateway, reseller, order, "Finished");
+  assert.equal(creates(gateway, order.name).length, 1);
+});
+
+test("an order that asks in vain for a day is in the operator's queue until the registry answers (row 19)", async (t) => {
+  const clock = createSteeredClock();
+  const gateway = await startTestGateway(t, { clock });
+  const reseller = await gateway.addReseller();
+  const order = await place(gateway, reseller, "drop-after-day.example");
+  await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
+  gateway.registry.pause();
+  const askedInVain = (times: number) =>
+    until(`it was asked ${times} times`, async () => (await countEvents(gateway, order, "verify-lost")) >= times);
+  await askedInVain(1);
+  clock.skip(23);
+  await askedInVain(2);
+  assert.deepEqual(await openAlarms(gateway), []);
+  clock.skip(2);
+  await until("an operator is told", async () => (await openAlarms(gateway)).length > 0);
+  assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  gateway.registry.resume();
+  const circuit = "SELECT FROM registries WHERE circuit_open_until IS NULL";
+  await until("it is back", async () => (await runSql(gateway.databaseUrl, circuit)).length > 0);
+  clock.skip(0.5);
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.deepEqual(await openAlarms(gateway), []);
   assert.equal(creates(gateway, order.name).length, 1);
 });
 

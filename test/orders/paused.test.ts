@@ -6,6 +6,7 @@ import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
 import { holdAt } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { openAlarms } from "./stage.ts";
 
 async function assertPaused(gateway: TestGateway, reseller: TestReseller): Promise<void> {
   const paused = "SELECT FROM registries WHERE creates_paused_reason IS NOT NULL";
@@ -22,7 +23,9 @@ test("a refusal of our set-up ends the order and pauses creates until they are r
   for (const code of [2100, 2101, 2102, 2103, 2201, 2307]) {
     await assertEnds(gateway, reseller, await place(gateway, reseller, `code-${code}-x.example`), "Errors");
     await assertPaused(gateway, reseller);
+    assert.deepEqual(await openAlarms(gateway), [{ kind: "creates-paused", subject: "sandbox" }]);
     assert.ok(await resumeCreatesPausedFor(gateway.context, "sandbox", "any"));
+    assert.deepEqual(await openAlarms(gateway), []);
     await assertEnds(gateway, reseller, await place(gateway, reseller, `after-${code}.example`), "Finished");
   }
   assert.equal(await resumeCreatesPausedFor(gateway.context, "sandbox", "any"), false);

@@ -1,0 +1,27 @@
+/** The operator's commands on a test's gateway. */
+import assert from "node:assert/strict";
+import { masterKey, type TestGateway } from "../harness/gateway.ts";
+import { type Ended, runTool } from "../harness/running-system.ts";
+
+/** Runs a command to its end. */
+export function operate({ databaseUrl }: TestGateway, ...args: string[]): Promise<Ended> {
+  const key = `1:${masterKey.toString("hex")}`;
+  return runTool(args, { env: { ...process.env, DATABASE_URL: databaseUrl, DEEDHOUSE_MASTER_KEY: key } });
+}
+
+/** The same; it must succeed, and its JSON is returned. */
+export async function operated<Result = Record<string, unknown>>(
+  gateway: TestGateway,
+  ...args: string[]
+): Promise<Result> {
+  const { code, stdout, stderr } = await operate(gateway, ...args, "--json");
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, args.join(" "));
+  return JSON.parse(stdout) as Result;
+}
+
+/** Runs a command that must fail, with this exit code and this sentence. */
+export async function assertRefused(gateway: TestGateway, args: string[], code: number, sentence: RegExp) {
+  const ended = await operate(gateway, ...args);
+  assert.match(ended.stderr, sentence);
+  assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code, stdout: "" }, args.join(" "));
+}

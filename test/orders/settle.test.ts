@@ -1,0 +1,123 @@
+/** What a machine must not decide is shown to an operator, who settles it; the registry has to agree (row 26). */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
+import { delayJobs } from "./hold.ts";
+import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { assertRefused, operate, operated } from "./operate.ts";
+import { countEvents, openAlarms, placeUnexplained } from "./stage.ts";
+
+async function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
+  const gateway = await startTestGateway(t, options);
+  const reseller = await gateway.addReseller();
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
+  return { gateway, reseller };
+}
+
+const settle = (code: string, as: string, ...more: string[]) => [
+  ...["orders", "settle", code, "--as", as, "--note", "said by the registry's desk", ...more],
+];
+
+/** What is registered at the registry for us, and in the portfolio, without a create of the order. */
+async function assertTaken(gateway: TestGateway, reseller: Parameters<typeof place>[1], name: string): Promise<void> {
+  const { status } = await gateway.send(reseller, "GET", `/domains/${name}`);
+  assert.equal(status, 200);
+  assert.deepEqual(
+    creates(gateway, name).map(({ code }) => code),
+    [2302],
+  );
+}
+
+test("an order that nobody can explain is in the operator's queue until a person says that it is registered", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const order = await placeUnexplained(gateway, reseller, "by-hand.example");
+  const [listed, ...rest] = await operated<Record<string, string>[]>(gateway, "orders", "list", "--attention");
+  assert.deepEqual([listed?.order_code, rest], [order.code, []]);
+  assert.match(listed?.note ?? "", /no order explains it/);
+  assert.ok(Date.parse(listed?.needs_operator_since ?? "") > 0);
+  const check = await operate(gateway, "alarms", "list", "--check");
+  assert.deepEqual({ code: check.code, stderr: check.stderr }, { code: 1, stderr: "" });
+  assert.match(check.stdout, new RegExp(`order +${order.code}`));
+
+  await assertRefused(gateway, settle(order.code, "failed"), 3, /not settled: the registry holds the name for us/);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  const settled = await operated(gateway, ...settle(order.code.toLowerCase(), "registered"));
+  assert.deepEqual(settled, { order_code: order.code, status: "Finished" });
+  await assertTaken(gateway, reseller, order.name);
+  assert.equal((await operate(gateway, "alarms", "list", "--check")).code, 0);
+  await assertRefused(gateway, settle(order.code, "failed"), 3, /has ended already, as Finished/);
+});
+
+test("an order failed only if the registry does not hold the name for us, unless a person answers for it", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const [gone, forced] = [
+    await placeUnexplained(gateway, reseller, "gone.example"),
+    await placeUnexplained(gateway, reseller, "forced.example"),
+  ];
+  gateway.registry.store.domains.delete(gone.name);
+  await assertRefused(gateway, settle(gone.code, "registered"), 3, /the registry does not hold the name/);
+  assert.equal((await operated(gateway, ...settle(gone.code, "failed"))).status, "Errors");
+  assert.equal((await operated(gateway, ...settle(forced.code, "failed", "--force"))).status, "Errors");
+  assert.ok(gateway.registry.store.domains.find(forced.name), "it was deleted");
+  assert.deepEqual(await openAlarms(gateway), []);
+  const { history } = await operated<{ history: Record<string, string>[] }>(gateway, "orders", "show", forced.code);
+  assert.deepEqual(
+    history.slice(-2).map(({ event, note }) => [event, note]),
+    [
+      ["settle-requested", "said by the registry's desk"],
+      ["settled-failed", "said by the registry's desk"],
+    ],
+  );
+});
+
+test("a pending order is not settled against the registry's silence", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const order = await place(gateway, reseller, "pending-never-1.example");
+  await until("it is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
+  await assertRefused(gateway, settle(order.code, "registered"), 3, /has not decided about the name yet/);
+  await assertRefused(gateway, settle(order.code, "failed"), 3, /the registry holds the name for us/);
+  gateway.registry.pause();
+  await assertRefused(gateway, settle(order.code, "registered"), 3, /could not be asked just now/);
+  assert.equal(await statusOf(gateway, reseller, order), "Pending");
+});
+
+test("while a create may still be executed an order is neither settled nor hurried", async (t) => {
+  const { gateway, reseller } = await start(t, { registry: { settleMs: 3_600_000 } });
+  const order = await place(gateway, reseller, "drop-before-1.example");
+  await until("its answer is lost", async () => (await countEvents(gateway, order, "unanswered")) > 0);
+  await assertRefused(gateway, ["orders", "retry", order.code], 3, /waits until .*: an answer of the registry is lost/);
+  const failed = settle(order.code, "failed", "--timeout", "1");
+  await assertRefused(gateway, failed, 7, /still waiting for its step/);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  const shown = await operated(gateway, "orders", "show", order.code);
+  assert.match(String(shown.next), /^at .*whether the create whose answer was lost was executed/);
+});
+
+test("an order that waits for a person looks again when it is told to", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const order = await placeUnexplained(gateway, reseller, "again.example");
+  const shown = await operated(gateway, "orders", "show", order.code);
+  assert.match(String(shown.next), /it needs a person to look: deedhouse orders settle$/);
+  gateway.registry.store.domains.delete(order.name);
+  await operated(gateway, "orders", "retry", order.code);
+  await assertEnds(gateway, reseller, order, "FailedValidation");
+  assert.deepEqual(await openAlarms(gateway), []);
+});
+
+test("only an order that asks what became of its name can be settled", async (t) => {
+  const { gateway, reseller } = await start(t);
+  await delayJobs(gateway.databaseUrl, 3_600_000);
+  const early = await place(gateway, reseller, "early.example");
+  await assertRefused(
+    gateway,
+    settle(early.code, "failed"),
+    3,
+    /in state NotProvisioned: .* This one can be cancelled/,
+  );
+  await assertRefused(gateway, settle("REG-00000000-000", "failed"), 4, /no order with this code/);
+  await assertRefused(gateway, settle(early.code, "registered", "--force"), 2, /only --as failed can be forced/);
+  const ofReseller = ["orders", "list", "--reseller", reseller.name];
+  const [finished] = await operated<Record<string, string>[]>(gateway, ...ofReseller, "--status", "Finished");
+  assert.equal(finished?.domain_name, "first.example");
+  await assertRefused(gateway, ["orders", "retry", finished.order_code ?? ""], 3, /has ended already/);
+});
