@@ -1,27 +1,37 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import { contactCreateFrame, createFrame, infoFrame } from "./test/frames.ts";
+import { contactCreateFrame, createFrame, domainUri, infoFrame, loginFrame } from "./test/frames.ts";
 import { RawClient, textOf } from "./test/raw-client.ts";
 
 const entry = join(import.meta.dirname, "test/run-main.ts");
+/** The program as an operator starts it. */
+const deedhouse = join(import.meta.dirname, "../../bin/deedhouse.ts");
 const usual = ["--suffix", "test", "--registrar", "gate-one:secret-1"];
 
-function start(context: TestContext, args: string[]): ChildProcess {
-  const child = fork(entry, args, { stdio: ["ignore", "pipe", "pipe", "ipc"] });
+function start(context: TestContext, args: string[], program = entry, deployment?: string): ChildProcess {
+  const env = { ...process.env, ...(deployment && { DEEDHOUSE_DEPLOYMENT: deployment }) };
+  const child = fork(program, args, { stdio: ["ignore", "pipe", "pipe", "ipc"], env });
   context.after(() => child.kill("SIGKILL"));
   return child;
 }
 
-async function ready(child: ChildProcess): Promise<{ port: number; controlPort: number; caFile: string }> {
-  const [message] = (await once(child, "message")) as [
-    { type: string; port: number; controlPort: number; caFile: string },
-  ];
+interface Ready {
+  type: string;
+  port: number;
+  controlPort: number;
+  caFile: string;
+  clientCertFile: string;
+  clientKeyFile: string;
+}
+
+async function ready(child: ChildProcess): Promise<Ready> {
+  const [message] = (await once(child, "message")) as [Ready];
   assert.equal(message.type, "ready");
   return message;
 }
@@ -51,17 +61,58 @@ test("ends cleanly at SIGTERM, and when its parent is gone", async (context) => 
   assert.deepEqual(await once(orphan, "exit"), [0, null]);
 });
 
-test("says in a sentence what is wrong with its arguments, and refuses production", async (context) => {
+async function assertRefused(child: ChildProcess, sentence: RegExp): Promise<void> {
+  const [errors] = await Promise.all([text(child.stderr!), once(child, "exit")]);
+  assert.match(errors, sentence);
+  assert.equal(errors.trim().split("\n").length, 1, "one sentence, no stack");
+  assert.equal(child.exitCode, 2);
+}
+
+test("says in a sentence what is wrong with its arguments", async (context) => {
   const cases: [string[], RegExp][] = [
-    [[...usual, "--production"], /does not start in production/],
     [["--registrar", "gate-one:secret-1"], /at least one suffix/],
     [["--suffix", "test", "--registrar", "gate-one"], /ID:PASSWORD/],
     [[...usual, "--setting", "nothing=1"], /no "nothing"/],
+    [[...usual, "--setting", "atExpiry=never"], /atExpiry=auto-renew \(auto-renew, expire\), not "never"/],
+    [[...usual, "--setting", 'graceDays={"add":-1}'], /graceDays is as in/],
+    [[...usual, "--faults", "{"], /--faults is JSON/],
+    [[...usual, "--faults", '{"commandsMax":-1}'], /commandsMax must be >= 0/],
+    [[...usual, "--client-ca", "/nowhere/ca.pem"], /ENOENT.*\/nowhere\/ca\.pem/],
   ];
-  for (const [args, sentence] of cases) {
-    const child = start(context, args);
-    const [errors] = await Promise.all([text(child.stderr!), once(child, "exit")]);
-    assert.match(errors, sentence);
-    assert.equal(child.exitCode, 2);
-  }
+  for (const [args, sentence] of cases) await assertRefused(start(context, args), sentence);
+});
+
+test("does not start in production: not by option, not by environment, not through the gateway's program", async (context) => {
+  const refusal = /^The sandbox registry is for development and tests: it does not start in production\.$/m;
+  const role = ["sandbox-registry", ...usual];
+  await assertRefused(start(context, [...usual, "--production"]), refusal);
+  await assertRefused(start(context, usual, entry, "production"), refusal);
+  await assertRefused(start(context, role, deedhouse, "production"), refusal);
+  const started = start(context, role, deedhouse, "sandbox");
+  await ready(started);
+  started.kill("SIGTERM");
+  assert.deepEqual(await once(started, "exit"), [0, null]);
+});
+
+test("takes settings of every kind and faults, and makes a client certificate", async (context) => {
+  const data = await mkdtemp(join(tmpdir(), "sandbox-registry-test-"));
+  context.after(() => rm(data, { recursive: true }));
+  const settings = [
+    "sessionsMax=1",
+    "dataModel=thin",
+    'graceDays={"add":0}',
+    'extensions=["rgp"]',
+    "restoreReport=false",
+  ];
+  const args = [...settings.flatMap((setting) => ["--setting", setting]), "--faults", '{"commandsMax":2}'];
+  const { port, caFile, clientCertFile, clientKeyFile } = await ready(
+    start(context, [...usual, ...args, "--client-certificate", "--data", data]),
+  );
+  const identity = { cert: await readFile(clientCertFile), key: await readFile(clientKeyFile) };
+  const client = await RawClient.connect(port, caFile, identity);
+  context.after(() => client.close());
+  assert.match((await client.receive()) ?? "", /<extURI>urn:ietf:params:xml:ns:rgp-1.0<\/extURI><\/svcExtension>/);
+  assert.equal((await client.ask(loginFrame("gate-one", "secret-1", { objects: [domainUri] }))).code, 1000);
+  assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
+  assert.equal((await client.ask(infoFrame("a.test"))).code, 2500);
 });

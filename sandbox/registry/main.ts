@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import type { FaultSettings } from "./faults.ts";
 import { type RegistrarAccount, type SandboxRegistryOptions, startSandboxRegistry } from "./server.ts";
-import { defaultSettings } from "./settings.ts";
+import { parseSetting, settingLines } from "./setting-option.ts";
 
-const help = `An EPP registry for development and tests. It keeps no promise to the outside world.
+const help = `An EPP registry for development and tests. It keeps no promise to the outside world, and does not start where
+DEEDHOUSE_DEPLOYMENT is "production".
 
   --suffix SUFFIX              under which names are sold; repeat for more
   --registrar ID:PASSWORD      who may log in; repeat for more
@@ -12,16 +14,19 @@ const help = `An EPP registry for development and tests. It keeps no promise to 
   --host HOST                  where EPP listens (127.0.0.1)
   --port PORT                  any free port without it
   --control-port PORT          any free port without it; always on 127.0.0.1
-  --setting NAME=NUMBER        one of ${Object.keys(defaultSettings)
-    .filter((name) => name !== "assertAnswers")
-    .join(", ")}
+  --client-ca FILE             clients must show a certificate that a CA of this file has signed
+  --client-certificate         clients must show the certificate that the registry makes for them in DIR/tls
+  --faults JSON                faults from the start, as POST /faults takes them
+  --setting NAME=VALUE         repeat for more; what there is, and how it is without this:
+${settingLines()}
+  --production                 refuse to start, as the environment variable does
   --help
 `;
 
 /**
  * Runs the registry as a process of its own until SIGTERM, SIGINT, or its parent is gone. A parent with an IPC channel
- * gets {type: "ready", port, controlPort, caFile}; else the same is printed. Bad arguments print a sentence and set
- * the exit code to 2.
+ * gets {type: "ready", port, controlPort, caFile}; else the same is printed. Bad arguments, and production, print a
+ * sentence and set the exit code to 2.
  */
 export async function runSandboxRegistry(args: string[]): Promise<void> {
   const options = await readOptions(args).catch(fail);
@@ -31,8 +36,8 @@ export async function runSandboxRegistry(args: string[]): Promise<void> {
   });
   const registry = await startSandboxRegistry(options).catch(fail);
   if (!registry) return;
-  const { port, controlPort, caFile } = registry;
-  const ready = { type: "ready", port, controlPort, caFile };
+  const { port, controlPort, caFile, clientCertFile, clientKeyFile } = registry;
+  const ready = { type: "ready", port, controlPort, caFile, clientCertFile, clientKeyFile };
   if (process.connected) process.send?.(ready);
   else process.stdout.write(`${JSON.stringify(ready)}\n`);
   await stopped;
@@ -58,6 +63,9 @@ async function readOptions(args: string[]): Promise<SandboxRegistryOptions | und
       host: { type: "string" },
       port: { type: "string" },
       "control-port": { type: "string" },
+      "client-ca": { type: "string" },
+      "client-certificate": { type: "boolean" },
+      faults: { type: "string" },
       setting: { type: "string", multiple: true, default: [] },
       production: { type: "boolean" },
       help: { type: "boolean" },
@@ -77,7 +85,10 @@ async function readOptions(args: string[]): Promise<SandboxRegistryOptions | und
     controlPort: parseNumber("--control-port", values["control-port"] ?? "0"),
     ...(values.host !== undefined && { host: values.host }),
     ...(values.data !== undefined && { dataDir: values.data }),
-    ...(values.production && { production: true }),
+    production: values.production === true || process.env.DEEDHOUSE_DEPLOYMENT === "production",
+    ...(values["client-ca"] !== undefined && { clientCaFile: values["client-ca"] }),
+    ...(values["client-certificate"] && { clientCertificates: true }),
+    ...(values.faults !== undefined && { faults: parseJson("--faults", values.faults) as Partial<FaultSettings> }),
   };
 }
 
@@ -96,10 +107,12 @@ async function readRegistrars(file: string): Promise<RegistrarAccount[]> {
   return accounts;
 }
 
-function parseSetting(text: string): [string, number] {
-  const [name = "", value = ""] = text.split("=");
-  if (!(name in defaultSettings) || name === "assertAnswers") throw new Error(`--setting: there is no "${name}".`);
-  return [name, parseNumber(`--setting ${name}`, value)];
+function parseJson(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${option} is JSON, not "${text}".`);
+  }
 }
 
 function parseNumber(option: string, text: string): number {

@@ -16,7 +16,7 @@ export interface LineRule {
 
 const readsClock = ["src/lib/clock.ts", "sandbox/registry/clock.ts", "client/sdk/clock.ts"];
 const drawsRandom = ["src/lib/random.ts"];
-const readsEnvironment = ["src/config.ts", "client/cli/settings.ts"];
+const readsEnvironment = ["src/config.ts", "client/cli/settings.ts", "sandbox/registry/main.ts"];
 /** These files name what they forbid. */
 const isHouseStyle = (path: string) => path.startsWith("test/house-style");
 
