@@ -5,6 +5,7 @@ import { allStatements } from "#db/statement.ts";
 import { testDatabase } from "./harness/database.ts";
 import { seededRandom } from "./harness/seeded-random.ts";
 import "#domains/list.ts";
+import "#domains/renewal-list.ts";
 import "#hosting/list.ts";
 
 // Whatever several connections do to the lists at once, list_chunks says what the rows say: how many there are, in which
@@ -51,6 +52,15 @@ const lists: List[] = [
              ORDER BY name ON CONFLICT DO NOTHING`,
     change: `UPDATE hosting_accounts SET status = CASE status WHEN 'Provisioning' THEN 'Ready' ELSE 'Failed' END
              WHERE reseller_id = $1 AND identifier = ANY ($2::text[]) AND status <> 'Failed'`,
+  },
+  {
+    ...{ list: "renewals/Lapsing", table: "renewals", column: "list_key", listed: "status = 'Lapsing'" },
+    insert: `INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at,
+               status, phase, next_step_at, list_key, created_at, updated_at)
+             SELECT gen_random_uuid(), $1, gen_random_uuid(), 'sandbox', 1, now(), now(), 'Lapsing', 'wait', now(), name,
+               now(), now() FROM unnest($2::text[]) AS name ORDER BY name ON CONFLICT DO NOTHING`,
+    change: `UPDATE renewals SET status = 'Attention', phase = NULL
+             WHERE reseller_id = $1 AND list_key = ANY ($2::text[]) AND status = 'Lapsing'`,
   },
 ];
 

@@ -110,34 +110,47 @@ CREATE OR REPLACE VIEW listed_names AS
   UNION ALL
   SELECT 'renewals/' || status AS list, reseller_id, list_key AS name FROM renewals;
 
--- One row at a time, and its lists in the order of their names: two transactions that move two rows between the same
--- lists cannot wait for each other.
-CREATE FUNCTION renewal_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+-- As list_changed, for a row that is in two lists: all renewals, and those of its status. All counts come before the
+-- first split, which looks at the rows as they are after the statement.
+CREATE FUNCTION renewals_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  renewal renewals;
+  added text := 'SELECT reseller_id, list, list_key AS name, 1 AS change
+    FROM new_rows, LATERAL (VALUES (''renewals''), (''renewals/'' || status)) AS lists (list)';
+  removed text := 'SELECT reseller_id, list, list_key AS name, -1 AS change
+    FROM old_rows, LATERAL (VALUES (''renewals''), (''renewals/'' || status)) AS lists (list)';
+  changes text := format(
+    'SELECT list, reseller_id, name, sum(change)::integer AS change FROM (%s) AS changed
+     GROUP BY 1, 2, 3 HAVING sum(change) <> 0',
+    CASE TG_OP WHEN 'INSERT' THEN added WHEN 'DELETE' THEN removed ELSE added || ' UNION ALL ' || removed END);
+  changes_count bigint;
   changed record;
   chunk text;
 BEGIN
-  renewal := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
-  FOR changed IN
-    SELECT list, change FROM (VALUES
-      ('renewals', CASE TG_OP WHEN 'INSERT' THEN 1 WHEN 'DELETE' THEN -1 ELSE 0 END),
-      ('renewals/' || NEW.status, 1),
-      ('renewals/' || OLD.status, -1)) AS lists (list, change)
-    WHERE list IS NOT NULL AND change <> 0 ORDER BY list
-  LOOP
-    chunk := list_chunk_lock(changed.list, renewal.reseller_id, renewal.list_key);
+  EXECUTE format('SELECT count(*) FROM (%s) AS changes', changes) INTO changes_count;
+  IF changes_count > 1000 THEN
+    FOR changed IN EXECUTE format('SELECT DISTINCT list, reseller_id FROM (%s) AS changes ORDER BY 1, 2', changes) LOOP
+      PERFORM list_chunks_rebuild(changed.list, changed.reseller_id);
+    END LOOP;
+    RETURN NULL;
+  END IF;
+  -- In one order for all, so that two transactions cannot wait for each other.
+  FOR changed IN EXECUTE changes || ' ORDER BY 1, 2, 3' LOOP
+    chunk := list_chunk_lock(changed.list, changed.reseller_id, changed.name);
     UPDATE list_chunks SET row_count = row_count + changed.change
-      WHERE list = changed.list AND reseller_id = renewal.reseller_id AND first_name = chunk COLLATE "C";
-    IF changed.change > 0 THEN
-      PERFORM list_chunk_split(changed.list, renewal.reseller_id, renewal.list_key);
-    END IF;
+      WHERE list = changed.list AND reseller_id = changed.reseller_id AND first_name = chunk COLLATE "C";
+  END LOOP;
+  FOR changed IN EXECUTE changes || ' ORDER BY 1, 2, 3' LOOP
+    CONTINUE WHEN changed.change < 0;
+    PERFORM list_chunk_split(changed.list, changed.reseller_id, changed.name);
   END LOOP;
   RETURN NULL;
 END $$;
-CREATE TRIGGER renewal_inserted AFTER INSERT OR DELETE ON renewals FOR EACH ROW EXECUTE FUNCTION renewal_listed();
-CREATE TRIGGER renewal_moved AFTER UPDATE ON renewals FOR EACH ROW
-  WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION renewal_listed();
+CREATE TRIGGER list_inserted AFTER INSERT ON renewals REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed();
+CREATE TRIGGER list_updated AFTER UPDATE ON renewals REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed();
+CREATE TRIGGER list_deleted AFTER DELETE ON renewals REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed();
 
 -- Switching renewal on and off has a scope of its own. Keys that could do everything still can.
 UPDATE api_keys SET scopes = scopes || '{domains:renew}'

@@ -85,6 +85,21 @@ test("a renew that was executed although its answer said no is seen and not repe
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, exDate.toISOString());
 });
 
+test("a renew that the registry executes only after another was sent is refused by the date that it names", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "overtaken.example";
+  await own(stage, name);
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  const hold = gateway.registry.hold({ command: "domain:renew", name, at: "before-execution", times: 1 });
+  await stage.travelTo(name, 30);
+  await hold.abandoned(1);
+  await assertRenewedOnce(stage, name, before);
+  hold.release({ execute: true });
+  await until("the first one was answered too", () => commands(gateway, name, "domain:renew").length === 2);
+  await assertRenewedOnce(stage, name, before);
+});
+
 test("a registry that moves the expiry by two periods is an alarm, and the reseller gets one", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;

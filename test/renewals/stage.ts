@@ -6,7 +6,7 @@ import type { Scope } from "../harness/database.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
-import { place, until } from "../orders/judge.ts";
+import { place, registrarId, until } from "../orders/judge.ts";
 
 const hoursPerDay = 24;
 const dayMs = hoursPerDay * 60 * 60_000;
@@ -35,7 +35,7 @@ export async function startStage(scope: Scope, { registry, sandbox }: StageOptio
   });
   const reseller = await gateway.addReseller();
   const travel = async (days: number) => {
-    await gateway.registry.advance(days * dayMs);
+    await gateway.registry.advance(Math.round(days * dayMs));
     clock.skip(days * hoursPerDay);
   };
   return {
@@ -57,6 +57,36 @@ export async function own({ gateway, reseller }: Stage, ...names: string[]): Pro
     const { location } = await place(gateway, reseller, name);
     assert.equal((await gateway.settled(reseller, location)).status, "Finished", name);
   }
+}
+
+interface NameDates {
+  /** Where the registry has another one than the portfolio. */
+  registryExDate?: Date;
+  expirationDate: Date;
+  willRenew?: boolean;
+}
+
+/** Puts names into the registry and into the portfolio, as registrations long ago would have. */
+export async function giveNames(
+  { registry, databaseUrl }: TestGateway,
+  reseller: TestReseller,
+  names: Map<string, NameDates>,
+): Promise<void> {
+  const rows = [...names].map(([name, { expirationDate, registryExDate = expirationDate, willRenew = true }]) => {
+    const roid = `D${registry.store.nextNumber()}-TEST`;
+    const own = { clID: registrarId, crID: registrarId, authInfo: "not-used-here", contacts: [], statuses: [] };
+    const crDate = yearsLater(expirationDate.toISOString(), -1);
+    registry.store.domains.put({ ...own, name, roid, crDate, exDate: registryExDate.toISOString() });
+    return { name, expires: expirationDate, will_renew: willRenew };
+  });
+  await runSql(
+    databaseUrl,
+    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+       will_renew, status)
+     SELECT name, $1, 'sandbox', expires - interval '1 year', expires, expires, will_renew, 'ok'
+     FROM json_to_recordset($2) AS given (name text, expires timestamptz, will_renew boolean)`,
+    [reseller.id, JSON.stringify(rows)],
+  );
 }
 
 interface PortfolioEntry {

@@ -1,0 +1,207 @@
+/**
+ * A worker is killed between any two steps of a renewal, while a second one waits to take over. Whatever was and was not
+ * written down or executed by then, the name is renewed exactly once, or deleted exactly once.
+ */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "#lib/clock.ts";
+import type { HoldRequest } from "../../sandbox/registry/holds.ts";
+import type { TestGateway, TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { type HeldChange, holdAt } from "../orders/hold.ts";
+import { startWithWorkers, type WorkerProcess } from "../orders/worker-process.ts";
+import { executed, giveNames, untilRenewalIs, yearsLater } from "./stage.ts";
+
+const dayMs = 24 * 60 * 60_000;
+
+type Verb = "domain:renew" | "domain:delete";
+
+interface Point {
+  name: string;
+  /** The beginning of the domain name, which the sandbox registry understands. */
+  label?: string;
+  /** What the worker is about to commit when it is killed, and whether that is committed all the same. */
+  change?: HeldChange;
+  isCommitted?: boolean;
+  /** Where the registry keeps the frame when the worker is killed, and whether it executes it then. */
+  frame?: HoldRequest["at"];
+  isExecuted?: boolean;
+  /** Much like another point: only in the full matrix, with DEEDHOUSE_TEST_MATRIX=full. */
+  isExtra?: boolean;
+}
+
+const renewals = (when: string): HeldChange => ({ table: "renewals", on: "UPDATE", when });
+const attempts: HeldChange = { table: "renewal_attempts", on: "INSERT", when: "true" };
+
+const renewPoints: Point[] = [
+  {
+    name: "before it is scheduled",
+    isExtra: true,
+    change: { table: "renewals", on: "INSERT", when: "true" },
+    isCommitted: false,
+  },
+  {
+    name: "after it is scheduled",
+    isExtra: true,
+    change: { table: "renewals", on: "INSERT", when: "true" },
+    isCommitted: true,
+  },
+  { name: "after the first look", isExtra: true, change: renewals("NEW.phase = 'renew'"), isCommitted: true },
+  { name: "before the attempt", isExtra: true, change: attempts, isCommitted: false },
+  { name: "after the attempt, before its bytes", change: attempts, isCommitted: true },
+  { name: "after the bytes, never executed", frame: "before-execution", isExecuted: false },
+  { name: "after the bytes, executed after its death", frame: "before-execution", isExecuted: true },
+  { name: "after execution, before the answer", frame: "before-answer" },
+  {
+    name: "after the answer, before its commit",
+    change: renewals("NEW.verify_cause = 'answered'"),
+    isCommitted: false,
+  },
+  {
+    name: "after the answer's commit",
+    isExtra: true,
+    change: renewals("NEW.verify_cause = 'answered'"),
+    isCommitted: true,
+  },
+  {
+    name: "between the two looks after a lost answer",
+    label: "renew-drop-after-",
+    change: renewals("NEW.confirm_after IS NOT NULL"),
+    isCommitted: true,
+  },
+  {
+    name: "after a renew without a trace",
+    isExtra: true,
+    label: "renew-drop-before-",
+    change: renewals("OLD.phase = 'verify' AND NEW.phase = 'look'"),
+    isCommitted: true,
+  },
+  {
+    name: "before its end is written down",
+    isExtra: true,
+    change: renewals("NEW.status = 'Renewed'"),
+    isCommitted: false,
+  },
+  {
+    name: "after its end is written down",
+    isExtra: true,
+    change: renewals("NEW.status = 'Renewed'"),
+    isCommitted: true,
+  },
+];
+
+const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
+const inMatrix = ({ isExtra = false }: Point) => isFull || !isExtra;
+
+const deletePoints: Point[] = [
+  { name: "after the attempt, before its bytes", change: attempts, isCommitted: true },
+  { name: "after the bytes, never executed", isExtra: true, frame: "before-execution", isExecuted: false },
+  { name: "after the bytes, executed after its death", frame: "before-execution", isExecuted: true },
+  { name: "after execution, before the answer", frame: "before-answer" },
+  {
+    name: "before its end is written down",
+    isExtra: true,
+    change: renewals("NEW.status = 'Ended'"),
+    isCommitted: false,
+  },
+  { name: "after its end is written down", isExtra: true, change: renewals("NEW.status = 'Ended'"), isCommitted: true },
+];
+
+async function startCrew(t: TestContext) {
+  const profile = { renewalIntervalMs: 100 };
+  const { gateway, start } = await startWithWorkers(t, { profile });
+  let owner = await start();
+  let successor = start();
+  return {
+    gateway,
+    reseller: await gateway.addReseller(),
+    /** Kills the owner of the registry's sessions; what is to be done before the next one works is done by `between`. */
+    async killOwner(between: () => unknown): Promise<void> {
+      const next: WorkerProcess = await successor;
+      await owner.kill();
+      await between();
+      owner = next;
+      successor = start();
+    },
+  };
+}
+
+type Crew = Awaited<ReturnType<typeof startCrew>>;
+
+/** Makes the name due, and kills the owner at the point. */
+async function killAt(
+  t: TestContext,
+  { gateway, killOwner }: Crew,
+  { change, isCommitted, frame, isExecuted }: Point,
+  command: Verb,
+  makeDue: () => Promise<void>,
+): Promise<void> {
+  if (change) {
+    const hold = await holdAt(t, gateway.databaseUrl, change);
+    await makeDue();
+    await hold.reached();
+    await killOwner(() => (isCommitted ? hold.release() : hold.rollBack()));
+  } else {
+    const hold = gateway.registry.hold({ command, at: frame!, times: 1 });
+    await makeDue();
+    await hold.reached(1);
+    await killOwner(async () => {
+      await hold.abandoned(1);
+      hold.release({ execute: isExecuted ?? true });
+    });
+  }
+}
+
+async function assertNothingLeft({ databaseUrl }: TestGateway): Promise<void> {
+  const open = await runSql(databaseUrl, "SELECT cl_trid FROM renewal_attempts WHERE answered_at IS NULL");
+  assert.deepEqual(open, [], "attempts are left open");
+}
+
+const wholeSeconds = (daysFromNow: number) =>
+  new Date(Math.floor(systemClock.now().getTime() / 1000) * 1000 + daysFromNow * dayMs);
+
+test("a name is renewed once when the worker is killed", async (t) => {
+  const crew = await startCrew(t);
+  const { gateway, reseller } = crew;
+  for (const [number, point] of renewPoints.filter(inMatrix).entries()) {
+    await t.test(point.name, async (step) => {
+      const name = `${point.label ?? ""}killed-${number}.example`;
+      const expirationDate = wholeSeconds(10);
+      await killAt(step, crew, point, "domain:renew", () => {
+        return giveNames(gateway, reseller, new Map([[name, { expirationDate }]]));
+      });
+      await untilRenewalIs(gateway, name, "Renewed");
+      assert.equal(executed(gateway, name, "domain:renew"), 1, "renews executed");
+      const until = yearsLater(expirationDate.toISOString(), 1);
+      assert.equal(gateway.registry.store.domains.find(name)?.exDate, until);
+      assert.equal(await expirationOf(gateway, reseller, name), until);
+      await assertNothingLeft(gateway);
+    });
+  }
+});
+
+async function expirationOf(gateway: TestGateway, reseller: TestReseller, name: string): Promise<unknown> {
+  const { body } = await gateway.send(reseller, "GET", `/domains/${name}`);
+  return (body as { expiration_date?: string }).expiration_date;
+}
+
+test("a name that is not to be renewed is deleted once when the worker is killed", async (t) => {
+  const crew = await startCrew(t);
+  const { gateway, reseller } = crew;
+  for (const [number, point] of deletePoints.filter(inMatrix).entries()) {
+    await t.test(point.name, async (step) => {
+      const name = `ending-${number}.example`;
+      // The registry has renewed it already.
+      const expirationDate = wholeSeconds(-1);
+      const registryExDate = new Date(yearsLater(expirationDate.toISOString(), 1));
+      await killAt(step, crew, point, "domain:delete", () => {
+        return giveNames(gateway, reseller, new Map([[name, { expirationDate, registryExDate, willRenew: false }]]));
+      });
+      await untilRenewalIs(gateway, name, "Ended");
+      assert.equal(executed(gateway, name, "domain:delete"), 1, "deletes executed");
+      assert.equal(executed(gateway, name, "domain:renew"), 0, "renews executed");
+      assert.equal(await expirationOf(gateway, reseller, name), undefined);
+      await assertNothingLeft(gateway);
+    });
+  }
+});
