@@ -7,6 +7,10 @@ import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { premiumDecision } from "#registry/premium.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 /** Its payload: the ids of the questions, with commas between. */
 export const checkChannel = "registry_check";
@@ -26,9 +30,14 @@ const askCheck = statement(
 
 export type Availability = "available" | "taken" | "refused" | "unknown";
 
-export interface CheckAnswer {
-  id: string;
+/** What a registry says about a name: `fee` is the price of its own that an available name has and our policy accepts. */
+export interface NameCheck {
   availability: Availability;
+  fee?: Money;
+}
+
+export interface CheckAnswer extends NameCheck {
+  id: string;
 }
 
 /**
@@ -40,16 +49,24 @@ export function availabilityOf(check: { available: boolean; reason?: string | un
   return /reserv|block|premium|prohibit|restrict|policy|not allowed/i.test(check.reason ?? "") ? "refused" : "taken";
 }
 
-/** Who waits for an answer, by the question's id, in each process: one look at a notification for all of them. */
-const askersOf = new WeakMap<Listener, Map<string, (availability: Availability) => void>>();
+/** The same with the price that its registration has to name. */
+export function nameCheckOf(profile: RegistryProfile, check: DomainAvailability): NameCheck {
+  const decision = premiumDecision(profile, check);
+  if (typeof decision === "string") return { availability: availabilityOf(check) };
+  const { amount, currency } = decision;
+  return { availability: availabilityOf(check), fee: { amount, currency } };
+}
 
-function askers(listener: Listener): Map<string, (availability: Availability) => void> {
+/** Who waits for an answer, by the question's id, in each process: one look at a notification for all of them. */
+const askersOf = new WeakMap<Listener, Map<string, (answer: NameCheck) => void>>();
+
+function askers(listener: Listener): Map<string, (answer: NameCheck) => void> {
   const known = askersOf.get(listener);
   if (known) return known;
-  const waiting = new Map<string, (availability: Availability) => void>();
+  const waiting = new Map<string, (answer: NameCheck) => void>();
   askersOf.set(listener, waiting);
   listener.on(checkAnswerChannel, (payload) => {
-    for (const { id, availability } of JSON.parse(payload) as CheckAnswer[]) waiting.get(id)?.(availability);
+    for (const { id, ...answer } of JSON.parse(payload) as CheckAnswer[]) waiting.get(id)?.(answer);
   });
   return waiting;
 }
@@ -58,16 +75,18 @@ function askers(listener: Listener): Map<string, (availability: Availability) =>
  * Asks the registry, and waits at most the budget for its word.
  * @returns "unknown" when it did not come in time
  */
-export async function askAvailability(context: Context, registryId: string, name: string): Promise<Availability> {
+export async function askAvailability(context: Context, registryId: string, name: string): Promise<NameCheck> {
   const id = context.random.uuid();
   const waiting = askers(context.listener);
-  const { promise, resolve } = Promise.withResolvers<Availability>();
+  const { promise, resolve } = Promise.withResolvers<NameCheck>();
   waiting.set(id, resolve);
   const budgetOver = new AbortController();
   try {
     const question = { id, registry_id: registryId, domain_name: name, asked_at: context.clock.now() };
     await context.database.together(askCheck, question);
-    const unknown = sleep(context.checkBudgetMs, budgetOver.signal).then((): Availability => "unknown");
+    const unknown = sleep(context.checkBudgetMs, budgetOver.signal).then(
+      (): NameCheck => ({ availability: "unknown" }),
+    );
     return await Promise.race([promise, unknown]);
   } finally {
     budgetOver.abort();

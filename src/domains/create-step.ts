@@ -36,8 +36,8 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   if (await areCreatesStopped(context, profile.id)) {
     return { event: "not-executed", countsAsFailure: true, reason: `creates at ${profile.id} are paused` };
   }
-  const contact = await ensureContact(sessions, order);
-  if (contact.happening) return contact.happening;
+  const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
+  if (contact?.happening) return contact.happening;
 
   let lease: Lease;
   try {
@@ -47,16 +47,7 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
     return { event: "unreachable", countsAsFailure: true };
   }
   using session = lease;
-  const command = domainCreate({
-    name: order.domain_name,
-    periodYears: order.period_years,
-    registrant: contact.id,
-    contacts: [
-      { type: "admin", id: contact.id },
-      { type: "tech", id: contact.id },
-    ],
-    authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
-  });
+  const command = createCommand(sessions, order, contact?.id);
   const clTrid = await beginAttempt(context, order, command.name);
   let response: EppResponse<DomainCreated>;
   try {
@@ -71,6 +62,21 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   }
   // Outside of the above: what fails here fails after the registry has answered.
   return readAnswer(sessions, order, clTrid, response);
+}
+
+/** @param contactId the registrant's, and everybody else's; a thin registry has no contacts */
+function createCommand({ context, profile }: RegistrySessions, order: Order, contactId: string | undefined) {
+  const { fee_amount: amount, fee_currency: currency } = order;
+  return domainCreate({
+    name: order.domain_name,
+    periodYears: order.period_years,
+    ...(contactId !== undefined && {
+      registrant: contactId,
+      contacts: profile.contactTypes.map((type) => ({ type, id: contactId })),
+    }),
+    authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
+    ...(amount !== null && currency !== null && { fee: { amount, currency } }),
+  });
 }
 
 /** Row 14: nothing is believed before the registry has certainly stopped working on it. */
@@ -131,7 +137,7 @@ async function rejected(
   code: number,
   reason: string,
 ): Promise<OrderHappening> {
-  if (code === 2303 && !order.contact_renewed) {
+  if (code === 2303 && profile.dataModel === "thick" && !order.contact_renewed) {
     return { event: "not-executed", attempt, reason, contactRenewed: true };
   }
   const isOurMistake = code === 2001;

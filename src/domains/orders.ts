@@ -16,7 +16,7 @@ const orderById = statement(
   "order-by-id",
   `SELECT id, order_code, reseller_id, domain_name, registry_id, period_years, auth_info_sealed, status, phase,
      verify_cause, confirm_after, contact_renewed, backoff_count, waiting_since, next_step_at, created_at,
-     operator_note, cancel_requested_at, settle_as, settle_note,
+     operator_note, cancel_requested_at, settle_as, settle_note, fee_amount, fee_currency,
      (SELECT maintenance_until FROM registries WHERE registries.id = registry_id
         AND maintenance_from <= $2::timestamptz AND maintenance_until > $2::timestamptz) AS maintenance_until
    FROM registration_orders WHERE id = $1`,
@@ -41,6 +41,8 @@ const orderById = statement(
     cancel_requested_at: "timestamptz?",
     settle_as: "text?",
     settle_note: "text?",
+    fee_amount: "numeric?",
+    fee_currency: "text?",
     /** When the registry's maintenance ends that is going on. */
     maintenance_until: "timestamptz?",
   },

@@ -8,21 +8,22 @@ import { itemsText } from "#db/batch.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { jobSpec, orderTask } from "#jobs/enqueue.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
 
 // A nonce that is committed already fails the statement: nothing of that order may stay.
 const insertOrders = statement(
   "orders-insert",
   `WITH new AS MATERIALIZED (
      SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, checked_at,
-       at, task, answered
+       fee_amount, fee_currency, at, task, answered
      FROM jsonb_to_recordset($1::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
        suffix text, registry_id text, period_years int4, auth_info_sealed bytea, checked_at timestamptz,
-       at timestamptz, task text, answered jsonb)),
+       fee_amount numeric, fee_currency text, at timestamptz, task text, answered jsonb)),
    placed AS (
      INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-       auth_info_sealed, status, checked_at, created_at, updated_at)
+       auth_info_sealed, status, checked_at, fee_amount, fee_currency, created_at, updated_at)
      SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed,
-       'NotProvisioned', checked_at, at, at FROM new ORDER BY item
+       'NotProvisioned', checked_at, fee_amount, fee_currency, at, at FROM new ORDER BY item
      ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
      RETURNING id, order_code),
    written AS MATERIALIZED (SELECT new.item, placed.id, new.at, new.task, new.answered FROM placed JOIN new USING (order_code)),
@@ -52,6 +53,8 @@ export interface NewOrder {
   authInfoSealed: Buffer;
   /** When the registry was asked whether the name is free, and said so. */
   checkedAt: Date;
+  /** The price that was agreed to, of a name with a price of its own. */
+  fee: Money | undefined;
 }
 
 /** The driver's text form of a bytea. */
@@ -61,6 +64,7 @@ function itemOf(context: Context, order: NewOrder, answered: CommittedRow | unde
   return {
     ...{ order_code: order.code, reseller_id: order.resellerId, domain_name: order.name, suffix: order.suffix },
     ...{ registry_id: order.registryId, period_years: order.periodYears, checked_at: order.checkedAt },
+    ...(order.fee && { fee_amount: order.fee.amount, fee_currency: order.fee.currency }),
     ...{
       auth_info_sealed: byteaText(order.authInfoSealed),
       at: context.clock.now(),

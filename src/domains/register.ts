@@ -9,9 +9,11 @@ import { authInfoRow } from "#domains/orders.ts";
 import { type NewOrder, placeOrder, placeOrderIn } from "#domains/place-order.ts";
 import { readFacts } from "#domains/registration-facts.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
-import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName } from "#lib/domain-name.ts";
+import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 import { Secret } from "#lib/secret.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { refusalOfLabel } from "#registry/idn.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 const requestBody = Type.Object({ domain_name: Type.String() });
@@ -41,8 +43,8 @@ export const registerDomain: UseCase = {
     if (live !== undefined) return answerLiveOrder(context, request, live, medianSeconds);
     if (!target) throw blocked(context);
     const checkedAt = context.clock.now();
-    await checkAvailability(context, target.registry, name);
-    return order(context, request, target, { name, medianSeconds, checkedAt });
+    const fee = await checkAvailability(context, target.registry, name);
+    return order(context, request, target, { name, medianSeconds, checkedAt, fee });
   },
 };
 
@@ -51,6 +53,8 @@ interface Wanted {
   medianSeconds: number;
   /** Before the registry was asked. */
   checkedAt: Date;
+  /** The price of its own that the name has (RFC 8748), if it has one. */
+  fee: Money | undefined;
 }
 
 interface Target {
@@ -70,7 +74,8 @@ function parseRequestedName(text: string): DomainName {
 
 /**
  * The registry that serves a name; `undefined` when none does.
- * @throws ApiError `bad_request` when the name is not one label under its suffix, served here or public
+ * @throws ApiError `bad_request` when the name is not one label under its suffix, served here or public, or has letters
+ *   that its registry does not take
  */
 function findTarget(context: Context, name: DomainName): Target | undefined {
   const bySuffix = new Map(
@@ -80,7 +85,12 @@ function findTarget(context: Context, name: DomainName): Target | undefined {
   );
   const placement = labelUnderSuffix(name, new Set(bySuffix.keys()));
   if ("label" in placement) {
-    return { registry: bySuffix.get(placement.suffix)!, suffix: placement.suffix, label: placement.label };
+    const { suffix, label } = placement;
+    const registry = bySuffix.get(suffix)!;
+    const [unicodeLabel = label] = toUnicode(name).split(".");
+    const refusal = refusalOfLabel(registry, suffix, unicodeLabel);
+    if (refusal !== undefined) throw invalidField("domain_name", `The name ${refusal}.`);
+    return { registry, suffix, label };
   }
   const isRegistrable = placement.refusal === "not_served" && getDomain(name, { allowPrivateDomains: true }) === name;
   if (isRegistrable) return undefined;
@@ -139,14 +149,16 @@ function alreadyYours(request: UseCaseRequest, orderCode: string | null): ApiErr
   });
 }
 
-async function checkAvailability(context: Context, registry: RegistryProfile, name: DomainName): Promise<void> {
-  const availability = await askAvailability(context, registry.id, name);
+/** @returns the price that the registration agrees to, for a name with a price of its own */
+async function checkAvailability(context: Context, registry: RegistryProfile, name: DomainName) {
+  const { availability, fee } = await askAvailability(context, registry.id, name);
   if (availability === "taken") throw new ApiError("domain_availability_taken");
   if (availability === "unknown") throw new ApiError("domain_availability_lookuperror");
   if (availability === "refused") {
     const text = "The registry does not offer this name for registration (reserved, blocked or premium).";
     throw new ApiError("domain_availability_blocked", { text });
   }
+  return fee;
 }
 
 async function order(context: Context, request: UseCaseRequest, target: Target, wanted: Wanted): Promise<Answer> {
@@ -155,6 +167,7 @@ async function order(context: Context, request: UseCaseRequest, target: Target, 
   const newOrder: NewOrder = {
     ...{ code, name: wanted.name, resellerId: request.caller.resellerId, suffix: target.suffix },
     ...{ registryId: target.registry.id, periodYears: target.registry.periodYears, checkedAt: wanted.checkedAt },
+    fee: wanted.fee,
     authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
   };
   const answer = accepted(request, code, wanted.medianSeconds);

@@ -1,6 +1,6 @@
 /** Answers the questions about names that processes without a session at the registry ask (src/domains/availability.ts). */
 import { statement } from "#db/statement.ts";
-import { availabilityOf, type CheckAnswer, checkAnswerChannel, checkChannel } from "#domains/availability.ts";
+import { type CheckAnswer, checkAnswerChannel, checkChannel, nameCheckOf } from "#domains/availability.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 
 const takeChecks = statement(
@@ -31,10 +31,11 @@ const answerCheck = statement(
 export function answerChecks(sessions: RegistrySessions): () => void {
   const { context, profile, pool } = sessions;
   const answer = async (id: string, name: string): Promise<void> => {
-    const availability = await pool
-      .checkDomain(name, { budgetMs: context.checkBudgetMs })
-      .then(availabilityOf, () => "unknown" as const);
-    await context.database.together(answerCheck, { id, availability } satisfies CheckAnswer);
+    const answered = await pool.checkDomain(name, { budgetMs: context.checkBudgetMs }).then(
+      (check) => nameCheckOf(profile, check),
+      () => ({ availability: "unknown" }) as const,
+    );
+    await context.database.together(answerCheck, { id, ...answered } satisfies CheckAnswer);
   };
   const answerAll = async (ids: string[]): Promise<void> => {
     const asked = await context.database.query(takeChecks, [ids, profile.id]);
