@@ -134,5 +134,9 @@ export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv
 
 /** What the operator's commands, and `start`, may be given instead of what is in a data folder. */
 export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env) {
-  return { databaseUrl: environment.DATABASE_URL, masterKeys: read(environment, "DEEDHOUSE_MASTER_KEY") };
+  return {
+    databaseUrl: environment.DATABASE_URL,
+    masterKeys: read(environment, "DEEDHOUSE_MASTER_KEY"),
+    registriesFile: environment.DEEDHOUSE_REGISTRIES_FILE,
+  };
 }

@@ -8,6 +8,7 @@ import { addNameCommands } from "#operator/names.ts";
 import { addOrderCommands } from "#operator/orders.ts";
 import { addPackCommands } from "#operator/packs.ts";
 import { addRegistryCommands } from "#operator/registries.ts";
+import { addRegistryPasswordCommand } from "#operator/registry-password.ts";
 
 export function addOperatorCommands(program: Command): void {
   addAccountCommands(program);
@@ -15,6 +16,7 @@ export function addOperatorCommands(program: Command): void {
   addNameCommands(program);
   addOrderCommands(program);
   addRegistryCommands(program);
+  addRegistryPasswordCommand(program);
   addMessageCommands(program);
   addAlarmCommands(program);
   addMigrateCommand(program);

@@ -147,12 +147,22 @@ export interface RegistryProfile extends Required<Plain> {
  * @throws Error with one sentence that names the file and the field
  */
 export function loadRegistries(file: string): RegistryProfile[] {
-  const entries: unknown = JSON.parse(readFileSync(file, "utf8"));
+  const entries = parseJson(file);
   if (!Value.Check(registryFile, entries)) {
     const [error] = Value.Errors(registryFile, entries);
     throw new Error(`${file}: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
   }
   return entries.map((entry) => completeProfile(entry, (path) => readFileSync(resolve(file, "..", path), "utf8")));
+}
+
+/** What the parser says of a mistake quotes the text around it, which may be a password. */
+function parseJson(file: string): unknown {
+  const text = readFileSync(file, "utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${file} is not JSON`);
+  }
 }
 
 /** A profile with every default filled in. @param read returns the text of a file that the entry names */

@@ -98,13 +98,19 @@ async function logIn(session: EppSession, { credentials, timeouts, random }: Ses
   }
   const command = login(credentials, session.services);
   const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
-  session.loginEvents = answer.data ?? [];
+  const secrets = [credentials.password, credentials.newPassword].flatMap((secret) => secret?.reveal() ?? []);
+  session.loginEvents = (answer.data ?? []).map((event) => hideIn(event, secrets));
   if (isSuccess(answer.code)) return;
   const events = session.loginEvents.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {
     resultCode: answer.code,
     detail: [answer.message, ...answer.reasons, ...events].join("; "),
   });
+}
+
+function hideIn(event: LoginSecurityEvent, secrets: readonly string[]): LoginSecurityEvent {
+  const hide = (text: string | undefined) => text && hideSecrets(text, secrets);
+  return { ...event, name: hide(event.name), value: hide(event.value), text: hideSecrets(event.text, secrets) };
 }
 
 /** Whether the registry refused who we are, rather than failed: trying again may lock the account. */

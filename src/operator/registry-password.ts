@@ -1,0 +1,156 @@
+/** Changes the password that we log in to a registry with, there and in the file of profiles. */
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { text as readAll } from "node:stream/consumers";
+import type { Command } from "commander";
+import { operatorEnvironment } from "#config.ts";
+import type { Random } from "#lib/random.ts";
+import { Secret } from "#lib/secret.ts";
+import { commandGroup, type OperatorOptions, operatorCommand } from "#operator/command.ts";
+import type { PasswordChange, PasswordChangeOptions } from "#registry/epp/change-password.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
+import { printFields, printJson } from "../../client/cli/output.ts";
+
+interface PasswordOptions extends OperatorOptions {
+  registries?: string;
+  generate?: boolean;
+}
+
+/** RFC 5730 §4.1 (pwType), and where the registry offers loginSec, RFC 8807. White space would be folded on the way. */
+const allowedPassword = /^[\x21-\x7e]{6,128}$/;
+const plainPasswordCharsMax = 16;
+/** Registries want letters of both cases and digits; 12 bytes are 16 characters. */
+const generatedBytes = 12;
+const generatedPassword = /^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9_-]+$/;
+
+export function addRegistryPasswordCommand(program: Command): void {
+  const registry = commandGroup(program, "registry", "the registries");
+  operatorCommand(registry, "password <id>", "change the password that we log in to a registry with")
+    .option("--registries <file>", "the file of profiles; else DEEDHOUSE_REGISTRIES_FILE, or the data folder's")
+    .option("--generate", "make a password of 16 characters instead of reading one from standard input")
+    .addHelpText(
+      "after",
+      "\nThe new password is changed at the registry and then written into the file of profiles. One that was interrupted" +
+        "\nis brought to its end by the same command. Afterwards the worker has to be started again." +
+        "\n\nExamples:\n  deedhouse registry password nic --generate\n  deedhouse registry password nic < new-password.txt",
+    )
+    .action(
+      guarded(async (id: string, options: PasswordOptions) => {
+        const told = await changeRegistryPassword(id, options);
+        if (options.json) printJson(told);
+        else printFields(told);
+      }),
+    );
+}
+
+/** A registry, and the files that its password stands in. */
+interface Account {
+  profile: RegistryProfile;
+  /** Files with the id that the password stands under; the profiles' own comes last. */
+  places: { file: string; id: string }[];
+}
+
+async function changeRegistryPassword(id: string, options: PasswordOptions): Promise<Record<string, string>> {
+  const [{ systemRandom }, { changePassword, findPassword }, files] = await Promise.all([
+    import("#lib/random.ts"),
+    import("#registry/epp/change-password.ts"),
+    import("#registry/password-file.ts"),
+  ]);
+  const account = await findAccount(id, options);
+  const { profile, places } = account;
+  const profiles = places.at(-1)!;
+  const eppOptions = await eppOptionsFor(profile);
+
+  const interrupted = files.findDraftPassword(profiles.file, id);
+  const password = interrupted ?? (await newPassword(account, options, systemRandom));
+  for (const place of places) files.writeDraft(place.file, place.id, password);
+  const change = await (interrupted ? findPassword : changePassword)(eppOptions, password);
+  if (change.result === "unknown") throw unknownFailure(account, change);
+  for (const place of places) {
+    if (change.result === "changed") files.adoptDraft(place.file);
+    else files.dropDraft(place.file);
+  }
+  if (change.result === "unchanged") throw unchangedFailure(profile, change, interrupted !== undefined);
+  const restart = "start the worker (or deedhouse start) again: until then it logs in with the old password";
+  return { registry: id, password: "changed", file: places.map(({ file }) => file).join(", "), next: restart };
+}
+
+/** @throws CommandFailure that says what to do */
+async function findAccount(id: string, { registries, data }: PasswordOptions): Promise<Account> {
+  const { loadRegistries } = await import("#registry/registries.ts");
+  const { findPasswordIn } = await import("#registry/password-file.ts");
+  const given = registries ?? operatorEnvironment().registriesFile;
+  const file = resolve(given ?? join(data, "keys", "registries.json"));
+  if (!existsSync(file)) {
+    const advice =
+      "Name the file of profiles with --registries FILE, or the folder of deedhouse start with --data DIR.";
+    throw new CommandFailure(`there is no file of profiles ${file}`, exitCodes.usage, advice);
+  }
+  try {
+    const profile = loadRegistries(file).find((candidate) => candidate.id === id);
+    if (!profile) throw new CommandFailure(`${file} has no registry ${id}`, exitCodes.notFound);
+    // deedhouse start writes its profile anew each time, with the password of its own registry's account.
+    const accounts = join(dirname(file), "registrars.json");
+    const own = findPasswordIn(accounts, profile.registrarId);
+    const isBuiltIn = own?.reveal() === profile.password.reveal();
+    return { profile, places: [...(isBuiltIn ? [{ file: accounts, id: profile.registrarId }] : []), { file, id }] };
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    throw new CommandFailure((error as Error).message, exitCodes.usage);
+  }
+}
+
+async function eppOptionsFor(profile: RegistryProfile): Promise<PasswordChangeOptions> {
+  const [{ eppOptionsOf }, { systemClock }, { systemRandom }] = await Promise.all([
+    import("#registry/epp-options.ts"),
+    import("#lib/clock.ts"),
+    import("#lib/random.ts"),
+  ]);
+  return { ...eppOptionsOf(profile), settleMs: profile.settleMs, clock: systemClock, random: systemRandom };
+}
+
+/** @throws CommandFailure that says what to do */
+async function newPassword(account: Account, { generate }: PasswordOptions, random: Random): Promise<Secret> {
+  if (generate) return generatePassword(random);
+  if (process.stdin.isTTY) {
+    const advice = "Give it there, as in deedhouse registry password ID < FILE, or let --generate make one.";
+    throw new CommandFailure("the new password is read from standard input", exitCodes.usage, advice);
+  }
+  const password = (await readAll(process.stdin)).replace(/\r?\n$/, "");
+  if (!allowedPassword.test(password)) {
+    const rule = "6 to 16 characters, or to 128 where the registry offers loginSec: ASCII without spaces";
+    throw new CommandFailure(`the new password cannot be used: it must have ${rule}`, exitCodes.usage);
+  }
+  if (account.places.length > 1 && password.length > plainPasswordCharsMax) {
+    throw new CommandFailure("the built-in registry's passwords have at most 16 characters", exitCodes.usage);
+  }
+  if (password === account.profile.password.reveal()) {
+    throw new CommandFailure("the new password is the old one", exitCodes.usage);
+  }
+  return new Secret(password);
+}
+
+function generatePassword(random: Random): Secret {
+  for (;;) {
+    const password = random.bytes(generatedBytes).toString("base64url");
+    if (generatedPassword.test(password)) return new Secret(password);
+  }
+}
+
+function unchangedFailure({ id }: RegistryProfile, { reason }: PasswordChange, isResumed: boolean): CommandFailure {
+  const told = isResumed ? `the change that was begun has not happened at ${id}` : `${id} did not change the password`;
+  const advice =
+    "The old password still holds, and no file was changed. Run the command again once the reason is gone.";
+  return new CommandFailure(`${told}: ${reason}`, exitCodes.refused, advice);
+}
+
+function unknownFailure({ profile, places }: Account, { reason }: PasswordChange): CommandFailure {
+  const drafts = places.map(({ file }) => `${file}.new-password`).join(" and ");
+  const advice = `Both are kept, the new one in ${drafts}. Run the command again to find out; to be safe, stop the worker until then.`;
+  return new CommandFailure(
+    `whether ${profile.id} changed the password is not known: ${reason}`,
+    exitCodes.unavailable,
+    advice,
+  );
+}

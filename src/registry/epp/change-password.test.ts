@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { describe, test } from "node:test";
+import { systemClock } from "#lib/clock.ts";
+import { systemRandom } from "#lib/random.ts";
+import { Secret } from "#lib/secret.ts";
+import { changePassword } from "./change-password.ts";
+import { startPasswordServer } from "./password-server-fixture.ts";
+import { count } from "./pool-fixture.ts";
+
+const oldPassword = "old-PW-1";
+const newPassword = "new-PW-2";
+
+async function start(context: TestContext) {
+  const server = await startPasswordServer(context, oldPassword);
+  const change = () =>
+    changePassword(
+      {
+        host: "127.0.0.1",
+        port: server.standIn.port,
+        tls: { ca: server.certificate.cert, servername: "localhost" },
+        registrarId: "ClientX",
+        password: new Secret(oldPassword),
+        services: {
+          requiredObjectURIs: ["urn:ietf:params:xml:ns:domain-1.0"],
+          optionalObjectURIs: [],
+          extensionURIs: [],
+        },
+        settleMs: 0,
+        clock: systemClock,
+        random: systemRandom,
+      },
+      new Secret(newPassword),
+    );
+  return { server, change };
+}
+
+describe("a password change", () => {
+  test("is one login with the new password, and a logout", async (context) => {
+    const { server, change } = await start(context);
+    assert.deepEqual(await change(), { result: "changed", reason: undefined });
+    assert.equal(server.password, newPassword);
+    assert.deepEqual(server.tried, [oldPassword]);
+    assert.equal(count(server.standIn, "logout"), 1);
+  });
+
+  for (const code of [2200, 2306, 2400, 2501, 2502]) {
+    test(`that is answered with ${code} has not happened, and nothing more is tried`, async (context) => {
+      const { server, change } = await start(context);
+      server.refusal = code;
+      const { result, reason } = await change();
+      assert.equal(result, "unchanged");
+      assert.match(reason ?? "", new RegExp(`${code}`));
+      assert.equal(server.tried.length, 1);
+    });
+  }
+
+  test("whose answer is lost after it was done is found out with one more login", async (context) => {
+    const { server, change } = await start(context);
+    server.loss = "after";
+    assert.equal((await change()).result, "changed");
+    assert.deepEqual(server.tried, [oldPassword, newPassword]);
+  });
+
+  test("whose answer is lost before it was done is found out with two more logins", async (context) => {
+    const { server, change } = await start(context);
+    server.loss = "before";
+    assert.equal((await change()).result, "unchanged");
+    assert.deepEqual(server.tried, [oldPassword, newPassword, oldPassword]);
+    assert.equal(server.password, oldPassword);
+  });
+
+  test("is unknown when neither login is answered, and no third one is tried", async (context) => {
+    const { server, change } = await start(context);
+    server.loss = "after";
+    server.plainAnswer = "close";
+    const { result, reason } = await change();
+    assert.equal(result, "unknown");
+    assert.doesNotMatch(reason ?? "", /PW-/);
+    assert.deepEqual(server.tried, [oldPassword, newPassword, oldPassword]);
+  });
+
+  test("at a registry that is away has not happened", async (context) => {
+    const { server, change } = await start(context);
+    const { script } = server.standIn;
+    server.standIn.script = (request) => (request.name === "connect" ? "close" : script(request));
+    assert.equal((await change()).result, "unchanged");
+    assert.deepEqual(server.tried, []);
+  });
+});

@@ -1,0 +1,50 @@
+/** For tests: a stand-in server that knows one password and changes it, and may lose its answer before or after. */
+import type { TestContext } from "node:test";
+import type { StandIn, StandInAnswer, StandInCertificate } from "./stand-in-server.ts";
+import { createCertificate, responseXml, startStandIn } from "./stand-in-server.ts";
+
+export type Loss = "none" | "before" | "after";
+
+export interface PasswordServer {
+  readonly standIn: StandIn;
+  readonly certificate: StandInCertificate;
+  /** The password that holds. */
+  password: string;
+  /** What becomes of the next login that changes the password: its answer is lost before or after that is done. */
+  loss: Loss;
+  /** What such a login is answered with instead of being done. */
+  refusal: number | undefined;
+  /** What logins that change nothing are answered with. */
+  plainAnswer: StandInAnswer | undefined;
+  /** The passwords of all logins, in order. */
+  readonly tried: string[];
+}
+
+/** Gone when the test ends. */
+export async function startPasswordServer(context: TestContext, password: string): Promise<PasswordServer> {
+  const certificate = await createCertificate();
+  const standIn = await startStandIn({ certificate });
+  context.after(() => standIn.close());
+  const server: PasswordServer = {
+    ...{ standIn, certificate, password, loss: "none", refusal: undefined, plainAnswer: undefined },
+    tried: [],
+  };
+  standIn.script = ({ name, clTRID, xml }) => {
+    if (name !== "login") return undefined;
+    const given = textOf(xml, "pw");
+    const wanted = textOf(xml, "newPW");
+    server.tried.push(given ?? "");
+    if (wanted === undefined && server.plainAnswer) return server.plainAnswer;
+    if (given !== server.password) return { xml: responseXml(2200, clTRID) };
+    if (wanted === undefined) return undefined;
+    if (server.refusal !== undefined) return { xml: responseXml(server.refusal, clTRID) };
+    if (server.loss === "before") return "close";
+    server.password = wanted;
+    return server.loss === "after" ? "close" : undefined;
+  };
+  return server;
+}
+
+function textOf(xml: string, element: string): string | undefined {
+  return new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1];
+}
