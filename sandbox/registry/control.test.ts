@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry } from "./journal.ts";
 import type { SandboxRegistry } from "./server.ts";
-import { checkFrame, createFrame, infoFrame } from "./test/frames.ts";
+import { checkFrame, createFrame, infoFrame, pollFrame } from "./test/frames.ts";
 import { RawClient, textOf } from "./test/raw-client.ts";
 import { startWithClient } from "./test/setup.ts";
 
@@ -72,6 +72,117 @@ test("drops all sessions, and forgets everything at a reset", async (context) =>
   assert.equal(await second.receive(), undefined);
   assert.deepEqual(await journal(registry, ""), []);
   assert.equal((await fetch(url(registry, "/domains/a.test"))).status, 404);
+});
+
+test("lists its routes", async (context) => {
+  const { registry } = await startWithClient(context);
+  const { routes } = (await (await fetch(url(registry, "/"))).json()) as { routes: Record<string, string> };
+  assert.equal(routes["POST /holds"], "holds frames of a command");
+});
+
+test("shows the journal by registrar, direction, clTRID, code and execution, as much as is wanted", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const other = await RawClient.login(registry, "gate-two", "secret-2");
+  await client.ask(createFrame("a.test", { clTRID: "order-1" }));
+  await other.ask(createFrame("a.test", { clTRID: "order-2" }));
+  const numbersOf = async (query: string) => (await journal(registry, query)).map(({ clTRID }) => clTRID);
+  assert.deepEqual(await numbersOf("?registrar=gate-two&direction=in&command=domain:create"), ["order-2"]);
+  assert.deepEqual(await numbersOf("?clTRID=order-1&executed=true"), ["order-1"]);
+  assert.deepEqual(await numbersOf("?code=2302&direction=out"), ["order-2"]);
+  assert.equal((await journal(registry, "?limit=2")).length, 2);
+  other.close();
+});
+
+test("seeds a name with its registrar, dates and statuses", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const name = "mine.test";
+  const seed = {
+    name,
+    registrar: "gate-one",
+    exDate: "2041-05-01T00:00:00Z",
+    statuses: ["clientHold"],
+    authInfo: "pw-1",
+  };
+  assert.equal((await post(registry, "/seed", { domains: [seed] })).status, 200);
+  const { xml } = await client.ask(infoFrame(name));
+  for (const part of [">gate-one<", ">2041-05-01T00:00:00.000Z<", 's="clientHold"', ">pw-1<"])
+    assert.ok(xml.includes(part), part);
+});
+
+test("holds a frame, shows who waits, and releases it as asked", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const ask = async (method: string, path: string) => (await fetch(url(registry, path), { method })).json();
+  const made = await post(registry, "/holds", { command: "domain:create", at: "before-execution" });
+  const { id } = (await made.json()) as { id: number };
+  client.send(createFrame("a.test", { clTRID: "order-1" }));
+  const held = (await ask("GET", `/holds/${id}?reached=1`)) as { reached: number; frames: unknown[] };
+  const [session] = ((await ask("GET", "/sessions")) as { sessions: { connection: number }[] }).sessions;
+  const frame = { ...session, clTRID: "order-1", name: "a.test", connected: true };
+  assert.deepEqual([held.reached, held.frames], [1, [frame]]);
+  client.close();
+  await registry.holds.find(id)?.abandoned(1);
+  await ask("DELETE", `/holds/${id}?execute=false`);
+  assert.deepEqual(await ask("GET", "/holds"), { holds: [] });
+  assert.equal(registry.store.domains.find("a.test"), undefined);
+  assert.equal((await fetch(url(registry, `/holds/${id}`))).status, 404);
+  await post(registry, "/holds", { command: "domain:create", at: "before-execution" });
+  await ask("DELETE", "/holds");
+  assert.deepEqual(await ask("GET", "/holds"), { holds: [] });
+});
+
+test("changes faults, clock and credit, and puts messages into a queue", async (context) => {
+  const { registry, client } = await startWithClient(context, { now: () => new Date("2026-03-01T12:00:00Z") });
+  const faults = (await (await post(registry, "/faults", { uniqueClTRIDs: true })).json()) as Record<string, unknown>;
+  assert.deepEqual([faults.uniqueClTRIDs, faults.commandsMax], [true, null]);
+  assert.deepEqual(await (await fetch(url(registry, "/faults"))).json(), faults);
+  await post(registry, "/faults", { uniqueClTRIDs: false });
+
+  const clock = await post(registry, "/clock", { advanceDays: 1, advanceMs: 1000 });
+  assert.deepEqual(await clock.json(), { now: "2026-03-02T12:00:01.000Z" });
+  assert.deepEqual(await (await fetch(url(registry, "/clock"))).json(), { now: "2026-03-02T12:00:01.000Z" });
+
+  await post(registry, "/credit", { registrar: "gate-one", amount: 0 });
+  assert.equal((await client.ask(createFrame("a.test"))).code, 2104);
+
+  const { id } = (await (await post(registry, "/messages", { registrar: "gate-one", text: "Hear" })).json()) as {
+    id: string;
+  };
+  assert.match((await client.ask(pollFrame)).xml, new RegExp(`id="${id}".*<msg>Hear<`));
+  const { messages } = (await (await fetch(url(registry, "/messages"))).json()) as { messages: { id: string }[] };
+  assert.equal(messages[0]?.id, id);
+});
+
+test("says in an answer 400 what is wrong with a request", async (context) => {
+  const { registry } = await startWithClient(context);
+  const cases: [string, unknown, RegExp][] = [
+    ["/seed", {}, /names or domains are needed/],
+    ["/seed", { domains: [{ name: "a.test", exDate: "soon" }] }, /"soon" is no time/],
+    ["/seed", { domains: [{ name: "a.test", statuses: ["happy"] }] }, /"happy" is no status/],
+    ["/seed", { domains: [{ name: "a.test", registrar: "nobody" }] }, /no registrar "nobody"/],
+    ["/seed", { domains: [{ name: "a.test", registrant: "nobody" }] }, /no contact "nobody"/],
+    ["/seed", { names: ["a.elsewhere"] }, /under no suffix/],
+    ["/faults", { connect: { as: "explode" } }, /connect.as must be one of/],
+    ["/faults", ["connect"], /the body must be object/],
+    ["/holds", { command: "domain:create", at: "noon" }, /at must be one of before-execution, before-answer/],
+    ["/holds", { at: "before-answer" }, /the body needs command/],
+    ["/messages", { registrar: "gate-one", xml: "<a>" }, /No valid answer/],
+    ["/clock", { advanceMs: -1 }, /goes forward by 0 to/],
+    ["/clock", { advanceHours: 1 }, /advanceHours is not known here/],
+    ["/credit", { registrar: "gate-one", amount: -1 }, /0 or more units/],
+  ];
+  for (const [path, body, sentence] of cases) {
+    const answer = await post(registry, path, body);
+    const { error } = (await answer.json()) as { error: string };
+    assert.equal(answer.status, 400, `${path} ${error}`);
+    assert.match(error, sentence);
+  }
+  const noJson = await fetch(url(registry, "/holds"), { method: "POST", body: "{" });
+  assert.deepEqual([noJson.status, await noJson.json()], [400, { error: "the body is not JSON" }]);
+  const tooLong = await fetch(url(registry, "/seed"), { method: "POST", body: "x".repeat(2 ** 20 + 1) });
+  assert.equal(tooLong.status, 400);
+  for (const query of ["?after=x", "?colour=red", "?executed=maybe"]) {
+    assert.equal((await fetch(url(registry, `/journal${query}`))).status, 400, query);
+  }
 });
 
 test("refuses what a web page makes a browser send, and unknown routes", async (context) => {

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { labels } from "./labels.ts";
 import type { SandboxRegistry } from "./server.ts";
 import { ackFrame, checkFrame, createFrame, deleteFrame, infoFrame, pollFrame, renewFrame } from "./test/frames.ts";
 import { type Answer, RawClient, textOf } from "./test/raw-client.ts";
@@ -22,11 +19,6 @@ async function askUntil(client: RawClient, frame: string, isWanted: (answer: Ans
 }
 
 const isMessage = ({ code }: Answer) => code === 1301;
-
-test("a label is described in the README", () => {
-  const readme = readFileSync(join(import.meta.dirname, "README.md"), "utf8");
-  for (const { form, means } of labels) assert.ok(readme.includes(`| \`${form}\` | ${means} |`), form);
-});
 
 test("answers the labels that refuse: what check says, what create says, what info says", async (context) => {
   const { client } = await startWithClient(context);
