@@ -26,8 +26,9 @@ export async function advanceRenewal(sessions: RegistrySessions, renewalId: numb
   for (;;) {
     const renewal = await findRenewal(context, renewalId);
     if (!renewal) return;
-    if (renewal.next_step_at > context.clock.now()) {
-      await context.database.transaction((tx) => rescheduleRenewal(context, tx, renewal.id, renewal.next_step_at));
+    const waitsUntil = findWait(sessions, renewal);
+    if (waitsUntil) {
+      await context.database.transaction((tx) => rescheduleRenewal(context, tx, renewal.id, waitsUntil));
       return;
     }
     try {
@@ -40,6 +41,13 @@ export async function advanceRenewal(sessions: RegistrySessions, renewalId: numb
       if (!(error instanceof RenewalChanged)) throw error;
     }
   }
+}
+
+/** Until when there is nothing to do. Announced maintenance may be called off: it is looked at again before its end. */
+function findWait({ context, profile }: RegistrySessions, renewal: Renewal): Date | undefined {
+  const now = context.clock.now();
+  if (renewal.next_step_at > now) return renewal.next_step_at;
+  return renewal.is_in_maintenance ? new Date(now.getTime() + profile.reconcileIntervalMs) : undefined;
 }
 
 async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening | undefined> {

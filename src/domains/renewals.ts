@@ -12,7 +12,9 @@ const renewalById = statement(
   "renewal-by-id",
   `SELECT r.id, renewal_code, r.reseller_id, r.domain_name, r.registry_id, period_years, term_ends_at, due_at,
      base_ex_date, r.status, phase, verify_cause, confirm_after, backoff_count, next_step_at, r.updated_at,
-     will_renew, registry_ex_date
+     will_renew, registry_ex_date,
+     EXISTS (SELECT FROM registries WHERE registries.id = r.registry_id
+       AND maintenance_from <= $2::timestamptz AND maintenance_until > $2::timestamptz) AS is_in_maintenance
    FROM renewals AS r JOIN domains ON domains.renewal_id = r.id WHERE r.id = $1 AND ended_at IS NULL`,
   {
     id: "int8",
@@ -33,6 +35,7 @@ const renewalById = statement(
     updated_at: "timestamptz",
     will_renew: "bool",
     registry_ex_date: "timestamptz",
+    is_in_maintenance: "bool",
   },
 );
 
@@ -46,7 +49,7 @@ const nameOfRenewal = statement(
 );
 
 export async function findRenewal(context: RenewalContext, renewalId: number): Promise<Renewal | undefined> {
-  const [renewal] = await context.database.query(renewalById, [renewalId]);
+  const [renewal] = await context.database.query(renewalById, [renewalId, context.clock.now()]);
   return renewal;
 }
 

@@ -9,6 +9,7 @@ import { addOrderCommands } from "#operator/orders.ts";
 import { addPackCommands } from "#operator/packs.ts";
 import { addRegistryCommands } from "#operator/registries.ts";
 import { addRegistryPasswordCommand } from "#operator/registry-password.ts";
+import { addRenewalCommands } from "#operator/renewals.ts";
 
 export function addOperatorCommands(program: Command): void {
   addAccountCommands(program);
@@ -17,6 +18,7 @@ export function addOperatorCommands(program: Command): void {
   addOrderCommands(program);
   addRegistryCommands(program);
   addRegistryPasswordCommand(program);
+  addRenewalCommands(program);
   addMessageCommands(program);
   addAlarmCommands(program);
   addMigrateCommand(program);

@@ -1,0 +1,89 @@
+import { type Command, Option } from "commander";
+import { switchRenewal } from "#domains/renew-switch.ts";
+import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewal-report.ts";
+import { type RenewalStatus, renewalStatuses } from "#domains/renewal-states.ts";
+import { parseDomainName } from "#lib/domain-name.ts";
+import { wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
+import { getReseller } from "#resellers/create.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printFields, printTable } from "../../client/cli/output.ts";
+
+const daysMax = 3_650;
+const listedMax = 10_000;
+const listedDefault = 50;
+
+export function addRenewalCommands(program: Command): void {
+  const renewals = commandGroup(program, "renewals", "names whose terms come to their ends");
+  addListCommand(renewals);
+  operatorCommand(renewals, "show <name>", "show all that is known about a name's renewal, and what happens next")
+    .addHelpText("after", "\nExample:\n  deedhouse renewals show hello.example")
+    .action(onDatabase((context, name: string) => reportRenewal(context, parseDomainName(name)), printRenewal));
+  operatorCommand(renewals, "run <name>", "take a renewal's next step now: before it is due, or after its delay")
+    .addHelpText("after", "\nExample:\n  deedhouse renewals run hello.example")
+    .action(
+      onDatabase(async (context, text: string) => {
+        const name = parseDomainName(text);
+        await runRenewal(context, name);
+        return { domain_name: name, next_step: "now" };
+      }),
+    );
+  addSwitchCommand(renewals);
+}
+
+interface ListOptions {
+  status?: RenewalStatus;
+  reseller?: string;
+  days?: number;
+  limit: number;
+}
+
+function addListCommand(renewals: Command): void {
+  operatorCommand(renewals, "list", "list renewals that have not ended, by the end of the term")
+    .addOption(new Option("--status <status>", "those in this status, ended or not").choices(renewalStatuses))
+    .option("--reseller <account>", "only those of this account")
+    .option("--days <n>", "only those whose terms end within so many days", wholeNumber(0, daysMax))
+    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  deedhouse renewals list --days 7\n  deedhouse renewals list --status Attention --reseller acme",
+    )
+    .action(
+      onDatabase(
+        async (context, { status, reseller, days, limit }: ListOptions) => {
+          const resellerId = reseller === undefined ? undefined : await getReseller(context, reseller);
+          return reportRenewals(context, { status, resellerId, days, limit });
+        },
+        asTable("domain_name", "reseller", "term_ends_at", "will_renew", "status", "phase", "alarm_since", "reason"),
+      ),
+    );
+}
+
+function printRenewal({ history, attempts, ...renewal }: Printable<Awaited<ReturnType<typeof reportRenewal>>>): void {
+  printFields(renewal);
+  if (history.length > 0) process.stdout.write("\n");
+  printTable(history, ["at", "event", "status", "phase", "note"]);
+  if (attempts.length > 0) process.stdout.write("\n");
+  printTable(attempts, ["cl_trid", "command", "committed_at", "answered_at", "result_code", "sv_trid"]);
+}
+
+function addSwitchCommand(renewals: Command): void {
+  operatorCommand(renewals, "switch <name>", "say whether a name is to be renewed, in its reseller's place")
+    .option("--on", "it is renewed")
+    .option("--off", "it is left to end; one that the registry does not hold any more leaves the portfolio")
+    .addHelpText("after", "\nExample:\n  deedhouse renewals switch gone.example --off")
+    .action(
+      onDatabase(async (context, text: string, { on = false, off = false }: { on?: boolean; off?: boolean }) => {
+        if (on === off) throw new CommandFailure("say either --on or --off", exitCodes.usage);
+        const name = parseDomainName(text);
+        const wish = { name, willRenew: on, note: "by the operator" };
+        const result = await context.database.transaction((tx) => switchRenewal(context, tx, wish));
+        if (result === "unknown") throw new OperatorError("not-found", `no portfolio has ${name}`);
+        if (result === "under-way") {
+          throw new OperatorError("refused", "the registry is being told already: see deedhouse renewals show");
+        }
+        return { domain_name: name, will_renew: on };
+      }),
+    );
+}
