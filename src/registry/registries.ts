@@ -3,6 +3,7 @@
  * The file is an array of the objects that `registryFile` describes (docs/registries.md); what it leaves out takes the
  * defaults of the EPP session rules and of the generic top-level domains.
  */
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
@@ -123,6 +124,8 @@ export interface GraceDays {
 /** What generic top-level domains have. */
 const graceDaysDefault: GraceDays = { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 };
 
+const sessionsMaxDefault = 10;
+
 type Plain = Omit<
   RegistryEntry,
   "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium"
@@ -152,7 +155,33 @@ export function loadRegistries(file: string): RegistryProfile[] {
     const [error] = Value.Errors(registryFile, entries);
     throw new Error(`${file}: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
   }
+  const mistake = findMistake(entries);
+  if (mistake !== undefined) throw new Error(`${file}: ${mistake}`);
   return entries.map((entry) => completeProfile(entry, (path) => readFileSync(resolve(file, "..", path), "utf8")));
+}
+
+/** What a schema cannot say, as one sentence about the first mistake. */
+function findMistake(entries: readonly RegistryEntry[]): string | undefined {
+  const findTwice = (values: string[]) => values.find((value, index) => values.indexOf(value) !== index);
+  const id = findTwice(entries.map((entry) => entry.id));
+  if (id !== undefined) return `the id ${id} is there more than once`;
+  const shared = findTwice(entries.flatMap((entry) => entry.suffixes));
+  if (shared !== undefined) return `the suffix ${shared} is sold by more than one registry`;
+  for (const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } of entries) {
+    if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile belong together`;
+    if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
+      return `${name}: sessionsMin is more than sessionsMax`;
+    const unsold = Object.keys(idn ?? {}).find((candidate) => !suffixes.includes(candidate));
+    if (unsold !== undefined) return `${name}: idn names ${unsold}, which is none of its suffixes`;
+  }
+  return undefined;
+}
+
+/** Every field that a profile may have; those of an object in it as "timeouts.loginMs". */
+export function fieldsOfProfile(): string[] {
+  return Object.entries(registryFile.items.properties).flatMap(([name, schema]) =>
+    "properties" in schema ? Object.keys(schema.properties).map((field) => `${name}.${field}`) : [name],
+  );
 }
 
 /** What the parser says of a mistake quotes the text around it, which may be a password. */
@@ -165,14 +194,20 @@ function parseJson(file: string): unknown {
   }
 }
 
-/** A profile with every default filled in. @param read returns the text of a file that the entry names */
+/**
+ * A profile with every default filled in.
+ * @param read returns the text of a file that the entry names
+ * @throws Error when caFile holds no certificate: TLS would take that for "trust everybody's authorities"
+ */
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
   const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, ...rest } = entry;
   const transformTimeoutMs = entry.transformTimeoutMs ?? eppTimeoutsDefault.transformMs;
   const queryTimeoutMs = entry.queryTimeoutMs ?? eppTimeoutsDefault.queryMs;
+  const ca = read(caFile);
+  if (!isCertificate(ca)) throw new Error(`${entry.id}: caFile holds no certificate in PEM: ${caFile}`);
   return {
     servername: entry.host,
-    sessionsMax: 10,
+    sessionsMax: sessionsMaxDefault,
     sessionsMin: 1,
     commandsPerSecond: 50,
     dataModel: "thick",
@@ -200,8 +235,16 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     circuit: { ...circuitSettingsDefault, ...circuit },
     premium,
     password: new Secret(password),
-    ca: read(caFile),
+    ca,
     cert: certFile === undefined ? undefined : read(certFile),
     key: keyFile === undefined ? undefined : read(keyFile),
   };
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined;
+  } catch {
+    return false;
+  }
 }
