@@ -1,8 +1,9 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
 import { newIdempotencyKey } from "../sdk/sign.ts";
+import type { PageOptions, RenewalStatus } from "../sdk/types.ts";
 import { parseIdempotencyKey } from "./arguments.ts";
-import { guarded, orderOnce } from "./failures.ts";
+import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
 import { checkFinished, followOrder } from "./orders.ts";
@@ -10,6 +11,8 @@ import { printFields, printJson } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
 const columns = ["domain_name", "expiration_date", "will_renew", "status"];
+const renewalColumns = ["domain_name", "expiration_date", "will_renew", "status", "due_at", "renewed_until"];
+const renewalStatuses: RenewalStatus[] = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"];
 
 interface RegisterOptions extends ConnectionOptions, FollowOptions {
   idempotencyKey?: string;
@@ -43,6 +46,8 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     }),
   );
 
+  addRenewCommands(domains, clock);
+
   const register = domains
     .command("register <domain-name>")
     .description("order the registration of a free domain name")
@@ -51,6 +56,52 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse domains register example.com --wait --timeout 10m");
   addConnectionOptions(addFollowOptions(register)).action(
     guarded(async (domainName: string, options: RegisterOptions) => registerDomain(domainName, options, clock)),
+  );
+}
+
+interface RenewOptions extends ConnectionOptions {
+  on?: boolean;
+  off?: boolean;
+  json?: boolean;
+}
+
+interface ListRenewalsOptions extends ConnectionOptions, ListOptions {
+  status?: RenewalStatus;
+}
+
+function addRenewCommands(domains: Command, clock: Clock): void {
+  const renew = domains
+    .command("renew <domain-name>")
+    .description("say whether one of your domain names will renew at the end of its term")
+    .option("--on", "it will renew")
+    .option("--off", "it will end with its term")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse domains renew example.com --off");
+  addConnectionOptions(renew).action(
+    guarded(async (domainName: string, { on = false, off = false, json, ...options }: RenewOptions) => {
+      if (on === off) throw new CommandFailure("say either --on or --off", exitCodes.usage);
+      const client = await openClient(options, clock);
+      await client.setWillRenew(domainName, on);
+      const wish = { domain_name: domainName, will_renew: on };
+      if (json) printJson(wish);
+      else printFields(wish);
+    }),
+  );
+
+  const renewals = domains
+    .command("renewals")
+    .description("list which of your domain names renew or end soon, and what became of them")
+    .addOption(new Option("--status <status>", "only those in this status").choices(renewalStatuses))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  deedhouse domains renewals\n  deedhouse domains renewals --status Lapsing --all",
+    );
+  addConnectionOptions(addListOptions(renewals)).action(
+    guarded(async ({ status, ...options }: ListRenewalsOptions) => {
+      const client = await openClient(options, clock);
+      const getPage = (page: PageOptions) => client.listRenewals({ ...page, status });
+      await printList(options, renewalColumns, getPage, () => client.allRenewals({ status }));
+    }),
   );
 }
 

@@ -15,7 +15,16 @@ test("--help lists every exit code", async () => {
 });
 
 test("every command's help has an example", async () => {
-  const commands = ["domains list", "domains get", "domains register", "orders get", "hosting list", "hosting get"];
+  const commands = [
+    "domains list",
+    "domains get",
+    "domains renew",
+    "domains renewals",
+    "domains register",
+    "orders get",
+    "hosting list",
+    "hosting get",
+  ];
   for (const command of [...commands, "hosting create", "packs list"]) {
     const { exitCode, stdout } = await runCli("", [...command.split(" "), "--help"]);
     assert.equal(exitCode, 0);

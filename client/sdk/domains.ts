@@ -11,6 +11,8 @@ import type {
   OrderStatus,
   Page,
   PageOptions,
+  Renewal,
+  RenewalOptions,
   WaitOptions,
 } from "./types.ts";
 import { waitUntilFinal } from "./wait.ts";
@@ -31,6 +33,11 @@ export interface DomainCalls {
   getDomain(domainName: string, options?: CallOptions): Promise<Answer<Domain>>;
   /** Orders a registration. `data.order_code` is what to follow; `checkAfterSeconds` is when. */
   registerDomain(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  /** Says whether a name will renew. Rejects with `domain_renewal_underway` once the registry is being told. */
+  setWillRenew(domainName: string, willRenew: boolean, options?: CallOptions): Promise<Answer<undefined>>;
+  /** One page of what is due soon and what became of it, by the end of the term. */
+  listRenewals(options?: RenewalOptions): Promise<Page<Renewal>>;
+  allRenewals(options?: Pick<RenewalOptions, "status" | "signal">): AsyncGenerator<Renewal>;
   getOrder(orderCode: string, options?: OrderOptions): Promise<Answer<Order>>;
   /** Resolves with a final status, good or bad: look at `data.status`. See `waitUntilFinal` for how it waits. */
   waitForOrder(orderCode: string, options?: WaitOptions<Order>): Promise<Answer<Order>>;
@@ -39,6 +46,8 @@ export interface DomainCalls {
 export function domainCalls(send: Send, clock: Clock): DomainCalls {
   const getPage = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<Domain>(await send({ method: "GET", path: "/domains", query, signal }));
+  const getRenewals = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<Renewal>(await send({ method: "GET", path: "/renewals", query, signal }));
 
   const calls: DomainCalls = {
     listDomains: (options = {}) => getPage(pageQuery(options), options.signal),
@@ -60,6 +69,15 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
       });
       return answerOf(reply, { order_code: idFromLocation(reply) });
     },
+
+    async setWillRenew(domainName, willRenew, { signal } = {}) {
+      const path = `/domains/${encodeURIComponent(domainName)}/renew`;
+      return answerOf(await send({ method: "PUT", path, body: { will_renew: willRenew }, signal }), undefined);
+    },
+
+    listRenewals: (options = {}) => getRenewals(pageQuery(options, options), options.signal),
+
+    allRenewals: ({ status, signal } = {}) => followPages((query) => getRenewals(query, signal), { status }),
 
     async getOrder(orderCode, options = {}) {
       const path = `/domains/registrations/${encodeURIComponent(orderCode)}`;

@@ -4,12 +4,15 @@ import type { Page, PageOptions } from "./types.ts";
 /** The most the service gives in one page. */
 const takeMax = 100;
 
-/** The first page of everything, for those who follow `next`. */
-const firstFullPage = `?take=${takeMax}`;
+/** Which part of a list is asked for. */
+export interface ListFilter {
+  status?: string | undefined;
+}
 
 /** The query string for one page, empty when nothing was asked for. */
-export function pageQuery({ skip, take }: PageOptions): string {
+export function pageQuery({ skip, take }: PageOptions, { status }: ListFilter = {}): string {
   const query = new URLSearchParams();
+  if (status !== undefined) query.set("status", status);
   if (skip !== undefined) query.set("skip", String(skip));
   if (take !== undefined) query.set("take", String(take));
   return query.size > 0 ? `?${query}` : "";
@@ -27,8 +30,11 @@ export function pageOf<T>(reply: Reply): Page<T> {
 }
 
 /** Every item of a list, page by page as they are consumed. */
-export async function* followPages<T>(getPage: (query: string) => Promise<Page<T>>): AsyncGenerator<T> {
-  let query: string | undefined = firstFullPage;
+export async function* followPages<T>(
+  getPage: (query: string) => Promise<Page<T>>,
+  filter: ListFilter = {},
+): AsyncGenerator<T> {
+  let query: string | undefined = pageQuery({ take: takeMax }, filter);
   while (query !== undefined) {
     const page: Page<T> = await getPage(query);
     yield* page.data;

@@ -25,6 +25,22 @@ export interface Order {
   error_text?: string;
 }
 
+/** `Renewed` and `Ended` are final; `Attention`: the operator is asked to look; `Lapsing`: it is left to end. */
+export type RenewalStatus = "Scheduled" | "Processing" | "Attention" | "Lapsing" | "Renewed" | "Ended";
+
+/** What becomes of a domain name at the end of a term. */
+export interface Renewal {
+  domain_name: string;
+  /** The end of the term. */
+  expiration_date: string;
+  will_renew: boolean;
+  status: RenewalStatus;
+  /** When it is renewed, if it is. */
+  due_at: string;
+  /** The end of the next term, once it is `Renewed`. */
+  renewed_until?: string;
+}
+
 export type HostingStatus = "Provisioning" | "Ready" | "Failed" | "Suspended";
 
 /** A hosting account; the list may carry fewer fields than the single account. */
@@ -90,6 +106,10 @@ export interface CallOptions {
 export interface PageOptions extends CallOptions {
   skip?: number | undefined;
   take?: number | undefined;
+}
+
+export interface RenewalOptions extends PageOptions {
+  status?: RenewalStatus | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
