@@ -41,6 +41,7 @@ export async function canCancelNow(context: Pick<OrderContext, "database">, orde
 }
 
 const heldEvents = new Set<OrderEvent>(["created", "ours", "approved"]);
+const pendingEvents = new Set<OrderEvent>(["create-pending", "ours-pending"]);
 
 /** What happens to an order that the operator wants cancelled, instead of what would have happened to it. */
 export function heedCancel(
@@ -48,8 +49,11 @@ export function heedCancel(
   order: Order,
   happening: OrderHappening,
 ): OrderHappening {
+  if (order.cancel_requested_at === null) return happening;
+  // Its delete is tried at once.
+  if (pendingEvents.has(happening.event)) return { ...happening, nextStepAt: undefined };
   const { registered, ...rest } = happening;
-  if (order.cancel_requested_at === null || !registered || !heldEvents.has(happening.event)) return happening;
+  if (!registered || !heldEvents.has(happening.event)) return happening;
   const graceEndsAt = registered.registeredAt.getTime() + profile.graceDays.add * dayMs;
   if (context.clock.now().getTime() < graceEndsAt) return { ...rest, event: "held-unwanted" };
   return { ...happening, reason: "the cancellation came after the add grace period" };
@@ -78,7 +82,7 @@ export async function cancelPending(sessions: RegistrySessions, order: Order): P
   const name = await askInfo(sessions, order);
   if (name.is === "unknown") return stillUnknown(context, order, name.reason);
   if (name.is !== "held-by-us") {
-    if (deletes.total > 0) return gone(sessions, order, name, deletes.isUnanswered);
+    if (deletes.mayBeExecuted) return gone(sessions, order, name, deletes.isUnanswered);
     if (name.is === "held-by-other") return { event: name.is, reason: "the name is held by another registrar" };
     return { event: "absent", reason: "the registry did not approve the registration" };
   }
@@ -93,12 +97,14 @@ export async function cancelPending(sessions: RegistrySessions, order: Order): P
 
 async function readDeletes({ database }: OrderContext, order: Order) {
   const attempts = await database.query(deleteAttempts, [order.id]);
+  const answers = attempts.flatMap(({ result_code }) => (result_code === null ? [] : [eventOfDelete(result_code)]));
+  const isUnanswered = attempts.some(({ answered_at }) => answered_at === null);
   return {
     total: attempts.length,
-    isUnanswered: attempts.some(({ answered_at }) => answered_at === null),
-    isDecided: attempts.some(
-      ({ result_code }) => result_code !== null && eventOfDelete(result_code) !== "not-executed",
-    ),
+    isUnanswered,
+    /** The registry has answered what it makes of it. */
+    isDecided: answers.some((event) => event !== "not-executed" && event !== "unanswered"),
+    mayBeExecuted: isUnanswered || answers.includes("deleted") || answers.includes("delete-pending"),
   };
 }
 

@@ -49,17 +49,14 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
       await context.database.transaction((tx) => postponeUntil(context, tx, order, maintenanceUntil));
       return;
     }
-    let happening: OrderHappening | undefined;
     try {
-      happening = await step(sessions, order);
-      if (!happening) return;
-      await record(sessions, order, happening);
+      const happening = await step(sessions, order);
+      if (!happening || (await record(sessions, order, happening)).nextStepAt) return;
     } catch (error) {
       // Cancelled meanwhile: what it is now decides.
       if (error instanceof OrderChanged) continue;
       throw error;
     }
-    if (happening.nextStepAt) return;
   }
 }
 
@@ -67,17 +64,18 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
  * Writes down what a step found out. An operator's wish that came while the step ran changes what that means, but does
  * not undo it: the registry's answer comes only once.
  */
-async function record(sessions: RegistrySessions, order: Order, happening: OrderHappening): Promise<void> {
+async function record(sessions: RegistrySessions, order: Order, happening: OrderHappening): Promise<OrderHappening> {
   const { context } = sessions;
+  const heeded = heedCancel(sessions, order, happening);
   try {
-    const heeded = heedCancel(sessions, order, happening);
     await context.database.transaction((tx) => happen(context, tx, order, heeded));
+    return heeded;
   } catch (error) {
     if (!(error instanceof OrderChanged)) throw error;
     const now = await findOrder(context, order.id);
     const isOnlyWished = now && order.cancel_requested_at === null && now.cancel_requested_at !== null;
     if (!isOnlyWished || orderState(now) !== orderState(order)) throw error;
-    await record(sessions, now, happening);
+    return record(sessions, now, happening);
   }
 }
 

@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TestGateway } from "../harness/gateway.ts";
+import { cancelOrder } from "#domains/cancel.ts";
+import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { type HeldChange, holdAt } from "./hold.ts";
-import { assertEnds, creates, place, until } from "./judge.ts";
+import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";
 
 interface Point {
@@ -18,6 +19,8 @@ interface Point {
   change: HeldChange;
   /** Whether that is committed all the same. */
   isCommitted: boolean;
+  /** The operator cancels it while its create is under way. */
+  isCancelled?: boolean;
   /** Much like another point: only in the full matrix, with DEEDHOUSE_TEST_MATRIX=full. */
   isExtra?: boolean;
   ends?: string;
@@ -92,6 +95,37 @@ const points: Point[] = [
     isCommitted: true,
     ends: "Errors",
   },
+  {
+    name: "before it is known that the name is held, and not wanted",
+    change: orders("NEW.phase = 'cancel'"),
+    isCancelled: true,
+    isCommitted: false,
+    isExtra: true,
+    ends: "Cancelled",
+  },
+  {
+    name: "after the delete's attempt, before its bytes",
+    change: attempts("INSERT", "domain:delete"),
+    isCancelled: true,
+    isCommitted: true,
+    ends: "Cancelled",
+  },
+  {
+    name: "after the delete's answer",
+    change: orders("NEW.status = 'Cancelled'"),
+    isCancelled: true,
+    isCommitted: false,
+    ends: "Cancelled",
+  },
+  {
+    name: "after the answer to a pending name's delete",
+    label: "pending-deletable-",
+    change: orders("NEW.status = 'Cancelled'"),
+    isCancelled: true,
+    isCommitted: false,
+    isExtra: true,
+    ends: "Cancelled",
+  },
 ];
 
 const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
@@ -102,12 +136,14 @@ test("an order ends right when its worker is killed", async (t) => {
   const { gateway } = workers;
   let owner = await workers.start();
   let successor = workers.start();
-  for (const [number, { name, label = "", change, isCommitted, ends = "Finished" }] of matrix.entries()) {
-    await t.test(name, async (step) => {
+  for (const [number, point] of matrix.entries()) {
+    const { label = "", change, isCommitted, ends = "Finished" } = point;
+    await t.test(point.name, async (step) => {
       // Each with a contact of its own, which is made with its order.
       const reseller = await gateway.addReseller();
       const hold = await holdAt(step, gateway.databaseUrl, change);
-      const order = await place(gateway, reseller, `${label}killed-${number}.example`);
+      const name = `${label}killed-${number}.example`;
+      const order = await (point.isCancelled ? placeCancelled : place)(gateway, reseller, name);
       await hold.reached();
       const next = await successor;
       await owner.kill();
@@ -129,6 +165,15 @@ test("an order ends right when its worker is killed", async (t) => {
     await assertNothingLeft(gateway);
   });
 });
+
+async function placeCancelled(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
+  const answer = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
+  const order = await place(gateway, reseller, name);
+  await answer.reached(1);
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  answer.release();
+  return order;
+}
 
 async function assertNothingLeft({ registry, databaseUrl }: TestGateway): Promise<void> {
   await until("all messages are acknowledged", () => registry.store.messages.values().length === 0);
