@@ -3,7 +3,7 @@ import { Refusal } from "./result-codes.ts";
 import { otherRegistrarId } from "./settings.ts";
 
 /** What a registrar has left, in units; Infinity where nobody has set a limit. */
-export function creditOf({ store, settings }: Registry, registrar: string): number {
+function creditOf({ store, settings }: Registry, registrar: string): number {
   return store.credits.find(registrar)?.units ?? settings.creditUnits;
 }
 

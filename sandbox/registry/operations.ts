@@ -49,23 +49,25 @@ export function operationsOf(registry: Registry, listener: Listener, clock: Virt
     closeSessions: listener.dropAll,
     pause: listener.pause,
     resume: listener.resume,
-    hold: (request: HoldRequest) => holds.place(request),
+    hold: (request) => holds.place(request),
     holds,
     faults,
-    setFaults: (changes: Partial<FaultSettings>) => faults.set(changes),
+    setFaults: (changes) => faults.set(changes),
     now: clock.now,
-    advance: async (ms: number) => {
+    advance: async (ms) => {
       schedule.advance(ms);
       return store.durable();
     },
-    enqueueMessage: (request: MessageRequest) => enqueueMessage(registry, request),
-    setCredit: (registrar: string, units: number) => setCredit(registry, registrar, units),
-    seed: (domains: readonly (string | DomainSeed)[]) => seedDomains(registry, domains),
+    enqueueMessage: (request) => enqueueMessage(registry, request),
+    setCredit: (registrar, units) => setCredit(registry, registrar, units),
+    seed: (domains) => seedDomains(registry, domains),
     sessions: () => [...sessions].map(({ connection, registrar }) => ({ connection, registrar })),
     reset: async () => {
       listener.dropAll();
       holds.dropAll();
       await listener.idle();
+      // Who came in the meantime must not take part in what comes after.
+      listener.dropAll();
       listener.resume();
       faults.reset();
       schedule.clear();

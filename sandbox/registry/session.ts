@@ -21,6 +21,7 @@ export class Session {
   readonly #registry: Registry;
   readonly #state: SessionState;
   readonly #ended = new AbortController();
+  #ageMs: number | null = null;
   #ageTimer: NodeJS.Timeout | undefined;
   /** A frame is being served: the end of the session waits for its answer. */
   #isBusy = false;
@@ -106,6 +107,8 @@ export class Session {
     const { faults, settings } = this.#registry;
     const { idleMs, ageMs } = faults.current;
     this.#socket.setTimeout(idleMs ?? settings.idleTimeoutMs);
+    if (ageMs === this.#ageMs) return;
+    this.#ageMs = ageMs;
     clearTimeout(this.#ageTimer);
     if (ageMs !== null) this.#ageTimer = setTimeout(() => this.#expire(), ageMs);
   }
