@@ -5,13 +5,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
-import { contactCreate } from "#registry/epp/commands/contact-create.ts";
-import { contactInfo } from "#registry/epp/commands/contact-info.ts";
 import { domainCheck } from "#registry/epp/commands/domain-check.ts";
-import { domainCreate } from "#registry/epp/commands/domain-create.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
-import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
+import { login } from "#registry/epp/commands/login.ts";
 import { pollRequest } from "#registry/epp/commands/poll-request.ts";
 import { isGreeting, parseResponse } from "#registry/epp/response.ts";
 import { EppFrameInvalid, loadFrameValidator } from "#registry/epp/schema.ts";
@@ -19,6 +15,7 @@ import { isElement, parseXml } from "#registry/epp/xml.ts";
 import { FrameValidator } from "../../sandbox/registry/schema.ts";
 import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 import { startFor } from "../../sandbox/registry/test/setup.ts";
+import { type AnswerReader, answerReaders } from "./answer-readers.ts";
 import { noXmllint, xmllintFaults } from "./xmllint.ts";
 
 const folder = join(import.meta.dirname, "../vectors/rfc-frames");
@@ -100,50 +97,22 @@ test("xmllint accepts the same examples of the RFCs as we do", { skip: noXmllint
   assertRefuses([...faults.keys()].map((index) => examples[index]?.path ?? "").sort(), "xmllint");
 });
 
-/** What a command of ours reads from an example's `<resData>`, and what of it stands in the example's text. */
-interface Reader {
-  command: (xml: string) => EppCommand<unknown>;
-  /** The field of what is read → the element of the example. */
-  fields: Readonly<Record<string, string>>;
-}
-
-const authInfo = new Secret("unused");
-const postalInfo = { type: "int", name: "A", street: [], city: "B", cc: "DE" } as const;
-const nameIn = (xml: string): string => textIn(xml, "name") ?? "";
-
-const readers: Readonly<Record<string, Reader>> = {
-  "domain-1.0 chkData": { command: (xml) => domainCheck(nameIn(xml)), fields: {} },
-  "domain-1.0 infData": {
-    command: (xml) => domainInfo(nameIn(xml)),
-    fields: { name: "name", roid: "roid", clID: "clID", crID: "crID", registrant: "registrant" },
-  },
-  "domain-1.0 creData": {
-    command: (xml) => domainCreate({ name: nameIn(xml), periodYears: 1, contacts: [], authInfo }),
-    fields: { name: "name", crDate: "crDate", exDate: "exDate" },
-  },
-  "domain-1.0 renData": {
-    command: (xml) => domainRenew({ name: nameIn(xml), currentExDate: new Date(0), periodYears: 1 }),
-    fields: { name: "name", exDate: "exDate" },
-  },
-  "contact-1.0 infData": {
-    command: (xml) => contactInfo(textIn(xml, "id") ?? ""),
-    fields: { id: "id", roid: "roid", email: "email", clID: "clID", crDate: "crDate" },
-  },
-  "contact-1.0 creData": {
-    command: (xml) => contactCreate({ id: textIn(xml, "id") ?? "", postalInfo, email: "a@b.example", authInfo }),
-    fields: { id: "id", crDate: "crDate" },
-  },
-};
-
-function assertReads(xml: string, { command, fields }: Reader, path: string): void {
+function assertReads(xml: string, { command, fields }: AnswerReader, path: string): void {
   const response = parseResponse(parseXml(xml));
-  const data = command(xml).parse(response.resData, response) as Record<string, unknown>;
+  const id = textIn(xml.slice(xml.indexOf("<resData>")), "(?:name|id)") ?? "";
+  const data = command(id).parse(response.resData, response) as Record<string, unknown>;
   for (const [field, element] of Object.entries(fields)) {
     const text = textIn(xml, element);
     const value = data[field];
     if (value instanceof Date) assert.equal(value.getTime(), Date.parse(text ?? ""), `${path}: ${field}`);
     else assert.equal(value, text, `${path}: ${field}`);
   }
+}
+
+/** "domain-1.0 infData": what the response brings, if anything. */
+function kindOf(xml: string): string | undefined {
+  const data = parseResponse(parseXml(xml)).resData?.children.find(isElement);
+  return data && `${data.namespace.split(":").at(-1)} ${data.name}`;
 }
 
 const responses = examples.filter(isValid).filter(({ xml }) => xml.includes("<response>"));
@@ -154,23 +123,79 @@ for (const { path, xml } of responses) {
     assert.equal(String(response.code), /<result code="(\d+)"/.exec(xml)?.[1]);
     const ids = xml.slice(xml.lastIndexOf("<trID>"));
     assert.deepEqual([response.clTRID, response.svTRID], [textIn(ids, "clTRID"), textIn(ids, "svTRID")]);
-    const data = response.resData?.children.find(isElement);
-    const reader = data && readers[`${data.namespace.split(":").at(-1)} ${data.name}`];
+    const reader = answerReaders[kindOf(xml) ?? ""];
     if (reader) assertReads(xml, reader, path);
     if (response.code !== 1301) return;
     const message = pollRequest().parse(response.resData, response);
     assert.equal(message?.id, /<msgQ [^>]*id="(\d+)"/.exec(xml)?.[1]);
     assert.equal(String(message?.count), /<msgQ [^>]*count="(\d+)"/.exec(xml)?.[1]);
-    assert.equal(message?.panData?.name, /<domain:name paResult="1">([^<]*)/.exec(xml)?.[1]);
+    assert.equal(message?.panData?.name, /<\w+:(?:name|id) paResult="1">([^<]*)/.exec(xml)?.[1]);
   });
 }
 
 test("the client reads answers of every kind that the examples have and it has a command for", () => {
-  const read = responses.flatMap(({ xml }) => {
-    const data = parseResponse(parseXml(xml)).resData?.children.find(isElement);
-    return data ? [`${data.namespace.split(":").at(-1)} ${data.name}`] : [];
+  const kinds = new Set(responses.map(({ xml }) => kindOf(xml)));
+  for (const kind of Object.keys(answerReaders)) assert.ok(kinds.has(kind), kind);
+});
+
+const responseOf = (path: string) => {
+  const xml = examples.find((example) => example.path === path)?.xml ?? "";
+  return { xml, response: parseResponse(parseXml(xml)) };
+};
+
+test("the client reads the fees of RFC 8748's example of a check", () => {
+  const { response } = responseOf("rfc8748/5.1.1-response-chk-data.xml");
+  const read = (name: string) => domainCheck(name).parse(response.resData, response)?.fees;
+  assert.deepEqual(
+    read("example.com")?.prices.map(({ command, periodYears, amount }) => [command, periodYears, amount]),
+    [
+      ["create", 2, "10.00"],
+      ["renew", 1, "10.00"],
+      ["transfer", 1, "10.00"],
+      ["restore", undefined, "15.00"],
+    ],
+  );
+  assert.deepEqual([read("example.com")?.currency, read("example.com")?.class], ["USD", "Premium"]);
+  assert.ok(read("example.net")?.prices.every(({ isStandard }) => isStandard));
+  // A price that is not told does not make the name taken.
+  const { available, fees } = domainCheck("example.xyz").parse(response.resData, response) ?? {};
+  assert.deepEqual([available, fees?.prices.map(({ amount }) => amount)], [true, [undefined]]);
+});
+
+test("the client reads the keys of RFC 5910's examples of an info", () => {
+  const read = (path: string) => {
+    const { response } = responseOf(path);
+    return domainInfo("example.com").parse(response.resData, response)?.secDns;
+  };
+  const key = { flags: 257, protocol: 3, alg: 1, pubKey: "AQPJ////4Q==" };
+  const dsData = { keyTag: 12345, alg: 3, digestType: 1, digest: "49FD46E6C4B45C55D4AC" };
+  assert.deepEqual(read("rfc5910/5.1.2-response-inf-data.xml"), { dsData: [dsData] });
+  assert.deepEqual(read("rfc5910/5.1.2-response-inf-data-2.xml"), {
+    maxSigLifeSeconds: 604_800,
+    dsData: [{ ...dsData, keyData: key }],
   });
-  for (const kind of Object.keys(readers)) assert.ok(read.includes(kind), kind);
+  assert.deepEqual(read("rfc5910/5.1.2-response-inf-data-3.xml"), { keyData: [key] });
+});
+
+test("the client reads the events of RFC 8807's examples of a login", () => {
+  const services = { objectURIs: [], extensionURIs: [], language: "en" };
+  const command = login({ registrarId: "ClientX", password: new Secret("foo-BAR2") }, services);
+  for (const path of paths.filter((name) => name.startsWith("rfc8807/4.1-response"))) {
+    const { xml, response } = responseOf(path);
+    const attributes = (name: string) =>
+      [...xml.matchAll(new RegExp(`\\s${name}="([^"]*)"`, "g"))].map(([, text]) => text);
+    const events = command.parse(response.resData, response) ?? [];
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      attributes("type"),
+      path,
+    );
+    assert.deepEqual(
+      events.map(({ level }) => level),
+      attributes("level"),
+      path,
+    );
+  }
 });
 
 test("the client takes the example of a greeting for one", () => {
