@@ -108,6 +108,10 @@ test("shows another registrar's name without its authInfo, unless it is presente
   assert.equal((await other.ask(infoFrame("a.test", "guess-1"))).code, 2202);
   assert.match((await other.ask(infoFrame("a.test", "auth-1"))).xml, /<domain:pw>auth-1</);
   assert.equal((await other.ask(infoFrame("b.test"))).code, 2303);
+  const none = "<domain:chg><domain:authInfo><domain:null/></domain:authInfo></domain:chg>";
+  assert.equal((await client.ask(updateFrame("a.test", none))).code, 1000);
+  const empty = infoFrame("a.test", "-").replace("<domain:pw>-<", "<domain:pw><");
+  assert.equal((await other.ask(empty)).code, 2202);
   other.close();
 });
 

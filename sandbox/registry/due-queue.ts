@@ -3,7 +3,10 @@ interface Entry {
   key: string;
 }
 
-/** Keys by the time at which they are due, one time per key: a binary heap, where an outdated entry is skipped. */
+/**
+ * Keys by the time at which they are due, one time per key, those of one time in the order of the keys: a binary heap, where an
+ * outdated entry is skipped.
+ */
 export class DueQueue {
   readonly #dueMsByKey = new Map<string, number>();
   #heap: Entry[] = [];
@@ -54,7 +57,7 @@ export class DueQueue {
     let at = start;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (this.#heap[parent]!.dueMs <= this.#heap[at]!.dueMs) return;
+      if (!this.#isBefore(at, parent)) return;
       this.#swap(at, parent);
       at = parent;
     }
@@ -65,12 +68,18 @@ export class DueQueue {
     for (;;) {
       let least = at;
       for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < this.#heap.length && this.#heap[child]!.dueMs < this.#heap[least]!.dueMs) least = child;
+        if (child < this.#heap.length && this.#isBefore(child, least)) least = child;
       }
       if (least === at) return;
       this.#swap(at, least);
       at = least;
     }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const left = this.#heap[one]!;
+    const right = this.#heap[other]!;
+    return left.dueMs < right.dueMs || (left.dueMs === right.dueMs && left.key < right.key);
   }
 
   #swap(one: number, other: number): void {

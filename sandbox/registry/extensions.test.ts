@@ -215,6 +215,8 @@ test("refuses an extension that is not offered, not asked for, or not the comman
   assert.equal((await client.ask(extended(deleteFrame("a.test"), launch))).code, 2103);
   assert.equal((await client.ask(extended(deleteFrame("a.test"), feeXml("create", "10.00")))).code, 2002);
   assert.equal((await client.ask(extended(createFrame("b.test"), secDnsXml("update", "")))).code, 2002);
+  const fee = feeXml("create", "10.00");
+  assert.equal((await client.ask(extended(createFrame("b.test"), fee, fee))).code, 2002);
   const plain = await RawClient.login(registry);
   assert.equal((await plain.ask(extended(createFrame("b.test"), feeXml("create", "10.00")))).code, 2002);
   plain.close();

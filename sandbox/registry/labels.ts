@@ -140,6 +140,9 @@ export const labels: readonly Label[] = [
   ...mishaps("delete"),
 ];
 
+/** The reason of a refusal that has no other. */
+export const askedByLabel = "the beginning of the name asks for it";
+
 export const noEffect: LabelEffect = {};
 
 /** What the beginning of `name` asks for; nothing special for most names. */

@@ -2,7 +2,7 @@ import { greeting, response } from "./answer.ts";
 import { type ParsedFrame, readFrame } from "./command.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
 import { type JournalEntry, redactXml } from "./journal.ts";
-import { type Delivery, type LabelEffect, noEffect } from "./labels.ts";
+import { askedByLabel, type Delivery, type LabelEffect, noEffect } from "./labels.ts";
 import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
@@ -153,7 +153,9 @@ function execute(
     if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not ask for ${element.uri}`);
   }
   // A create is refused by its label only once nothing else is wrong with it: see its handler.
-  if (effect.refusalCode !== undefined && verb !== "create") throw new Refusal(effect.refusalCode);
+  if (effect.refusalCode !== undefined && verb !== "create") {
+    throw new Refusal(effect.refusalCode, askedByLabel);
+  }
   const handler = handlers.get(`${element.uri} ${element.local}`);
   if (!handler) throw new Refusal(2101, `${element.local} of this object is not offered`);
   return handler({
@@ -173,6 +175,7 @@ function execute(
 function refuseExtensions(registry: Registry, session: SessionState, { verb, label, extensions }: ParsedFrame): void {
   if (verb === "login") return;
   const announced = extensionUrisOf(registry.settings);
+  if (new Set(extensions.map(({ uri }) => uri)).size < extensions.length) throw new Refusal(2002, "an extension twice");
   for (const { uri, local } of extensions) {
     if (!announced.includes(uri)) throw new Refusal(2103, uri);
     if (!session.services.has(uri)) throw new Refusal(2002, `the login did not ask for ${uri}`);

@@ -7,7 +7,7 @@ import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElem
 /** The contact that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
 export function requireOwnContact(registry: Registry, registrar: string, element: XmlElement): Contact {
   const contact = registry.store.contacts.find(childToken(element, "id"));
-  if (!contact) throw new Refusal(2303);
+  if (!contact) throw new Refusal(2303, "there is no such contact");
   if (contact.clID !== registrar) throw new Refusal(2201, "another registrar sponsors the contact");
   return contact;
 }

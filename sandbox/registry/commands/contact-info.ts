@@ -4,15 +4,17 @@ import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { type Content, childToken, optionalTag, tag } from "../xml.ts";
 import { isLinked } from "./contact-data.ts";
-import { findAuthInfo } from "./domain-data.ts";
+import { findAuthInfo, requireRightAuthInfo } from "./domain-data.ts";
 
 /** RFC 5733 §3.1.2. Personal data is for the sponsor, or for who knows the authInfo: else 2201. */
 export const infoContact: CommandHandler = ({ registry, registrar, element }) => {
   const contact = registry.store.contacts.find(childToken(element, "id"));
-  if (!contact) throw new Refusal(2303);
+  if (!contact) throw new Refusal(2303, "there is no such contact");
   const presented = findAuthInfo(element);
-  if (presented !== undefined && presented !== contact.authInfo) throw new Refusal(2202);
-  if (contact.clID !== registrar && presented === undefined) throw new Refusal(2201);
+  requireRightAuthInfo(presented, contact);
+  if (contact.clID !== registrar && presented === undefined) {
+    throw new Refusal(2201, "another registrar sponsors the contact");
+  }
   return { code: 1000, resData: infData(contact, isLinked(registry, contact.id)) };
 };
 

@@ -2,6 +2,7 @@ import { addMonths } from "../clock.ts";
 import { charge } from "../credit.ts";
 import { isServed, requireDomainName } from "../domain-name.ts";
 import { withGrace } from "../graces.ts";
+import { askedByLabel } from "../labels.ts";
 import { domainUri, feeUri, secDnsUri } from "../namespaces.ts";
 import type { Domain, ScheduledAction } from "../objects.ts";
 import type { CommandContext, CommandHandler } from "../registry.ts";
@@ -27,7 +28,7 @@ export const createDomain: CommandHandler = (context) => {
   const domain = newDomain(context);
   const fee = feeFor(context, domain.name);
   if (effect.raced && !findDomain(registry, domain.name)) holdElsewhere(registry, domain.name);
-  if (findDomain(registry, domain.name)) throw new Refusal(2302);
+  if (findDomain(registry, domain.name)) throw new Refusal(2302, "the name is in use");
 
   const isPending = effect.scheduled !== undefined && effect.scheduled !== "undo";
   charge(registry, context.registrar, monthsOf(findChild(context.element, "period")) / monthsPerYear);
@@ -86,7 +87,7 @@ function feeFor(context: CommandContext, name: string): Markup[] | undefined {
   const fee = agreedFee(context, name, "create", monthsOf(findChild(element, "period")));
   if (isPremium && session.services.has(feeUri)) {
     if (!fee) throw new Refusal(2003, "a premium name needs its fee");
-  } else if (refusalCode !== undefined) throw new Refusal(refusalCode, checkReason);
+  } else if (refusalCode !== undefined) throw new Refusal(refusalCode, checkReason ?? askedByLabel);
   return fee;
 }
 

@@ -39,7 +39,7 @@ export function nextRoid(registry: Registry, kind: "D" | "C" | "H"): string {
 /** The domain that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
 export function requireOwnDomain(registry: Registry, registrar: string, element: XmlElement): Domain {
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
-  if (!domain) throw new Refusal(2303);
+  if (!domain) throw new Refusal(2303, "there is no such name");
   if (domain.clID !== registrar) throw new Refusal(2201, "another registrar sponsors the name");
   return domain;
 }
@@ -90,6 +90,12 @@ export function requireContact(registry: Registry, id: string): string {
   if (registry.settings.dataModel === "thin") throw new Refusal(2306, "this registry keeps no contacts");
   if (!registry.store.contacts.find(id)) throw new Refusal(2303, `contact ${id} does not exist`);
   return id;
+}
+
+/** Refuses with 2202 an authInfo that is presented and wrong. An empty one opens nothing, not even what has none. */
+export function requireRightAuthInfo(presented: string | undefined, { authInfo }: { authInfo: string }): void {
+  if (presented === undefined) return;
+  if (presented === "" || presented !== authInfo) throw new Refusal(2202, "this is not the object's authInfo");
 }
 
 /** The password of an `<authInfo>`, nothing where there is no authInfo; an `<ext>` is not offered (2102). */

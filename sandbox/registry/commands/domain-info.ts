@@ -7,14 +7,14 @@ import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { type Content, childToken, findChild, type Markup, optionalTag, tag } from "../xml.ts";
 import { dnsSecurityTag } from "./dns-security.ts";
-import { findAuthInfo, findDomain } from "./domain-data.ts";
+import { findAuthInfo, findDomain, requireRightAuthInfo } from "./domain-data.ts";
 
 /** RFC 5731 §3.1.2, with the rgpStatus of RFC 3915 and the records of RFC 5910 for who knows them. Anyone sees a name; its authInfo only the sponsor, or who knows it already. */
 export const infoDomain: CommandHandler = ({ registry, session, registrar, element }) => {
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
-  if (!domain) throw new Refusal(2303);
+  if (!domain) throw new Refusal(2303, "there is no such name");
   const presented = findAuthInfo(element);
-  if (presented !== undefined && presented !== domain.authInfo) throw new Refusal(2202);
+  requireRightAuthInfo(presented, domain);
   const isPrivileged = domain.clID === registrar || presented !== undefined;
   const hosts = findChild(element, "name")?.attributes.hosts ?? "all";
   const below = hosts === "all" || hosts === "sub" ? hostsBelow(registry.store, domain.name) : [];

@@ -6,7 +6,7 @@ import type { CommandContext, CommandHandler, Outcome } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { approveTransfer, cancelTransfer, tellOf, transferTag } from "../transfers.ts";
 import { childToken, findChild } from "../xml.ts";
-import { findAuthInfo, findDomain, monthsOf, requireStatusAllows } from "./domain-data.ts";
+import { findAuthInfo, findDomain, monthsOf, requireRightAuthInfo, requireStatusAllows } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
 
 const transferMonths = 12;
@@ -17,9 +17,8 @@ type Operation = (context: CommandContext, domain: Domain) => Outcome;
 export const transferDomain: CommandHandler = (context) => {
   const { registry, element, op } = context;
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
-  if (!domain) throw new Refusal(2303);
-  const presented = findAuthInfo(element);
-  if (presented !== undefined && (presented === "" || presented !== domain.authInfo)) throw new Refusal(2202);
+  if (!domain) throw new Refusal(2303, "there is no such name");
+  requireRightAuthInfo(findAuthInfo(element), domain);
   return operations[op ?? ""]!(context, domain);
 };
 
@@ -44,7 +43,7 @@ function request(context: CommandContext, domain: Domain): Outcome {
   const { registry, registrar, element } = context;
   if (domain.clID === registrar) throw new Refusal(2106, "the name is yours already");
   if (!findChild(element, "authInfo")) throw new Refusal(2003, "a transfer needs the name's authInfo");
-  if (domain.statuses.includes("pendingTransfer")) throw new Refusal(2300);
+  if (domain.statuses.includes("pendingTransfer")) throw new Refusal(2300, "a transfer is pending already");
   requireStatusAllows(domain, "Transfer");
   const months = monthsOf(findChild(element, "period"));
   if (months !== transferMonths) throw new Refusal(2306, "a transfer is for one year");
@@ -80,7 +79,7 @@ function query(context: CommandContext, domain: Domain): Outcome {
 }
 
 function requirePending({ registrar }: CommandContext, { transfer }: Domain, side: "reID" | "acID"): void {
-  if (transfer?.status !== "pending") throw new Refusal(2301);
+  if (transfer?.status !== "pending") throw new Refusal(2301, "no transfer is pending");
   if (transfer[side] !== registrar) throw new Refusal(2201, "this is for the other registrar to say");
 }
 

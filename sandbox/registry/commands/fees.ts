@@ -10,7 +10,7 @@ const monthsPerYear = 12;
 /** Commands that are priced by the year; restore has a price of its own, delete and update have none. */
 const yearlyCommands = new Set(["create", "renew", "transfer"]);
 
-export function isPremium(name: string, settings: Settings): boolean {
+function isPremium(name: string, settings: Settings): boolean {
   return effectOf(name, settings).isPremium === true;
 }
 

@@ -12,7 +12,7 @@ export const hostsMax = 13;
 /** The host that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
 export function requireOwnHost(registry: Registry, registrar: string, element: XmlElement): Host {
   const host = registry.store.hosts.find(requireDomainName(childToken(element, "name")));
-  if (!host) throw new Refusal(2303);
+  if (!host) throw new Refusal(2303, "there is no such host");
   if (host.clID !== registrar) throw new Refusal(2201, "another registrar sponsors the host");
   return host;
 }

@@ -8,7 +8,7 @@ import { isHostLinked } from "./host-data.ts";
 /** RFC 5732 §3.1.2. Hosts are in the DNS: anyone sees them. */
 export const infoHost: CommandHandler = ({ registry, element }) => {
   const host = registry.store.hosts.find(requireDomainName(childToken(element, "name")));
-  if (!host) throw new Refusal(2303);
+  if (!host) throw new Refusal(2303, "there is no such host");
   const own = host.statuses.length > 0 ? host.statuses : ["ok"];
   const statuses = isHostLinked(registry, host.name) ? [...own, "linked"] : own;
   return {
