@@ -1,7 +1,8 @@
-/** New registrations at a registry stop while only an operator can help, or because one wants it. */
+/** New registrations at a registry stop while only an operator can help, or because one wants that. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
+import { enqueueOrder } from "#jobs/enqueue.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -23,11 +24,25 @@ const findPause = statement(
   { id: "text" },
 );
 
+const isPaused = statement(
+  "registry-paused-for",
+  "SELECT id FROM registries WHERE id = $1 AND creates_paused_reason LIKE $2",
+  { id: "text" },
+);
+
 const clearPause = statement(
   "registry-resume",
   `UPDATE registries SET creates_paused_reason = NULL, updated_at = $3
    WHERE id = $1 AND creates_paused_reason LIKE $2 RETURNING id`,
   { id: "text" },
+);
+
+// What waits has no command under way, so its delay may be cut short.
+const wakeOrders = statement(
+  "orders-after-pause",
+  `UPDATE registration_orders SET next_step_at = NULL
+   WHERE registry_id = $1 AND status = 'Processing' AND phase = 'waiting' RETURNING id`,
+  { id: "int8" },
 );
 
 export async function pauseCreates(
@@ -49,17 +64,20 @@ export async function areCreatesStopped(context: PauseContext, registryId: strin
   return (await context.database.query(findPause, [registryId])).length > 0;
 }
 
-/** Ends a pause with this cause, or with any for "any". Returns whether there was one. */
+/** Ends a pause with this cause, or with any for "any", and lets waiting orders go on. Returns whether there was one. */
 export async function resumeCreatesPausedFor(
   context: PauseContext,
   registryId: string,
   cause: PauseCause | "any",
 ): Promise<boolean> {
   const pattern = cause === "any" ? "%" : `${cause}:%`;
+  // Asked after every create: nearly always there is none.
+  if ((await context.database.query(isPaused, [registryId, pattern])).length === 0) return false;
   return context.database.transaction(async (tx) => {
     const [resumed] = await tx.query(clearPause, [registryId, pattern, context.clock.now()]);
     if (!resumed) return false;
     await resolveAlarm(context, { kind: "creates-paused", subject: registryId }, tx);
+    for (const { id } of await tx.query(wakeOrders, [registryId])) await enqueueOrder(tx, { id, registryId }, 0);
     return true;
   });
 }

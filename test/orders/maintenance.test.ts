@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setMaintenance } from "#domains/maintenance.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
@@ -77,8 +78,8 @@ test("says what is wrong with a maintenance or a pause", async (t) => {
   assert.equal(planned.maintenance, "2999-01-01T00:00:00.000Z to 2999-01-01T02:00:00.000Z");
 });
 
-test("an operator's pause holds back what was accepted, outlasts other pauses, and is no alarm", async (t) => {
-  const gateway = await startTestGateway(t);
+test("an operator's pause holds back what was accepted until it is resumed, and is no alarm", async (t) => {
+  const gateway = await startTestGateway(t, { registry: { backoffFirstMs: hourMs, backoffMaxMs: hourMs } });
   const reseller = await gateway.addReseller();
   const created = { table: "registration_orders", on: "UPDATE", when: "NEW.phase = 'create'" } as const;
   const hold = await holdAt(t, gateway.databaseUrl, created);
@@ -92,6 +93,9 @@ test("an operator's pause holds back what was accepted, outlasts other pauses, a
   assert.deepEqual([shown.owner, shown.paused, shown.live_orders], ["alive", "operator: prices change", 1]);
   assert.deepEqual(await openAlarms(gateway), []);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  // A pause for want of credit would end by itself.
+  await pauseCreates(gateway.context, "sandbox", "credit", "none left");
+  assert.equal(await resumeCreatesPausedFor(gateway.context, "sandbox", "credit"), false);
   await operated(gateway, "registry", "resume", "sandbox");
   await assertEnds(gateway, reseller, order, "Finished");
 });

@@ -41,6 +41,10 @@ test("an order that nobody can explain is in the operator's queue until a person
 
   await assertRefused(gateway, settle(order.code, "failed"), 3, /not settled: the registry holds the name for us/);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  const { stdout: shown } = await operate(gateway, "orders", "show", order.code);
+  assert.match(shown, /^order_code +REG-/);
+  assert.match(shown, /^\S+Z +settle-refused +Processing +verify +the registry holds the name for us/m);
+  assert.match(shown, new RegExp(`^${order.code}-[0-9]+ +domain:create .* 2302 `, "m"));
   const settled = await operated(gateway, ...settle(order.code.toLowerCase(), "registered"));
   assert.deepEqual(settled, { order_code: order.code, status: "Finished" });
   await assertTaken(gateway, reseller, order.name);
@@ -49,7 +53,8 @@ test("an order that nobody can explain is in the operator's queue until a person
 });
 
 test("an order failed only if the registry does not hold the name for us, unless a person answers for it", async (t) => {
-  const { gateway, reseller } = await start(t);
+  // Its own step would find that the name is gone as well.
+  const { gateway, reseller } = await start(t, { registry: { backoffMaxMs: 3_600_000 } });
   const [gone, forced] = [
     await placeUnexplained(gateway, reseller, "gone.example"),
     await placeUnexplained(gateway, reseller, "forced.example"),
