@@ -122,13 +122,27 @@ test("lets a frame that it has begun with come to its answer before an old sessi
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));
   await hold.reached(1);
-  registry.setFaults({ idleMs: 1, endNoticeCode: 1500 });
-  const idle = await RawClient.connect(registry.port, registry.caFile);
-  while ((await idle.receive()) !== undefined);
+  registry.setFaults({ ageMs: 1, endNoticeCode: 1500 });
+  const younger = await RawClient.connect(registry.port, registry.caFile);
+  while ((await younger.receive()) !== undefined);
   hold.release();
   assert.equal(codeIn(await client.receive()), 1000);
   assert.equal(codeIn(await client.receive()), 1500);
   assert.equal(await client.receive(), undefined);
+});
+
+test("does not take a client that waits for its answer for an idle one", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const hold = registry.hold({ command: "domain:create", at: "before-answer" });
+  client.send(createFrame("a.test"));
+  await hold.reached(1);
+  registry.setFaults({ idleMs: 1 });
+  const idle = await RawClient.connect(registry.port, registry.caFile);
+  while ((await idle.receive()) !== undefined);
+  registry.setFaults({ idleMs: null });
+  hold.release();
+  assert.equal(codeIn(await client.receive()), 1000);
+  assert.equal((await client.ask(checkFrame("a.test"))).code, 1000);
 });
 
 test("limits the sessions of a registrar from one moment to the next", async (context) => {

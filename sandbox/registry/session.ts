@@ -39,7 +39,10 @@ export class Session {
     };
     this.#setTimers();
     const forget = registry.faults.onChange(() => this.#setTimers());
-    socket.on("timeout", () => this.#expire());
+    // Who waits for an answer is not idle.
+    socket.on("timeout", () => {
+      if (!this.#isBusy) this.#expire();
+    });
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
       forget();
@@ -116,10 +119,10 @@ export class Session {
   /** The session is idle or old: ends it between two answers, with a notice or without a word. */
   #expire(): void {
     this.#isOverdue = true;
-    if (this.#isBusy || !this.#socket.writable) return;
+    if (this.#isBusy) return;
     const { endNoticeCode } = this.#registry.faults.current;
     // Not caught: a defect of the registry ends the process, loudly.
-    if (endNoticeCode !== null) this.#endWith(endNoticeCode);
+    if (endNoticeCode !== null && this.#socket.writable) this.#endWith(endNoticeCode);
     else this.#socket.destroy();
   }
 
