@@ -9,6 +9,7 @@ import { heedCancel } from "#domains/cancel-step.ts";
 import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postpone } from "#domains/orders.ts";
 import { lookAtPending } from "#domains/pending-step.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { wakeRenewalOf } from "#domains/renewal-messages.ts";
 import { isFinal, orderState } from "#domains/states.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import { pollAck } from "#registry/epp/commands/poll-ack.ts";
@@ -135,10 +136,11 @@ interface Subject {
 
 /** Why a person has to read the message, if one has to. An order that still lives is asked about by its own steps. */
 async function doubtOf(
-  { context }: RegistrySessions,
+  sessions: RegistrySessions,
   about: Subject | undefined,
   { panData }: PollMessage,
 ): Promise<string | undefined> {
+  if (panData && !about && (await wakeRenewalOf(sessions, panData))) return undefined;
   if (!panData || !about) return "no order explains it";
   const { order, command } = about;
   if (!isFinal(order.status)) return undefined;
@@ -149,7 +151,7 @@ async function doubtOf(
   }
   if (panData.paResult === (order.status === "Finished")) return undefined;
   // Approved, and then deleted because it was not wanted any more: both are true.
-  const [row] = await context.database.query(wasDeleted, [order.id]);
+  const [row] = await sessions.context.database.query(wasDeleted, [order.id]);
   return panData.paResult && row?.was_deleted ? undefined : contradiction;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import { runSql } from "../harness/sql.ts";
-import { until } from "../orders/judge.ts";
+import { registrarId, until } from "../orders/judge.ts";
 import {
   assertRenewedOnce,
   commands,
@@ -130,7 +130,10 @@ test("a registry that moves the expiry by two periods is an alarm, and the resel
 });
 
 test("a renew that the registry leaves pending is renewed when it says so", async (t) => {
-  const stage = await startStage(t, { registry: { renewalResultCodes: { 2305: "pending" } } });
+  const renewalResultCodes = { 2305: "pending" };
+  const stage = await startStage(t, {
+    registry: { renewalResultCodes, reconcileIntervalMs: 3_600_000, pollIntervalMs: 20 },
+  });
   const { gateway, reseller } = stage;
   const name = "renew-once-2305-x.example";
   await own(stage, name);
@@ -145,7 +148,14 @@ test("a renew that the registry leaves pending is renewed when it says so", asyn
   const exDate = new Date(before);
   exDate.setUTCFullYear(exDate.getUTCFullYear() + 1);
   domains.put({ ...domains.find(name)!, statuses: [], exDate: exDate.toISOString() });
+  // Only the message makes it look before an hour is over.
+  const [renew] = commands(gateway, name, "domain:renew");
+  const { svTRID, clTRID } = renew!;
+  const about = { registrar: registrarId, queuedAt: before, name, svTRID, clTRID };
+  gateway.registry.store.messages.put({ id: "renewed-1", text: "Renewed", approved: true, ...about });
   await untilRenewalIs(gateway, name, "Renewed");
+  const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
+  assert.deepEqual(await runSql(gateway.databaseUrl, flagged), []);
   assert.equal(commands(gateway, name, "domain:renew").length, 1);
 });
 

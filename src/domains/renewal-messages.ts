@@ -1,0 +1,28 @@
+import { statement } from "#db/statement.ts";
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { rescheduleRenewal } from "#domains/renewals.ts";
+import type { PendingActionData } from "#registry/epp/commands/poll-request.ts";
+
+// RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
+const renewalByTrid = statement(
+  "renewal-by-trid",
+  `SELECT renewal_id FROM renewal_attempts JOIN renewals ON renewals.id = renewal_id
+   WHERE registry_id = $1 AND domain_name = $2 AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
+  { renewal_id: "int8" },
+);
+
+/**
+ * Lets the renewal whose pending command a message decides look at the name now: only info proves what became of it.
+ * @returns whether the message is about a renewal at all
+ */
+export async function wakeRenewalOf(
+  { context, profile }: RegistrySessions,
+  { name, paTRID }: PendingActionData,
+): Promise<boolean> {
+  const values = [profile.id, name.toLowerCase(), paTRID.clTRID ?? null, paTRID.svTRID];
+  const [found] = await context.database.query(renewalByTrid, values);
+  if (!found) return false;
+  const now = context.clock.now();
+  await context.database.transaction((tx) => rescheduleRenewal(context, tx, found.renewal_id, now));
+  return true;
+}
