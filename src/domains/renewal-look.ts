@@ -7,7 +7,7 @@ import { sessionWaitMs } from "#domains/registry-sessions.ts";
 import { readRenewalAttempts } from "#domains/renewal-attempts.ts";
 import type { RenewalHappening } from "#domains/renewal-happenings.ts";
 import { isAnotherDate, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
-import { type Renewal, rescheduleRenewal } from "#domains/renewals.ts";
+import { postponeRenewal, type Renewal } from "#domains/renewals.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 
 /** When a registry has not shown for so long what it said that it did, somebody has to ask it. */
@@ -137,7 +137,7 @@ export async function lookAtPendingRenew(
 }
 
 async function lookAgain({ context }: RegistrySessions, renewal: Renewal, at: Date): Promise<undefined> {
-  await context.database.transaction((tx) => rescheduleRenewal(context, tx, renewal.id, at));
+  await postponeRenewal(context, renewal, at);
 }
 
 /** Rows 17 to 19: a name that is not to be renewed, until its term is over and after. */

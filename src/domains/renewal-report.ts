@@ -62,8 +62,16 @@ const latestRenewal = statement(
 
 const nameNow = statement(
   "operator-renewal-name",
-  "SELECT expiration_date, registry_ex_date, will_renew, renewal_id FROM domains WHERE domain_name = $1",
-  { expiration_date: "timestamptz", registry_ex_date: "timestamptz", will_renew: "bool", renewal_id: "int8?" },
+  `SELECT expiration_date, registry_ex_date, will_renew, renewal_id, verify_cause, next_step_at
+   FROM domains LEFT JOIN renewals ON renewals.id = renewal_id WHERE domains.domain_name = $1`,
+  {
+    expiration_date: "timestamptz",
+    registry_ex_date: "timestamptz",
+    will_renew: "bool",
+    renewal_id: "int8?",
+    verify_cause: "text?",
+    next_step_at: "timestamptz?",
+  },
 );
 
 const renewalHistory = statement(
@@ -110,8 +118,9 @@ export async function reportRenewal({ database }: RenewalContext, domainName: st
   const [renewal] = await database.query(latestRenewal, [domainName]);
   if (!renewal) {
     if (!name) throw new OperatorError("not-found", `no portfolio has, or had, ${domainName}`);
-    const { renewal_id: _none, ...shown } = name;
-    return { domain_name: domainName, ...shown, next: notDue, history: [], attempts: [] };
+    const { expiration_date, registry_ex_date, will_renew } = name;
+    const dates = { expiration_date, registry_ex_date, will_renew };
+    return { domain_name: domainName, ...dates, next: notDue, history: [], attempts: [] };
   }
   const { id, ...shown } = renewal;
   const { expiration_date = null, registry_ex_date = null, will_renew = null } = name ?? {};
@@ -151,6 +160,13 @@ export async function runRenewal(context: RenewalContext, domainName: string): P
     const [name] = await tx.query(nameNow, [domainName]);
     if (!name) throw new OperatorError("not-found", `no portfolio has ${domainName}`);
     if (name.renewal_id === null) throw new OperatorError("refused", notDue);
+    if (name.verify_cause === "lost") {
+      const until = name.next_step_at?.toISOString();
+      throw new OperatorError(
+        "refused",
+        `an answer was lost, and nothing is believed before ${until}: it goes on then`,
+      );
+    }
     await rescheduleRenewal(context, tx, name.renewal_id, context.clock.now());
   });
 }

@@ -11,7 +11,7 @@ import { happenToRenewal, type RenewalHappening } from "#domains/renewal-happeni
 import { lookAtPendingRenew, lookBeforeRenew, verifyDelete, verifyRenew, waitForEnd } from "#domains/renewal-look.ts";
 import { sendDelete, sendRenew } from "#domains/renewal-send.ts";
 import { nextRenewalState, renewalState } from "#domains/renewal-states.ts";
-import { findRenewal, type Renewal, RenewalChanged, rescheduleRenewal } from "#domains/renewals.ts";
+import { findRenewal, postponeRenewal, type Renewal, RenewalChanged } from "#domains/renewals.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
 /** A renewal that waits for an operator is looked at again this often. */
@@ -26,12 +26,9 @@ export async function advanceRenewal(sessions: RegistrySessions, renewalId: numb
   for (;;) {
     const renewal = await findRenewal(context, renewalId);
     if (!renewal) return;
-    const waitsUntil = findWait(sessions, renewal);
-    if (waitsUntil) {
-      await context.database.transaction((tx) => rescheduleRenewal(context, tx, renewal.id, waitsUntil));
-      return;
-    }
     try {
+      const waitsUntil = findWait(sessions, renewal);
+      if (waitsUntil) return await postponeRenewal(context, renewal, waitsUntil);
       const happening = await step(sessions, renewal);
       if (!happening) return;
       await context.database.transaction((tx) => happenToRenewal(context, tx, renewal, happening));

@@ -66,21 +66,41 @@ export async function lockName(tx: Transaction, { domain_name, id }: Renewal): P
   return name.will_renew;
 }
 
-const postponeRenewal = statement(
-  "renewal-postpone",
+const moveRenewal = statement(
+  "renewal-move-step",
   "UPDATE renewals SET next_step_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING registry_id",
   { registry_id: "text" },
 );
 
-/** Lets a renewal take its next step at another time, e.g. now; nothing happened to it. */
+/** Wakes a renewal: it takes its next step at another time than it meant to, e.g. now. */
 export async function rescheduleRenewal(
   context: Pick<RenewalContext, "clock">,
   tx: Pick<Transaction, "query">,
   renewalId: number,
   nextStepAt: Date,
 ): Promise<void> {
-  const [row] = await tx.query(postponeRenewal, [renewalId, nextStepAt]);
+  const [row] = await tx.query(moveRenewal, [renewalId, nextStepAt]);
   if (!row) return;
   const delayMs = nextStepAt.getTime() - context.clock.now().getTime();
   await enqueueRenewal(tx, { id: renewalId, registryId: row.registry_id }, delayMs);
+}
+
+const postponeStep = statement(
+  "renewal-postpone",
+  "UPDATE renewals SET next_step_at = $3 WHERE id = $1 AND next_step_at = $2 AND ended_at IS NULL RETURNING id",
+  { id: "int8" },
+);
+
+/**
+ * Lets a renewal wait, of which a step has found that there is nothing to do.
+ * @throws RenewalChanged when it was woken since it was read: what for must not be slept over
+ */
+export async function postponeRenewal(context: RenewalContext, renewal: Renewal, nextStepAt: Date): Promise<void> {
+  const { id, registry_id: registryId, next_step_at, will_renew } = renewal;
+  await context.database.transaction(async (tx) => {
+    const isSame = (await lockName(tx, renewal)) === will_renew;
+    const [postponed] = isSame ? await tx.query(postponeStep, [id, next_step_at, nextStepAt]) : [];
+    if (!postponed) throw new RenewalChanged();
+    await enqueueRenewal(tx, { id, registryId }, nextStepAt.getTime() - context.clock.now().getTime());
+  });
 }

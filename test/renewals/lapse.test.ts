@@ -116,6 +116,21 @@ test("a name switched on again after the registry has renewed it is kept, and no
   assert.deepEqual([...commands(gateway, name, "domain:delete"), ...commands(gateway, name, "domain:renew")], []);
 });
 
+test("a wish that comes while the registry is being asked about the name is not slept over", async (t) => {
+  const name = "asked.example";
+  const atExpiry = "expire" as const;
+  const { stage, gateway } = await startUnwanted(t, name, { registry: { atExpiry }, sandbox: { atExpiry } });
+  await stage.travelTo(name, 10);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  const hold = gateway.registry.hold({ command: "domain:info", name, at: "before-answer", times: 1 });
+  await stage.travelTo(name, -1);
+  await hold.reached(1);
+  assert.equal(await setWillRenew(stage, name, true), 204);
+  hold.release();
+  // The registry keeps it for redemption: that is an operator's matter, and not one for tomorrow.
+  await untilRenewalIs(gateway, name, "Attention");
+});
+
 test("a delete that comes too late to be credited is not sent: an operator decides", async (t) => {
   const name = "grace.example";
   const { stage, gateway } = await startUnwanted(t, name);

@@ -12,6 +12,7 @@ import {
   renewalOf,
   startStage,
   untilRenewalIs,
+  yearsLater,
 } from "./stage.ts";
 
 test("a name is renewed once, thirty days before its term is over, and again a year later", async (t) => {
@@ -78,11 +79,26 @@ test("a renew that was executed although its answer said no is seen and not repe
   await stage.travelTo(name, 30);
   await until("it was refused", () => commands(gateway, name, "domain:renew").length > 0);
   const domain = gateway.registry.store.domains.find(name)!;
-  const exDate = new Date(before);
-  exDate.setUTCFullYear(exDate.getUTCFullYear() + 1);
-  gateway.registry.store.domains.put({ ...domain, exDate: exDate.toISOString() });
+  const exDate = yearsLater(before, 1);
+  gateway.registry.store.domains.put({ ...domain, exDate: exDate });
   await untilRenewalIs(gateway, name, "Renewed");
-  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, exDate.toISOString());
+  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, exDate);
+});
+
+test("a renew that the registry undoes after it lost the connection is sent again", async (t) => {
+  const stage = await startStage(t, { registry: { settleMs: 1_000 } });
+  const { gateway, reseller } = stage;
+  const name = "renew-drop-after-undone.example";
+  await own(stage, name);
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  await stage.travelTo(name, 30);
+  const seen = "SELECT FROM renewal_history WHERE event = 'seen-once'";
+  await until("it was seen once", async () => (await runSql(gateway.databaseUrl, seen)).length === 1);
+  const { domains } = gateway.registry.store;
+  domains.put({ ...domains.find(name)!, exDate: before });
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal(domains.find(name)?.exDate, yearsLater(before, 1));
+  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(before, 1));
 });
 
 test("a renew that the registry executes only after another was sent is refused by the date that it names", async (t) => {
@@ -109,22 +125,17 @@ test("a registry that moves the expiry by two periods is an alarm, and the resel
   const hold = gateway.registry.hold({ command: "domain:renew", name, at: "before-answer" });
   await stage.travelTo(name, 30);
   await hold.reached(1);
-  const year = (years: number) => {
-    const moved = new Date(before);
-    moved.setUTCFullYear(moved.getUTCFullYear() + years);
-    return moved.toISOString();
-  };
   const { domains } = gateway.registry.store;
-  domains.put({ ...domains.find(name)!, exDate: year(2) });
+  domains.put({ ...domains.find(name)!, exDate: yearsLater(before, 2) });
   hold.release();
   await untilRenewalIs(gateway, name, "Renewed");
-  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, year(1));
+  assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(before, 1));
   const alarms = "SELECT subject FROM alarms WHERE kind = 'renewal-dates' AND resolved_at IS NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [{ subject: name }]);
   // The term that was given twice is not asked for again.
   await stage.travelTo(name, 30);
   await until("the second term is over", async () => {
-    return (await portfolioEntry(gateway, reseller, name)).expiration_date === year(2);
+    return (await portfolioEntry(gateway, reseller, name)).expiration_date === yearsLater(before, 2);
   });
   assert.equal(executed(gateway, name, "domain:renew"), 1);
 });
@@ -145,9 +156,8 @@ test("a renew that the registry leaves pending is renewed when it says so", asyn
   domains.put({ ...domains.find(name)!, statuses: ["pendingRenew"] });
   hold.release();
   await untilRenewalIs(gateway, name, "Processing (pending)");
-  const exDate = new Date(before);
-  exDate.setUTCFullYear(exDate.getUTCFullYear() + 1);
-  domains.put({ ...domains.find(name)!, statuses: [], exDate: exDate.toISOString() });
+  const exDate = yearsLater(before, 1);
+  domains.put({ ...domains.find(name)!, statuses: [], exDate: exDate });
   // Only the message makes it look before an hour is over.
   const [renew] = commands(gateway, name, "domain:renew");
   const { svTRID, clTRID } = renew!;
