@@ -79,15 +79,17 @@ test("says in a sentence what is wrong with its arguments", async (context) => {
     [[...usual, "--faults", '{"commandsMax":-1}'], /commandsMax must be >= 0/],
     [[...usual, "--client-ca", "/nowhere/ca.pem"], /ENOENT.*\/nowhere\/ca\.pem/],
   ];
-  for (const [args, sentence] of cases) await assertRefused(start(context, args), sentence);
+  await Promise.all(cases.map(([args, sentence]) => assertRefused(start(context, args), sentence)));
 });
 
 test("does not start in production: not by option, not by environment, not through the gateway's program", async (context) => {
   const refusal = /^The sandbox registry is for development and tests: it does not start in production\.$/m;
   const role = ["sandbox-registry", ...usual];
-  await assertRefused(start(context, [...usual, "--production"]), refusal);
-  await assertRefused(start(context, usual, entry, "production"), refusal);
-  await assertRefused(start(context, role, deedhouse, "production"), refusal);
+  await Promise.all([
+    assertRefused(start(context, [...usual, "--production"]), refusal),
+    assertRefused(start(context, usual, entry, "production"), refusal),
+    assertRefused(start(context, role, deedhouse, "production"), refusal),
+  ]);
   const started = start(context, role, deedhouse, "sandbox");
   await ready(started);
   started.kill("SIGTERM");
