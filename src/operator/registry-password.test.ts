@@ -124,7 +124,9 @@ describe("deedhouse registry password", () => {
     const [draft = ""] = await draftsIn(folder);
     assert.equal((await stat(join(folder, draft))).mode & 0o777, 0o600);
     server.standIn.script = script;
-    assert.equal((await run()).code, 0);
+    const { code, stdout } = await run();
+    assert.equal(code, 0);
+    assert.match(stdout, /changed, as an earlier run had begun; nothing was read/);
     assert.deepEqual([await written(), await draftsIn(folder)], [newPassword, []]);
   });
 
@@ -138,7 +140,7 @@ describe("deedhouse registry password", () => {
     };
     const at = ["nic", "--registries", file];
     await Promise.all([
-      ...["short", "", "with a space", "x".repeat(129), "umlaut-ü-1"].map((input) =>
+      ...["short", "with a space", "x".repeat(129)].map((input) =>
         refused(input, at, 2, /the new password cannot be used: it must have 6 to 16 characters/),
       ),
       refused(oldPassword, at, 2, /the new password is the old one/),

@@ -62,10 +62,12 @@ async function changeRegistryPassword(id: string, options: PasswordOptions): Pro
   const profiles = places.at(-1)!;
   const eppOptions = await eppOptionsFor(profile);
 
-  const interrupted = files.findDraftPassword(profiles.file, id);
-  const password = interrupted ?? (await newPassword(account, options, systemRandom));
-  for (const place of places) files.writeDraft(place.file, place.id, password);
-  const change = await (interrupted ? findPassword : changePassword)(eppOptions, password);
+  const draft = files.findDraftPassword(profiles.file, id);
+  // One that the file has already is left over from a change that is done.
+  const interrupted = draft?.reveal() === profile.password.reveal() ? undefined : draft;
+  const wanted = interrupted ?? (await newPassword(account, options, systemRandom));
+  for (const place of places) files.writeDraft(place.file, place.id, wanted);
+  const change = await (interrupted ? findPassword : changePassword)(eppOptions, wanted);
   if (change.result === "unknown") throw unknownFailure(account, change);
   for (const place of places) {
     if (change.result === "changed") files.adoptDraft(place.file);
@@ -73,7 +75,8 @@ async function changeRegistryPassword(id: string, options: PasswordOptions): Pro
   }
   if (change.result === "unchanged") throw unchangedFailure(profile, change, interrupted !== undefined);
   const restart = "start the worker (or deedhouse start) again: until then it logs in with the old password";
-  return { registry: id, password: "changed", file: places.map(({ file }) => file).join(", "), next: restart };
+  const password = interrupted ? "changed, as an earlier run had begun; nothing was read" : "changed";
+  return { registry: id, password, file: places.map(({ file }) => file).join(", "), next: restart };
 }
 
 /** @throws CommandFailure that says what to do */

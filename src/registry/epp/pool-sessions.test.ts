@@ -131,14 +131,15 @@ describe("the registry's limits", () => {
       await lease.request(domainCheck("example.com"), { clTRID: `work-${index}` });
     });
     const arrived = () => count(standIn, "domain:check");
-    await until(() => arrived() === 5);
+    await until(() => arrived() >= 5);
     for (let passed = 6; passed <= 12; passed += 1) {
       nowMs += 199;
       assert.equal(arrived(), passed - 1);
       nowMs += 1;
-      await until(() => arrived() === passed);
+      await until(() => arrived() >= passed);
     }
     await Promise.all(work);
+    assert.equal(arrived(), 12);
   });
 });
 
