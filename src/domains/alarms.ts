@@ -7,7 +7,11 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 
 /** What each of them means, and what to do about it, is in docs/operating.md. */
-type AlarmKind = "order" | "message" | "creates-paused" | "epp-syntax" | "renewal" | "renewal-credit" | "renewal-dates";
+export const alarmKinds = [
+  ...(["order", "message", "creates-paused", "epp-syntax"] as const),
+  ...(["renewal", "renewal-credit", "renewal-dates"] as const),
+] as const;
+type AlarmKind = (typeof alarmKinds)[number];
 
 /** `subject` is what it is about: an order's code, a domain name, a registry's id. */
 interface AlarmSubject {

@@ -28,7 +28,7 @@ export async function placeUnexplained(
 }
 
 /** The registry holds a name for us, as if by a telephone call. Needs one that we registered before. */
-export function holdByHand({ registry }: TestGateway, name: string): void {
+function holdByHand({ registry }: TestGateway, name: string): void {
   const [any] = registry.store.domains.values();
   assert.ok(any);
   registry.store.domains.put({ ...any, name, clID: registrarId, authInfo: "made-by-hand-1" });
