@@ -26,7 +26,7 @@ import { startFor } from "./test/setup.ts";
 
 const hourMs = 60 * 60_000;
 const everything = { objects: [domainUri, contactUri, hostUri], extension: [rgpUri, secDnsUri, feeUri] };
-const stepsPerLife = 500;
+const stepsPerLife = 300;
 const names = ["a.test", "b.test", "c.test", "pending-approve-d.test", "pending-deny-e.test"];
 const hosts = ["ns1.a.test", "ns2.a.test", "ns1.b.test", "ns1.example.net"];
 const restore = (op: string) =>
