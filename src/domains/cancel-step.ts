@@ -14,11 +14,10 @@ import {
   type OrderHappening,
   postpone,
   type Registered,
-  readCreateAttempts,
 } from "#domains/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfDelete } from "#domains/result-codes.ts";
-import { nextOrderState, type OrderEvent, orderState } from "#domains/states.ts";
+import type { OrderEvent } from "#domains/states.ts";
 import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool.ts";
@@ -33,12 +32,6 @@ const deleteAttempts = statement(
   "SELECT answered_at, result_code FROM order_attempts WHERE order_id = $1 AND command = 'domain:delete'",
   { answered_at: "timestamptz?", result_code: "int4?" },
 );
-
-/** Whether an order can be cancelled on the spot (row 22): nothing of it can have reached the registry as a create. */
-export async function canCancelNow(context: Pick<OrderContext, "database">, order: Order): Promise<boolean> {
-  if (!nextOrderState(orderState(order), "cancel")) return false;
-  return (await readCreateAttempts(context.database, order.id)).unanswered === 0;
-}
 
 const heldEvents = new Set<OrderEvent>(["created", "ours", "approved"]);
 const pendingEvents = new Set<OrderEvent>(["create-pending", "ours-pending"]);

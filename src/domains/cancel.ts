@@ -1,8 +1,10 @@
+import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import {
   findOrderByCode,
   happen,
   lockOrder,
+  type Order,
   OrderChanged,
   type OrderContext,
   readCreateAttempts,
@@ -25,13 +27,27 @@ const insertRequest = statement(
   {},
 );
 
+/**
+ * Row 22: cancels an order of which nothing can have reached the registry as a create. Both this and the attempt row
+ * lock the order's row, so of a cancel and a send at the same time one sees the other.
+ * @returns false when it may have been sent
+ * @throws OrderChanged
+ */
+export async function cancelUnsent(context: OrderContext, tx: Transaction, order: Order): Promise<boolean> {
+  if (!nextOrderState(orderState(order), "cancel")) return false;
+  await lockOrder(tx, order);
+  // While the lock is held: an attempt committed before it is seen here, and none can follow.
+  if ((await readCreateAttempts(tx, order.id)).unanswered > 0) return false;
+  await happen(context, tx, order, { event: "cancel", reason: "cancelled by the operator" });
+  return true;
+}
+
 /** `cancelling`: it may have reached the registry. What became of it is found out first, and then undone or kept. */
 export type CancelResult = "cancelled" | "cancelling" | "unknown" | "ended";
 
 /**
- * Row 22: cancels an order of which nothing can have reached the registry as a create. Both this and the attempt row
- * lock the order's row, so of a cancel and a send at the same time one sees the other. Rows 23 and 24: of any other
- * order that lives the wish is written down, which its steps heed (cancel-step.ts).
+ * Cancels an order, or, rows 23 and 24, writes the wish down on one that may have been sent: its steps heed it
+ * (cancel-step.ts).
  */
 export async function cancelOrder(context: OrderContext, orderCode: string): Promise<CancelResult> {
   for (;;) {
@@ -41,13 +57,8 @@ export async function cancelOrder(context: OrderContext, orderCode: string): Pro
     if (order.cancel_requested_at !== null) return "cancelling";
     try {
       return await context.database.transaction<CancelResult>(async (tx) => {
+        if (await cancelUnsent(context, tx, order)) return "cancelled";
         await lockOrder(tx, order);
-        // While the lock is held: an attempt committed before it is seen here, and none can follow.
-        const attempts = await readCreateAttempts(tx, order.id);
-        if (nextOrderState(orderState(order), "cancel") && attempts.unanswered === 0) {
-          await happen(context, tx, order, { event: "cancel", reason: "cancelled by the operator" });
-          return "cancelled";
-        }
         const now = context.clock.now();
         const isPending = order.status === "Pending";
         await tx.query(requestCancel, [order.id, now, isPending]);

@@ -6,7 +6,8 @@
  * happened, and asks the registry instead of guessing.
  */
 import { availabilityOf } from "#domains/availability.ts";
-import { canCancelNow, cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
+import { cancelUnsent } from "#domains/cancel.ts";
+import { cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
 import { createDomain } from "#domains/create-step.ts";
 import {
   findOrder,
@@ -87,8 +88,9 @@ async function step(sessions: RegistrySessions, order: Order): Promise<OrderHapp
 
 async function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
   const state = orderState(order);
-  if (order.cancel_requested_at !== null && (await canCancelNow(sessions.context, order))) {
-    return { event: "cancel", reason: "cancelled by the operator" };
+  if (order.cancel_requested_at !== null) {
+    const { context } = sessions;
+    if (await context.database.transaction((tx) => cancelUnsent(context, tx, order))) return undefined;
   }
   if (order.settle_as !== null && isSettleable(state)) return settleOrder(sessions, order);
   switch (state) {
