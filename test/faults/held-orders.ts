@@ -1,0 +1,146 @@
+/**
+ * Holds orders at a kill point: many at once, each until it is let go, and never again after that. At COMMIT a deferred
+ * trigger waits for the order's row in a table of the test; at the registry the create's frame is held.
+ */
+import { Client } from "pg";
+import type { TestGateway } from "../harness/gateway.ts";
+import { eventually } from "../harness/running-system.ts";
+import type { HeldCommit, KillPoint } from "./kill-points.ts";
+
+export interface HeldOrders {
+  /** The names whose orders are held now. */
+  names(): Promise<string[]>;
+  /** Before the kill: for a point where the worker knows that its change is committed. */
+  beforeKill(names: string[]): Promise<void>;
+  /** After the kill: whose orders the dead worker had there. @param names those that were seen before the kill */
+  caught(names: string[]): Promise<string[]>;
+  /** After the kill: what becomes of the orders' changes. */
+  letGo(names: string[]): Promise<void>;
+  /** Holds nothing any more, and lets go what is held. */
+  end(): Promise<void>;
+}
+
+const changedClass = 0x6d617478;
+const waitingClass = changedClass + 1;
+
+// A transaction may change several orders: when it waits for one of them, all of them are held.
+const heldSql = `WITH own AS (SELECT pid, classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+  SELECT DISTINCT waiting.pid, domain_name AS name FROM own AS waiting
+  JOIN own AS changed ON changed.pid = waiting.pid AND changed.classid = ${changedClass}
+  JOIN registration_orders ON id = changed.objid::int8
+  WHERE waiting.classid = ${waitingClass}`;
+
+const functionsSql = `
+  CREATE TABLE IF NOT EXISTS test_let_go (order_id bigint PRIMARY KEY);
+  CREATE SEQUENCE IF NOT EXISTS test_commits;
+  CREATE OR REPLACE FUNCTION test_mark_change() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_advisory_xact_lock_shared(${changedClass}, (to_jsonb(NEW) ->> TG_ARGV[0])::int);
+    RETURN NULL;
+  END $$;
+  CREATE OR REPLACE FUNCTION test_hold_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE changed bigint := to_jsonb(NEW) ->> TG_ARGV[0];
+  BEGIN
+    -- The second argument, when it is not 0: hold that many-eth change only.
+    IF TG_ARGV[1] <> '0' AND nextval('test_commits') <> TG_ARGV[1]::bigint THEN RETURN NULL; END IF;
+    WHILE NOT EXISTS (SELECT FROM test_let_go WHERE order_id = changed) LOOP
+      PERFORM pg_advisory_xact_lock_shared(${waitingClass}, 0);
+      PERFORM pg_sleep(0.01);
+    END LOOP;
+    RETURN NULL;
+  END $$`;
+
+/** @param nth holds the n-th such change only; 0: each order's first */
+export async function holdCommits(
+  { databaseUrl }: TestGateway,
+  { table, on, when, orderColumn, isCommitted, isFrozenFirst }: HeldCommit,
+  nth = 0,
+): Promise<HeldOrders> {
+  const client = new Client({ connectionString: databaseUrl });
+  client.on("error", () => {});
+  await client.connect();
+  await client.query(functionsSql);
+  await client.query("TRUNCATE test_let_go");
+  await client.query("ALTER SEQUENCE test_commits RESTART");
+  await client.query(`
+    CREATE TRIGGER test_mark_change AFTER ${on} ON ${table}
+      FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_mark_change('${orderColumn}');
+    CREATE CONSTRAINT TRIGGER test_hold_commit AFTER ${on} ON ${table} DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_hold_commit('${orderColumn}', '${nth}')`);
+  const held = async () => (await client.query<{ pid: number; name: string }>(heldSql)).rows;
+  const pidsOf = async (names: string[]) =>
+    (await held()).filter(({ name }) => names.includes(name)).map(({ pid }) => pid);
+  // Of these transactions: by now the next owner may be at the same point with the same order.
+  const areOver = (pids: number[]) =>
+    eventually("the held commits are over", async () => !(await held()).some(({ pid }) => pids.includes(pid)));
+  const letPass = (names: string[]) =>
+    client.query(
+      "INSERT INTO test_let_go SELECT id FROM registration_orders WHERE domain_name = ANY($1) ON CONFLICT DO NOTHING",
+      [names],
+    );
+  const commit = async (names: string[]) => {
+    const pids = await pidsOf(names);
+    await letPass(names);
+    await areOver(pids);
+  };
+  const rollBack = async (names: string[]) => {
+    const pids = await pidsOf(names);
+    await client.query("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid", [pids]);
+    await areOver(pids);
+    await letPass(names);
+  };
+  return {
+    names: async () => [...new Set((await held()).map(({ name }) => name))],
+    beforeKill: async (names) => (isFrozenFirst ? commit(names) : undefined),
+    caught: async (names) => names,
+    letGo: (names) => (isCommitted ? commit(names) : rollBack(names)),
+    async end() {
+      await client.query("INSERT INTO test_let_go SELECT id FROM registration_orders ON CONFLICT DO NOTHING");
+      await client.query(`DROP TRIGGER test_hold_commit ON ${table}; DROP TRIGGER test_mark_change ON ${table}`);
+      await client.end();
+    },
+  };
+}
+
+/** Holds the first such command of each name. */
+export function holdFrames(
+  { registry }: TestGateway,
+  { command, at, isExecuted }: NonNullable<KillPoint["frame"]>,
+  names: string[],
+): HeldOrders {
+  const place = (name: string) => registry.hold({ command, name, at, times: 1 });
+  const holds = new Map(names.map((name) => [name, place(name)] as const));
+  const namesHeld = (isConnected: boolean) =>
+    registry.holds
+      .list()
+      .filter((hold) => hold.command === command && holds.has(hold.name ?? ""))
+      .filter(({ frames }) => frames.some(({ connected }) => connected === isConnected))
+      .map(({ name }) => name!);
+  const letGo = async (held: string[]) => {
+    for (const name of held) {
+      await holds.get(name)?.abandoned(1);
+      holds.get(name)?.release({ execute: isExecuted });
+      holds.delete(name);
+    }
+  };
+  return {
+    async names() {
+      // The worker has given these up while it lived: no registry keeps a command for longer than the settle time.
+      for (const name of namesHeld(false)) {
+        holds.get(name)?.release({ execute: false });
+        holds.set(name, place(name));
+      }
+      return namesHeld(true);
+    },
+    beforeKill: async () => {},
+    async caught(seen) {
+      for (const name of seen) await holds.get(name)?.abandoned(1);
+      return namesHeld(false);
+    },
+    letGo,
+    async end() {
+      for (const hold of holds.values()) hold.release();
+    },
+  };
+}

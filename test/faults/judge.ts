@@ -1,0 +1,91 @@
+/**
+ * The judge of the fault matrix. It believes the registry's journal and store, and what the API said, and nothing else:
+ * not our database, not our logs.
+ */
+import type { JournalEntry } from "../../sandbox/registry/journal.ts";
+import type { Domain } from "../../sandbox/registry/objects.ts";
+import { registrarId } from "../harness/profiles.ts";
+import { type Ending, faultOf } from "./labels.ts";
+
+/** What a reseller was told about a name in the end. */
+export interface Told {
+  name: string;
+  orderCode: string;
+  status: string;
+  /** Of the name in the portfolio; absent: it is not there. */
+  expirationDate?: string | undefined;
+  /** Whether somebody asked for the order to be cancelled. */
+  isCancelAsked?: boolean;
+}
+
+export interface Evidence {
+  journal: readonly JournalEntry[];
+  domains: readonly Domain[];
+  told: readonly Told[];
+}
+
+/** How a name looks that was registered for us past this gateway. */
+export const byHandAuthInfo = "made-by-hand-1";
+
+/** Answers after which it is not certain that nothing was executed. */
+const doubtfulCodes = new Set([2400, 2500]);
+
+/** What is wrong, a sentence each, beginning with the name. */
+export function judge({ journal, domains, told }: Evidence): string[] {
+  const ours = new Map(domains.filter(({ clID }) => clID === registrarId).map((domain) => [domain.name, domain]));
+  const byName = Map.groupBy(journal, ({ name }) => name ?? "");
+  const found = told.flatMap((order) => [
+    ...judgeEnd(order, ours.get(order.name)),
+    ...judgeCreates(order, byName.get(order.name) ?? [], ours.get(order.name)),
+  ]);
+  const known = new Set(told.map(({ name }) => name));
+  const unexplained = [...ours.keys()].filter((name) => !known.has(name));
+  return [...found, ...unexplained.map((name) => `${name}: held for us, and no order knows it`)];
+}
+
+function judgeEnd({ name, status, expirationDate, isCancelAsked }: Told, held: Domain | undefined): string[] {
+  const faults: string[] = [];
+  const isByHand = held?.authInfo === byHandAuthInfo;
+  const isPendingThere = held?.statuses.includes("pendingCreate") ?? false;
+  const { ends } = faultOf(name);
+  const ending: Ending = status === "Processing" || status === "NotProvisioned" ? "for a person" : (status as Ending);
+  if (!ends.includes(ending) && !(isCancelAsked && ending === "Cancelled")) {
+    faults.push(
+      ending === "for a person" ? `lost: still ${status}` : `${status}, where only ${ends.join(", ")} is right`,
+    );
+  }
+  if (status === "Finished" && (!held || isPendingThere || isByHand))
+    faults.push("Finished, but not registered for us");
+  if (status === "Pending" && !isPendingThere) faults.push("Pending, but the registry waits for nothing");
+  if (status !== "Finished" && status !== "Pending" && held && !isByHand) faults.push(`held for us, but ${status}`);
+  if (expirationDate !== (status === "Finished" ? held?.exDate : undefined)) {
+    faults.push(`the portfolio says ${expirationDate ?? "nothing"}, the registry ${held?.exDate ?? "nothing"}`);
+  }
+  return faults.map((fault) => `${name}: ${fault}`);
+}
+
+/** Every create that was executed has been undone or stands, and one was sent only when the last one was accounted for. */
+function judgeCreates({ name, orderCode }: Told, entries: readonly JournalEntry[], held: Domain | undefined): string[] {
+  const faults: string[] = [];
+  const clTrids = new Set<string>();
+  let standing = 0;
+  let isOpen = false;
+  for (const { command, direction, code, executed, clTRID } of entries) {
+    if (direction === "event" && (command === "domain:undo" || command === "domain:deny")) standing -= 1;
+    if (command === "domain:info" && direction === "out" && code === 2303) isOpen = false;
+    if (command === "domain:delete" && executed) standing -= 1;
+    if (command !== "domain:create") continue;
+    if (direction === "out" && code !== undefined && code >= 2000 && !doubtfulCodes.has(code)) isOpen = false;
+    if (direction !== "in") continue;
+    if (isOpen) faults.push("a create was sent while it was not known what the one before had done");
+    isOpen = true;
+    if (clTRID === undefined || clTrids.has(clTRID)) faults.push(`clTRID ${clTRID} was sent twice`);
+    if (!clTRID?.startsWith(`${orderCode}-`)) faults.push(`a create that is not the order's: ${clTRID}`);
+    clTrids.add(clTRID ?? "");
+    if (executed) standing += 1;
+    if (standing > 1) faults.push("two creates stand");
+  }
+  const isHeld = held !== undefined && held.authInfo !== byHandAuthInfo;
+  if (standing !== (isHeld ? 1 : 0)) faults.push(`${standing} creates stand, and held for us: ${isHeld}`);
+  return faults.map((fault) => `${name}: ${fault}`);
+}

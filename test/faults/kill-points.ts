@@ -1,0 +1,218 @@
+/** Where a worker is killed: facts of the database or of the registry, whatever the code between them looks like. */
+import type { HoldPoint } from "../../sandbox/registry/holds.ts";
+import type { Fault, Reach } from "./labels.ts";
+
+/** A row change whose transaction is held at its COMMIT. */
+export interface HeldCommit {
+  table: "registration_orders" | "order_attempts" | "order_history" | "poll_messages";
+  on: "INSERT" | "UPDATE";
+  /** SQL on the rows NEW and OLD. */
+  when: string;
+  /** The column of the order's id. */
+  orderColumn: "id" | "order_id";
+  /** Whether the change is committed all the same, after the worker is dead. */
+  isCommitted: boolean;
+  /** The worker stands still and the change is committed; then it is killed. */
+  isFrozenFirst?: true;
+}
+
+/** A command that is held at the registry. */
+interface HeldFrame {
+  command: "domain:create" | "domain:delete";
+  at: HoldPoint;
+  /** Whether the registry executes what it had not when the worker died. */
+  isExecuted: boolean;
+}
+
+export interface KillPoint {
+  id: string;
+  /** Completes "killed …". */
+  means: string;
+  commit?: HeldCommit;
+  frame?: HeldFrame;
+  /** Orders that wait for their turn are at this point as well. */
+  withWaiting?: true;
+  /** Where the worker before this one was killed. */
+  after?: string;
+  /** The orders are cancelled when that one is killed. */
+  isCancelled?: true;
+  /** The registry is away when the next owner comes. */
+  isAway?: true;
+  /** So many orders can be there at once. */
+  ordersMax: number;
+  /** Orders must come so far to be there. */
+  reach: Reach;
+}
+
+/** The workers' sessions, and so the orders that they work on at once: fewer than the database's connections (10). */
+export const sessionsMax = 8;
+const slowSessionsMax = sessionsMax - 1;
+
+const claim = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvisioned'";
+const endOfCreate =
+  "OLD.phase = 'create' AND (NEW.status <> 'Processing' OR NEW.phase <> 'create') AND NEW.status <> 'Cancelled'";
+const order = { table: "registration_orders", on: "UPDATE", orderColumn: "id" } as const;
+const attempt = { table: "order_attempts", on: "INSERT", orderColumn: "order_id" } as const;
+const domainAttempt = { ...attempt, when: "NEW.command = 'domain:create'" } as const;
+
+export const killPoints: readonly KillPoint[] = [
+  {
+    id: "accepted",
+    means: "after the POST's commit, before the claim's",
+    commit: { ...order, when: claim, isCommitted: false },
+    withWaiting: true,
+    ordersMax: Number.POSITIVE_INFINITY,
+    reach: "check",
+  },
+  {
+    id: "accepted-away",
+    means: "the same, and the registry is away when the next owner comes",
+    commit: { ...order, when: claim, isCommitted: false },
+    withWaiting: true,
+    isAway: true,
+    ordersMax: Number.POSITIVE_INFINITY,
+    reach: "check",
+  },
+  {
+    id: "claimed",
+    means: "after the claim's commit",
+    commit: { ...order, when: claim, isCommitted: true },
+    ordersMax: sessionsMax,
+    reach: "check",
+  },
+  {
+    id: "contact-made",
+    means: "after the contact's answer, before its commit",
+    commit: {
+      ...attempt,
+      on: "UPDATE",
+      when: "NEW.command = 'contact:create' AND NEW.result_code IS NOT NULL",
+      isCommitted: false,
+    },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "contact-known",
+    means: "between contact and domain",
+    commit: { ...domainAttempt, when: `${domainAttempt.when} AND NEW.number > 1`, isCommitted: false },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "attempted",
+    means: "while the attempt row is being committed",
+    commit: { ...domainAttempt, isCommitted: true },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "unwritten",
+    means: "after the attempt row's commit, before a byte is written",
+    commit: { ...domainAttempt, isCommitted: true, isFrozenFirst: true },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "written",
+    means: "after the write; the registry executes the create later, under the next owner",
+    frame: { command: "domain:create", at: "before-execution", isExecuted: true },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "written-lost",
+    means: "after the write; the registry never executes the create",
+    frame: { command: "domain:create", at: "before-execution", isExecuted: false },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "executed",
+    means: "after the execution, before the answer",
+    frame: { command: "domain:create", at: "before-answer", isExecuted: true },
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "executed-away",
+    means: "the same, and the registry is away when the next owner comes",
+    frame: { command: "domain:create", at: "before-answer", isExecuted: true },
+    isAway: true,
+    ordersMax: slowSessionsMax,
+    reach: "create",
+  },
+  {
+    id: "answered",
+    means: "after the answer, or its loss, before its commit",
+    commit: { ...order, when: endOfCreate, isCommitted: false },
+    ordersMax: sessionsMax,
+    reach: "create",
+  },
+  {
+    id: "settled",
+    means: "after the commit of the answer, or of its loss",
+    commit: { ...order, when: endOfCreate, isCommitted: true },
+    ordersMax: sessionsMax,
+    reach: "create",
+  },
+  {
+    id: "between-infos",
+    means: "between the two infos of row 15",
+    commit: { ...order, when: "OLD.confirm_after IS NULL AND NEW.confirm_after IS NOT NULL", isCommitted: true },
+    after: "executed",
+    ordersMax: sessionsMax,
+    reach: "object",
+  },
+  {
+    id: "delete-written",
+    means: "cancelled: after the delete's write; the registry executes it later, under the next owner",
+    frame: { command: "domain:delete", at: "before-execution", isExecuted: true },
+    after: "executed",
+    isCancelled: true,
+    ordersMax: slowSessionsMax,
+    reach: "object",
+  },
+  {
+    id: "deleted",
+    means: "cancelled: after the delete's execution, before its answer",
+    frame: { command: "domain:delete", at: "before-answer", isExecuted: true },
+    after: "executed",
+    isCancelled: true,
+    ordersMax: slowSessionsMax,
+    reach: "object",
+  },
+  {
+    id: "message-stored",
+    means: "after the poll message's commit, before its ack",
+    commit: {
+      table: "poll_messages",
+      on: "INSERT",
+      when: "NEW.order_id IS NOT NULL",
+      orderColumn: "order_id",
+      isCommitted: true,
+    },
+    // One session reads the queue, one message at a time.
+    ordersMax: 1,
+    reach: "message",
+  },
+];
+
+/** Moments that no fact of ours describes: one to three kills in a row, some with a cancellation or an outage. */
+export const drawnPoints = [
+  { id: "random-frame", means: "at the n-th frame that the registry gets, one to three times" },
+  { id: "random-commit", means: "at the n-th change of an order, before or after its commit, one to three times" },
+];
+
+const reaches: readonly Reach[] = ["check", "create", "object", "message"];
+
+/** Whether an order with this fault can be at the point. */
+export function canReach({ reach }: KillPoint, fault: Fault): boolean {
+  return reaches.indexOf(fault.reach) >= reaches.indexOf(reach);
+}
+
+export function getKillPoint(id: string): KillPoint {
+  const point = killPoints.find((candidate) => candidate.id === id);
+  if (!point) throw new Error(`there is no kill point "${id}"`);
+  return point;
+}

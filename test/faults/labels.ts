@@ -1,0 +1,58 @@
+/** The faults of a name, and how an order for it may end, whenever and however often its worker is killed. */
+import type { OrderStatus } from "#domains/states.ts";
+
+/** "for a person": still Processing, because only an operator can say more; nothing is ever created again. */
+export type Ending = OrderStatus | "for a person";
+
+/** How far an order with this label comes when nothing is killed. */
+export type Reach = "check" | "create" | "object" | "message";
+
+export interface Fault {
+  /** The beginning of the domain name: what the sandbox registry does, or what the matrix does when it kills. */
+  label: string;
+  ends: readonly Ending[];
+  reach: Reach;
+}
+
+function faults(reach: Reach, ends: Ending[], labels: string[]): Fault[] {
+  return labels.map((label) => ({ label, ends, reach }));
+}
+
+const refusals = [2001, 2003, 2004, 2005, 2303, 2304, 2305, 2306, 2308];
+const configurationFaults = [2100, 2101, 2102, 2103, 2201, 2307];
+const passingRefusals = [2002, 2104, 2200, 2202, 2303, 2400, 2500, 2501, 2502];
+
+/** Another registrar registers the name at the moment of the kill, if nobody holds it by then. */
+export const snipedLabel = "sniped-";
+/** The same after a create of ours was refused (row 5a). */
+const snipedLaterLabel = `once-2200-${snipedLabel}`;
+/** Somebody registers the name for us by hand at the moment of the kill (row 16a). */
+export const byHandLabel = "by-hand-";
+
+/** The labels of sandbox/registry/README.md, and two of our own. */
+export const allFaults: readonly Fault[] = [
+  ...faults("object", ["Finished"], ["plain-", "dribble-", "slow-150-", "late-"]),
+  ...faults("object", ["Finished"], ["drop-after-", "garbage-", "trid-", "short-", "undo-after-"]),
+  ...faults("create", ["Finished"], ["drop-before-", ...passingRefusals.map((code) => `once-${code}-`)]),
+  ...faults("message", ["Finished"], ["pending-approve-"]),
+  ...faults("message", ["Errors"], ["pending-deny-"]),
+  ...faults("object", ["Finished"], ["pending-lost-"]),
+  ...faults("object", ["Pending"], ["pending-never-"]),
+  ...faults("check", ["Errors"], ["taken-"]),
+  ...faults("check", ["FailedValidation"], ["reserved-", "blocked-", "premium-"]),
+  ...faults("create", ["Errors"], ["race-", "code-2104-", ...configurationFaults.map((code) => `code-${code}-`)]),
+  ...faults("create", ["FailedValidation"], ["reserved2302-", ...refusals.map((code) => `code-${code}-`)]),
+  // Each create may have been executed: after five without a trace a person decides (row 17).
+  ...faults("create", ["for a person"], ["code-2400-", "code-2500-"]),
+  ...faults("create", ["Finished", "Errors"], [snipedLabel, snipedLaterLabel]),
+  ...faults("create", ["Finished", "Errors", "for a person"], [byHandLabel]),
+];
+
+/** The fault that a domain name begins with: the longest one. */
+export function faultOf(name: string): Fault {
+  const [found] = allFaults
+    .filter(({ label }) => name.startsWith(label))
+    .sort((one, other) => other.label.length - one.label.length);
+  if (!found) throw new Error(`${name} has no label`);
+  return found;
+}

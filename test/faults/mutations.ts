@@ -1,0 +1,91 @@
+/**
+ * Faults of our own, one at a time, to see that the judge finds them: the worker's Node loads a source file with a piece of
+ * it replaced (`node --import ./test/faults/mutations.ts?<id>`).
+ */
+import { registerHooks } from "node:module";
+
+interface Replacement {
+  /** The end of the file's path. */
+  file: string;
+  find: string;
+  replace: string;
+}
+
+export interface Mutation {
+  id: string;
+  /** What the worker does wrong. */
+  means: string;
+  /** The batch in which it shows. */
+  batch: string;
+  /** What the judge says then. */
+  verdict: RegExp;
+  replacements: Replacement[];
+}
+
+export const mutations: readonly Mutation[] = [
+  {
+    id: "resend-blindly",
+    means: "sends the create again when its answer is lost, without asking",
+    batch: "executed.1",
+    verdict: /a create was sent while it was not known what the one before had done/,
+    replacements: [
+      { file: "src/domains/create-step.ts", find: "if (attempts.unanswered > 0)", replace: "if (false)" },
+      { file: "src/domains/orders.ts", find: "WHERE next.unanswered = 0", replace: "WHERE true" },
+    ],
+  },
+  {
+    id: "believe-first-info",
+    means: "believes the first info after a lost answer",
+    batch: "settled.1",
+    verdict: /undo-after-.*Finished, but not registered for us/,
+    replacements: [
+      { file: "src/domains/verify-step.ts", find: 'order.verify_cause === "lost" &&', replace: "false &&" },
+    ],
+  },
+  {
+    id: "any-holder-is-us",
+    means: "does not look who holds the name that exists",
+    batch: "settled.1",
+    verdict: /race-.*Finished, where only Errors is right/,
+    replacements: [
+      { file: "src/domains/name-info.ts", find: "data.clID === sessions.profile.registrarId ?", replace: "true ?" },
+    ],
+  },
+  {
+    id: "forget-the-dead",
+    means: "never takes over what a killed worker was working on",
+    batch: "claimed.1",
+    verdict: /lost: still Processing/,
+    replacements: [{ file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" }],
+  },
+];
+
+function getMutation(id: string): Mutation {
+  const mutation = mutations.find((candidate) => candidate.id === id);
+  if (!mutation) throw new Error(`there is no mutation "${id}"`);
+  return mutation;
+}
+
+/** What the worker's Node is given. */
+export function mutationArguments({ id }: Mutation): string[] {
+  return ["--import", `${import.meta.url}?${id}`];
+}
+
+const { search } = new URL(import.meta.url);
+if (search !== "") mutate(getMutation(search.slice(1)));
+
+function mutate({ replacements }: Mutation): void {
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      const own = replacements.filter(({ file }) => url.endsWith(`/${file}`));
+      if (own.length === 0) return loaded;
+      let source = String(loaded.source);
+      for (const { file, find, replace } of own) {
+        if (!source.includes(find)) throw new Error(`${file} has no "${find}" any more`);
+        source = source.replace(find, () => replace);
+      }
+      return { ...loaded, source };
+    },
+  });
+}

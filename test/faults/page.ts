@@ -1,0 +1,84 @@
+/** docs/faults.md: what a run of the matrix has seen, printed into the page's places for it. */
+import { drawnPoints, killPoints } from "./kill-points.ts";
+import { allFaults } from "./labels.ts";
+import { allRows } from "./rows.ts";
+import type { RunResult } from "./run-batches.ts";
+
+/** What a mutated worker was found to do wrong. */
+export interface MutationResult {
+  means: string;
+  batch: string;
+  faults: string[];
+}
+
+const columns = [...killPoints, ...drawnPoints];
+
+/** The page with the printed parts replaced. @throws when the page has no place for one */
+export function printPage(page: string, run: RunResult, mutations: MutationResult[], seed: number): string {
+  const parts: Record<string, string> = {
+    summary: printSummary(run, seed),
+    "kill points": printKillPoints(run),
+    matrix: printMatrix(run),
+    rows: printRows(run),
+    mutations: table(
+      ["a worker that …", "batch", "sentences of the judge", "one of them"],
+      mutations.map(({ means, batch, faults }) => [means, batch, String(faults.length), faults[0] ?? "none"]),
+    ),
+  };
+  return Object.entries(parts).reduce((text, [name, printed]) => replacePrinted(text, name, printed), page);
+}
+
+/** The first column of the matrix and its head, by which a test sees that a page is out of date. */
+export function matrixFrame(): { head: string; labels: string[] } {
+  return { head: line(["fault", ...columns.map((_, index) => String(index + 1)), "ended"]), labels: labelCells() };
+}
+
+const labelCells = () => allFaults.map(({ label }) => `\`${label}\``);
+
+function printSummary({ cases, kills, faults, seconds }: RunResult, seed: number): string {
+  const reached = cases.filter(({ isReached }) => isReached).length;
+  const verdict = faults.length === 0 ? "The judge found nothing wrong." : `The judge found ${faults.length} faults.`;
+  return `Seed ${seed}: **${reached} cases** (${cases.length} orders, ${kills} workers killed) in ${seconds} s. ${verdict}`;
+}
+
+function printKillPoints({ cases }: RunResult): string {
+  const rows = columns.map(({ id, means }, index) => {
+    const reached = cases.filter((one) => one.point === id && one.isReached).length;
+    return [String(index + 1), `\`${id}\``, means, String(reached)];
+  });
+  return table(["", "kill point", "the worker is killed", "cases"], rows);
+}
+
+function printMatrix({ cases }: RunResult): string {
+  const byLabel = Map.groupBy(cases, ({ label }) => label);
+  const rows = allFaults.map(({ label }) => {
+    const own = byLabel.get(label) ?? [];
+    const counts = columns.map(({ id }) => {
+      const count = own.filter(({ point, isReached }) => point === id && isReached).length;
+      return count === 0 ? "" : String(count);
+    });
+    const ends = [...Map.groupBy(own, ({ status }) => status)].map(([status, some]) => `${status} ${some.length}`);
+    return [`\`${label}\``, ...counts, ends.sort().join(", ")];
+  });
+  const { head } = matrixFrame();
+  return [head, `|${"---|".repeat(columns.length + 2)}`, ...rows.map(line)].join("\n");
+}
+
+function printRows({ rows }: RunResult): string {
+  return table(["row", ...allRows], [["passed", ...allRows.map((row) => String(rows.get(row) ?? 0))]]);
+}
+
+function table(head: string[], rows: string[][]): string {
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+function line(cells: string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+function replacePrinted(text: string, name: string, printed: string): string {
+  const [head, rest] = text.split(`<!-- printed: ${name} -->\n`);
+  const end = rest?.indexOf("<!-- end -->") ?? -1;
+  if (end < 0) throw new Error(`docs/faults.md has no place for ${name}`);
+  return `${head}<!-- printed: ${name} -->\n${printed}\n${rest!.slice(end)}`;
+}

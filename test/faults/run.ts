@@ -1,0 +1,107 @@
+/**
+ * `npm run test:faults`: the whole fault matrix (docs/faults.md).
+ *
+ *   npm run test:faults                                    every kill point with every fault
+ *   npm run test:faults -- --seed 7                        the same with other shuffles and moments
+ *   npm run test:faults -- --seed 7 --case claimed.2       one batch again; a case's id names its batch
+ *   npm run test:faults -- --mutations                     workers with faults of their own: the judge must find them
+ *   npm run test:faults -- --page                          everything, and prints docs/faults.md anew
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { startTestServer } from "../harness/server.ts";
+import type { Batch } from "./batch.ts";
+import { mutationArguments, mutations } from "./mutations.ts";
+import { type MutationResult, printPage } from "./page.ts";
+import { planWhole } from "./plan.ts";
+import { allRows } from "./rows.ts";
+import { type RunResult, runBatches } from "./run-batches.ts";
+
+const page = new URL("../../docs/faults.md", import.meta.url);
+const seedDefault = 1;
+const roundsDefault = 2;
+const stagesDefault = 3;
+/** A busy machine must not make an answer late by itself. */
+const transformTimeoutMs = 1_500;
+const waiting = 2;
+/** Rows that a person's decision leads to, and no fault does. */
+const rowsOfPeople = ["26"];
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: String(seedDefault) },
+    case: { type: "string" },
+    rounds: { type: "string", default: String(roundsDefault) },
+    stages: { type: "string", default: String(stagesDefault) },
+    mutations: { type: "boolean", default: false },
+    page: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed);
+const stages = Number(values.stages);
+const plan = planWhole(seed, Number(values.rounds));
+
+const server = await startTestServer();
+process.env.DEEDHOUSE_TEST_DATABASE_URL = server.templateUrl;
+try {
+  const run = values.mutations ? undefined : await playAll(values.case);
+  const found = values.mutations || values.page ? await playMutations() : [];
+  if (run && values.page) await writeFile(page, printPage(await readFile(page, "utf8"), run, found, seed));
+} finally {
+  await server.stop();
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function fail(text: string): void {
+  say(text);
+  process.exitCode = 1;
+}
+
+/** Everything that a batch starts is gone when it returns. */
+async function play(batches: Batch[], nodeArguments: string[], quiet: boolean): Promise<RunResult> {
+  const closers: (() => unknown)[] = [];
+  const scope = { after: (hook: () => unknown) => void closers.push(hook) };
+  try {
+    return await runBatches(scope, batches, {
+      ...{ transformTimeoutMs, waiting, stages, nodeArguments },
+      onBatch(batch, about, faults) {
+        if (quiet) return;
+        say(`${batch.id}: ${about}`);
+        for (const fault of faults) say(`  ${fault}`);
+        if (faults.length > 0) fail(`  again: npm run test:faults -- --seed ${seed} --case ${batch.id}`);
+      },
+    });
+  } finally {
+    for (let close = closers.pop(); close; close = closers.pop()) await close();
+  }
+}
+
+async function playAll(wanted: string | undefined): Promise<RunResult> {
+  const batches = plan.filter(({ id }) => wanted === undefined || id === wanted.split("/")[0]);
+  if (batches.length === 0) throw new Error(`there is no case "${wanted}"; a batch is ${plan[0]?.id}, for example`);
+  const run = await play(batches, [], false);
+  const reached = run.cases.filter(({ isReached }) => isReached).length;
+  say(
+    `${reached} cases, ${run.cases.length} orders, ${run.kills} kills, ${run.faults.length} faults, ${run.seconds} s`,
+  );
+  const missing = allRows.filter((row) => !run.rows.has(row) && !rowsOfPeople.includes(row));
+  if (wanted === undefined && missing.length > 0) fail(`no order has passed row ${missing.join(", ")}`);
+  return run;
+}
+
+/** Each must be found. */
+async function playMutations(): Promise<MutationResult[]> {
+  const results: MutationResult[] = [];
+  for (const mutation of mutations) {
+    const batches = plan.filter(({ id }) => id === mutation.batch);
+    const { faults } = await play(batches, mutationArguments(mutation), true);
+    const expected = faults.filter((fault) => mutation.verdict.test(fault));
+    say(`a worker that ${mutation.means}: ${expected.length} of ${faults.length} sentences are about it`);
+    if (expected.length === 0) fail(`  the judge did not find it`);
+    results.push({ means: mutation.means, batch: mutation.batch, faults: expected });
+  }
+  return results;
+}

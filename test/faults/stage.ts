@@ -1,0 +1,126 @@
+/** What a batch of the matrix plays on: a gateway, its sandbox registry, a crew of workers, and an operator. */
+import { checkAnswerChannel } from "#domains/availability.ts";
+import { resumeCreatesPausedFor } from "#domains/pause.ts";
+import { sleep } from "#lib/clock.ts";
+import type { JournalEntry } from "../../sandbox/registry/journal.ts";
+import type { Scope } from "../harness/database.ts";
+import type { TestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { startWithWorkers } from "../orders/worker-process.ts";
+import { type Crew, startCrew } from "./crew.ts";
+import { sessionsMax } from "./kill-points.ts";
+
+export interface StageOptions {
+  /** How long the workers wait for a create's answer; all other times follow from it. */
+  transformTimeoutMs: number;
+  /** Workers that wait behind the owner. */
+  waiting: number;
+  /** Of the workers' Node, to give them a fault of their own. */
+  nodeArguments?: string[];
+}
+
+export interface Stage {
+  gateway: TestGateway;
+  crew: Crew;
+  /** A frame that is held for longer is taken for lost by the worker. */
+  frameHeldMsMax: number;
+  /** Calls once, with the n-th frame that the registry gets from now on, before it is answered. Returns how to forget it. */
+  onFrame(nth: number, work: () => void): () => void;
+}
+
+const operatorPauseMs = 100;
+/** An operator comes back after so long where no test can wait for it. */
+const skippedHours = 25;
+
+/** Everything on it is gone when the scope ends: what was started last goes first. */
+export async function startStage(scope: Scope, options: StageOptions): Promise<Stage> {
+  const { transformTimeoutMs, waiting, nodeArguments = [] } = options;
+  const closers: (() => unknown)[] = [];
+  const closed: Scope = { after: (close) => void closers.push(close) };
+  scope.after(async () => {
+    for (let close = closers.pop(); close; close = closers.pop()) await close();
+  });
+  const workers = await startWithWorkers(closed, {
+    nodeArguments,
+    sandbox: {
+      sessionsMax: 10 * sessionsMax,
+      journalFramesMax: 1_000_000,
+      pendingDelayMs: 300,
+      lateMs: transformTimeoutMs + 300,
+      // Between the two infos of row 15: they come after two and four times the timeout, and some time later after a kill.
+      undoDelayMs: 3.7 * transformTimeoutMs,
+    },
+    profile: {
+      sessionsMax,
+      transformTimeoutMs,
+      // An answer that comes byte by byte takes its time on a busy machine.
+      queryTimeoutMs: 10_000,
+      pollIntervalMs: 50,
+      reconcileIntervalMs: 500,
+      backoffFirstMs: 50,
+      backoffMaxMs: 300,
+      // Faults are the rule here: a circuit that opened for each would only make everybody wait.
+      circuit: { faultsMax: 1_000_000, probeDelayMsMin: 100, probeDelayMsMax: 400, refusedDelayMs: 200 },
+    },
+  });
+  const { gateway } = workers;
+  await sayAvailable(gateway.databaseUrl);
+  const ended = new AbortController();
+  const operator = keepOperating(gateway, ended.signal);
+  closers.push(async () => {
+    ended.abort();
+    await operator;
+  });
+  const crew = await startCrew(workers, waiting);
+  closers.push(crew.close);
+  return {
+    gateway,
+    crew,
+    frameHeldMsMax: transformTimeoutMs / 2,
+    onFrame: (nth, work) => watchFrames(gateway, nth, work),
+  };
+}
+
+/** At the POST every name is free: what the registry thinks of it is for the order's own check to find. */
+async function sayAvailable(databaseUrl: string): Promise<void> {
+  const sql = `
+    CREATE FUNCTION test_say_available() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM pg_notify('${checkAnswerChannel}', json_build_array(
+        json_build_object('id', NEW.id, 'availability', 'available'))::text);
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER test_say_available BEFORE INSERT ON registry_checks
+      FOR EACH ROW EXECUTE FUNCTION test_say_available()`;
+  await runSql(databaseUrl, sql);
+}
+
+/** Ends each pause of creates, and lets a day pass for an order that waits for credit. */
+async function keepOperating({ context, databaseUrl }: TestGateway, ended: AbortSignal): Promise<void> {
+  const letDayPass = `UPDATE registration_orders
+    SET next_step_at = now(), waiting_since = waiting_since - interval '${skippedHours} hours'
+    WHERE phase = 'waiting' AND next_step_at > now() + interval '1 minute'`;
+  while (!ended.aborted) {
+    for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any");
+    await runSql(databaseUrl, letDayPass);
+    await sleep(operatorPauseMs, ended);
+  }
+}
+
+function watchFrames({ registry }: TestGateway, nth: number, work: () => void): () => void {
+  const { journal } = registry.store;
+  const record = journal.record;
+  const forget = () => {
+    journal.record = record;
+  };
+  let left = nth;
+  journal.record = (entry: JournalEntry) => {
+    record.call(journal, entry);
+    if (entry.direction !== "in") return;
+    left -= 1;
+    if (left > 0) return;
+    forget();
+    work();
+  };
+  return forget;
+}
