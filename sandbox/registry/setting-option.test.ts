@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseSetting, settingLines } from "./setting-option.ts";
+
+test("reads a setting of every kind", () => {
+  const read: [string, unknown][] = [
+    ["sessionsMax=1", 1],
+    ["atExpiry=expire", "expire"],
+    ["feeCurrency=USD", "USD"],
+    ["oldExpDateCode=2306", 2306],
+    ["restoreReport=false", false],
+    ['extensions=["rgp"]', ["rgp"]],
+    ['graceDays={"add":0}', { add: 0 }],
+  ];
+  for (const [text, value] of read) assert.deepEqual(parseSetting(text), [text.split("=")[0], value]);
+});
+
+test("says how a setting is written that it can't read", () => {
+  const refused: [string, RegExp][] = [
+    ["nothing=1", /there is no "nothing"/],
+    ["assertAnswers=false", /there is no "assertAnswers"/],
+    ["sessionsMax", /there is no "sessionsMax"/],
+    ["sessionsMax=-1", /sessionsMax is as in sessionsMax=20, not "-1"/],
+    ["sessionsMax=1.5", /not "1.5"/],
+    ["atExpiry=never", /atExpiry=auto-renew \(auto-renew, expire\), not "never"/],
+    ["oldExpDateCode=2400", /\(2004, 2105, 2306\)/],
+    ["restoreReport=maybe", /restoreReport=true, not "maybe"/],
+    ['extensions=["launch"]', /not "\["launch"\]"/],
+    ['graceDays={"add":-1}', /graceDays is as in/],
+    ['graceDays={"adding":1}', /graceDays is as in/],
+  ];
+  for (const [text, sentence] of refused) assert.throws(() => parseSetting(text), sentence);
+});
+
+test("lists every setting with its default for the help", () => {
+  assert.match(settingLines(), /^ +sessionsMax=20$/m);
+  assert.match(settingLines(), /^ +dataModel=thick \(thick, thin\)$/m);
+});
