@@ -12,6 +12,17 @@ const deleteBlock = statement("block-delete", "DELETE FROM blocked_names WHERE n
   name: "text",
 });
 
+const listBlocks = statement("blocks", "SELECT name, reason, created_at FROM blocked_names ORDER BY name LIMIT $1", {
+  name: "text",
+  reason: "text",
+  created_at: "timestamptz",
+});
+
+/** In the order of names; one without a dot is blocked under every suffix. */
+export async function listBlockedNames({ database }: Pick<OperatorContext, "database">, limit: number) {
+  return database.query(listBlocks, [limit]);
+}
+
 /** @throws InvalidDomainName */
 export async function blockName(context: OperatorContext, text: string, reason: string): Promise<string> {
   const name = canonical(text);

@@ -1,7 +1,11 @@
 import type { Command } from "commander";
-import { blockName, unblockName } from "#domains/block-list.ts";
-import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import { blockName, listBlockedNames, unblockName } from "#domains/block-list.ts";
+import { wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
+
+const listedMax = 100_000;
+const listedDefault = 1_000;
 
 /** Commands about names that nobody may register. */
 export function addNameCommands(program: Command): void {
@@ -21,5 +25,14 @@ export function addNameCommands(program: Command): void {
         if (!(await unblockName(context, text))) throw new OperatorError("not-found", `${text} is not blocked`);
         return { name: text, status: "not blocked" };
       }),
+    );
+  operatorCommand(block, "list", "list the blocked names")
+    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addHelpText("after", "\nExample:\n  deedhouse block list")
+    .action(
+      onDatabase(
+        (context, { limit }: { limit: number }) => listBlockedNames(context, limit),
+        asTable("name", "reason", "created_at"),
+      ),
     );
 }

@@ -116,6 +116,8 @@ test("a blocked name cannot be registered until it is unblocked", async () => {
   await operated("block", "add", "BANK");
   const refused = await order();
   assert.equal((refused.body as { error_code: string }).error_code, "domain_availability_blocked");
+  const listed = await operate("block", "list");
+  assert.match(listed.stdout, /^NAME +REASON +CREATED_AT\nbank +blocked by the operator +\S+Z\n$/);
   await operated("block", "remove", "bank");
   assert.equal((await order()).status, 202);
   await assertAllFail([
