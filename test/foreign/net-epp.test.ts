@@ -55,6 +55,12 @@ function assertAnsweredInTurn({ store }: SandboxRegistry): void {
   }
 }
 
+/** What the registry keeps of a contact's postal addresses: type, name and city. */
+function assertPostalInfo({ store }: SandboxRegistry, id: string, expected: string[][]): void {
+  const kept = store.contacts.find(id)?.postalInfo.map(({ type, name, city }) => [type, name, city]);
+  assert.deepEqual(kept?.sort(), expected);
+}
+
 /** The renewal bought one year, and one only. */
 function assertOneYearLater(before: string, after: string): void {
   const expected = new Date(before);
@@ -129,8 +135,7 @@ test("Net::EPP::Simple registers, renews and deletes a name at the sandbox", { s
     "domain:delete perl.test",
   ]);
   assert.equal(registry.store.domains.find("perl.test"), undefined);
-  const owner = registry.store.contacts.find("perl-owner");
-  assert.deepEqual(owner?.postalInfo.map(({ type, name, city }) => [type, name, city]).sort(), [
+  assertPostalInfo(registry, "perl-owner", [
     ["int", "Zoe Muller", "Gent"],
     ["loc", "Zoë Müller", "Gent — Ĝ日本"],
   ]);
