@@ -14,7 +14,8 @@ export interface EppCommand<Data> {
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**
-   * Reads what a success (1xxx) brings, and whatever the session's own commands are answered with; undefined when it brings nothing, as a pending action may.
+   * Reads what a success (1xxx) brings, and whatever the session's own commands are answered with; undefined when that
+   * is nothing, as it may be for a pending action.
    * @throws XmlError when something is missing that the answer can't be understood without
    */
   parse(resData: XmlElement | undefined, response: ResponseFrame): Data | undefined;

@@ -18,7 +18,8 @@ export function describeConnectFailure(error: unknown): string {
   if (certificateAlert.test(code)) return `the registry refuses our client certificate (${code})`;
   if (versionFailure.test(code)) return `the registry has no TLS of version 1.2 or newer (${code})`;
   if (code === "ECONNRESET") return closedEarly;
-  if (!(error instanceof EppUnanswered)) return message;
+  // A name with several addresses fails with all of their errors together, and no words of its own.
+  if (!(error instanceof EppUnanswered)) return message || `the connection failed (${code})`;
   if (error.reason === "timeout") return "the registry's greeting did not come in time";
   if (error.reason !== "closed") return "what the registry greets with is no EPP";
   return closedEarly;

@@ -8,7 +8,7 @@ export interface EppTimeouts {
   readonly logoutMs: number;
   /** check, info, poll, hello. */
   readonly queryMs: number;
-  /** create, renew, delete. */
+  /** create, renew, update, delete, transfer. */
   readonly transformMs: number;
   /** An idle session says hello after this. */
   readonly helloIdleMs: number;

@@ -104,6 +104,16 @@ export function elementsOf(namespace: string) {
   });
 }
 
+/** What can be read, or undefined where that fails: for what must not cost the answer that it came with. */
+export function tolerate<Value>(parse: () => Value): Value | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof XmlError) return undefined;
+    throw error;
+  }
+}
+
 /** Makes leaves that may be absent: `optionalOf(contact)("fax", undefined)` is undefined. */
 export function optionalOf(element: ReturnType<typeof elementsOf>) {
   return (name: string, content: string | Secret | undefined): XmlElement | undefined =>

@@ -109,6 +109,11 @@ describe("contacts", () => {
     const resData = `<contact:infData><contact:id>sh8013</contact:id><contact:clID>ClientY</contact:clID></contact:infData>`;
     const info = read(contactInfo("sh8013"), { resData });
     assert.deepEqual([info?.postalInfos, info?.statuses, info?.email, info?.crDate], [[], [], undefined, undefined]);
+    const hidden = "<contact:postalInfo><contact:addr><contact:cc>US</contact:cc></contact:addr></contact:postalInfo>";
+    const partly = read(contactInfo("sh8013"), {
+      resData: resData.replace("<contact:clID>", `${hidden}<contact:clID>`),
+    });
+    assert.deepEqual(partly?.postalInfos, [{ type: "int", name: "", street: [], city: "", cc: "US" }]);
   });
 });
 

@@ -109,6 +109,14 @@ describe("prices", () => {
     assert.deepEqual(renewed?.charge, { amount: "-0.25", currency: "USD" });
   });
 
+  test("that cannot be read do not cost the answer of a command that was executed", () => {
+    const resData = `<domain:creData><domain:name>example.com</domain:name><domain:crDate>1999-04-03T22:00:00.0Z</domain:crDate></domain:creData>`;
+    for (const fees of ["<fee:currency>USD</fee:currency><fee:fee>ten</fee:fee>", "<fee:fee>5.00</fee:fee>", ""]) {
+      const created = read(domainCreate(create), { resData, extension: `<fee:creData>${fees}</fee:creData>` });
+      assert.deepEqual([created?.name, created?.charge], [name, undefined]);
+    }
+  });
+
   test("are sent as they were told, never as a rounded number", () => {
     const frame = frameOf(domainCreate({ ...create, fee: { amount: "1234567890123.10", currency: "EUR" } }));
     assert.match(frame, /currency>EUR<.*fee>1234567890123\.10</);
@@ -133,6 +141,13 @@ describe("secDNS", () => {
     const keyData = `<secDNS:keyData><secDNS:flags>257</secDNS:flags><secDNS:protocol>3</secDNS:protocol><secDNS:alg>1</secDNS:alg><secDNS:pubKey>AQPJ////4Q==</secDNS:pubKey></secDNS:keyData>`;
     const answer = { resData: infData, extension: `<secDNS:infData>${keyData}</secDNS:infData>` };
     assert.deepEqual(read(domainInfo(name), answer)?.secDns, { keyData: [key] });
+  });
+
+  test("info: keys that cannot be read do not cost the answer", () => {
+    const extension =
+      "<secDNS:infData><secDNS:dsData><secDNS:keyTag>many</secDNS:keyTag></secDNS:dsData></secDNS:infData>";
+    const info = read(domainInfo(name), { resData: infData, extension });
+    assert.deepEqual([info?.clID, info?.secDns], ["ClientX", undefined]);
   });
 
   test("what is removed goes before what is added (RFC 5910 §5.2.5)", () => {

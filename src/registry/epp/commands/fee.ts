@@ -10,6 +10,7 @@ import {
   getAttribute,
   getText,
   textOf,
+  tolerate,
   XmlError,
 } from "../xml.ts";
 import { parseXmlBoolean } from "../xml-values.ts";
@@ -98,13 +99,16 @@ function parsePrice(element: XmlElement): FeePrice {
   };
 }
 
-/** RFC 8748 §5.2: what a command was charged with; undefined when the answer does not tell. @throws XmlError */
+/**
+ * RFC 8748 §5.2: what a command was charged with; undefined when the answer does not tell, or not in a way that can be
+ * read: the command was executed all the same.
+ */
 export function findCharge(
   extension: XmlElement | undefined,
   name: "creData" | "renData" | "trnData" | "updData" | "delData",
 ): Money | undefined {
   const data = findChild(extension, feeNamespace, name);
-  const amount = data && sumOf(data);
+  const amount = data && tolerate(() => sumOf(data));
   const currency = findText(data, feeNamespace, "currency");
   return amount === undefined || currency === undefined ? undefined : { amount, currency };
 }

@@ -2,7 +2,7 @@
 import type { Secret } from "#lib/secret.ts";
 import { loginSecNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findAttribute, findChild, findChildren, optionalOf, textOf } from "../xml.ts";
+import { elementsOf, findAttribute, findChild, findChildren, optionalOf, textOf, tolerate } from "../xml.ts";
 import { parseXmlDate } from "../xml-values.ts";
 
 /** RFC 5730 §4.1, pwType. */
@@ -61,23 +61,16 @@ export function findLoginEvents(extension: XmlElement | undefined): LoginSecurit
   return findChildren(data, loginSecNamespace, "event").map((event) => {
     const find = (name: string) => findAttribute(event, name);
     const type = find("type") ?? "";
+    const exDate = find("exDate");
     const isCredential = type === "password" || type === "newPW";
     return {
       type,
       name: find("name"),
       level: find("level") === "error" ? "error" : "warning",
-      exDate: findExDate(find("exDate")),
+      exDate: exDate === undefined ? undefined : tolerate(() => parseXmlDate(exDate)),
       value: isCredential ? undefined : find("value"),
       duration: find("duration"),
       text: textOf(event),
     };
   });
-}
-
-function findExDate(text: string | undefined): Date | undefined {
-  try {
-    return text === undefined ? undefined : parseXmlDate(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,17 @@ import { commandFrame } from "../command.ts";
 import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "../namespaces.ts";
 import type { ResponseFrame } from "../response.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findText, getAttribute, getChild, getText, textOf, XmlError } from "../xml.ts";
+import {
+  elementsOf,
+  findChild,
+  findText,
+  getAttribute,
+  getChild,
+  getText,
+  textOf,
+  tolerate,
+  XmlError,
+} from "../xml.ts";
 import { findDate, getDate, parseXmlBoolean } from "../xml-values.ts";
 import { writeXmlRedacted } from "../xml-writer.ts";
 import type { TransferData } from "./transfer-data.ts";
@@ -50,6 +60,7 @@ export function pollRequest(): EppCommand<PollMessage> {
 
 function parseMessage(response: ResponseFrame): PollMessage {
   if (!response.messageQueue) throw new XmlError("<msgQ> is missing in <response>");
+  // A message that can't be understood must not block the queue behind it: it is handed on as raw payload.
   const panData = tolerate(() => findPanData(response.resData));
   const message = findChild(response.messageQueue, eppNamespace, "msg");
   const { messageQueue } = response;
@@ -68,16 +79,6 @@ function parseCount(messageQueue: XmlElement): number {
   const count = Number(getAttribute(messageQueue, "count"));
   if (!Number.isSafeInteger(count) || count < 0) throw new XmlError("the message count is not a number");
   return count;
-}
-
-/** A message that can't be understood must not block the queue behind it: it is handed on as raw payload. */
-function tolerate<Value>(parse: () => Value): Value | undefined {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof XmlError) return undefined;
-    throw error;
-  }
 }
 
 const panDataObjects = [

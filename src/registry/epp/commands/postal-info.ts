@@ -1,6 +1,6 @@
 import { contactNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findChildren, findText, getAttribute, getText, optionalOf, textOf } from "../xml.ts";
+import { elementsOf, findAttribute, findChild, findChildren, findText, optionalOf, textOf } from "../xml.ts";
 
 /** RFC 5733 §2.4. */
 export interface PostalInfo {
@@ -42,7 +42,7 @@ export function postalInfoElement(info: PostalInfo): XmlElement {
   );
 }
 
-/** The addresses that an info shows; registries hide some from those who are not the sponsor. @throws XmlError */
+/** The addresses that an info shows. Registries hide what they please from those who are not the sponsor: that is "". */
 export function findPostalInfos(infData: XmlElement): PostalInfo[] {
   return findChildren(infData, contactNamespace, "postalInfo").map((info) => {
     const address = findChild(info, contactNamespace, "addr");
@@ -50,14 +50,14 @@ export function findPostalInfos(infData: XmlElement): PostalInfo[] {
     const sp = findText(address, contactNamespace, "sp");
     const pc = findText(address, contactNamespace, "pc");
     return {
-      type: getAttribute(info, "type") === "loc" ? "loc" : "int",
+      type: findAttribute(info, "type") === "loc" ? "loc" : "int",
       name: findText(info, contactNamespace, "name") ?? "",
       ...(org !== undefined && { org }),
       street: address ? findChildren(address, contactNamespace, "street").map(textOf) : [],
-      city: getText(address, contactNamespace, "city"),
+      city: findText(address, contactNamespace, "city") ?? "",
       ...(sp !== undefined && { sp }),
       ...(pc !== undefined && { pc }),
-      cc: getText(address, contactNamespace, "cc"),
+      cc: findText(address, contactNamespace, "cc") ?? "",
     };
   });
 }

@@ -1,7 +1,7 @@
 /** DNSSEC of a domain (RFC 5910): an extension of domain create, update and info. */
 import { secDnsNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findChildren, findText, getText, XmlError } from "../xml.ts";
+import { elementsOf, findChild, findChildren, findText, getText, tolerate, XmlError } from "../xml.ts";
 
 /** RFC 5910 §3.3: a DNSKEY record's fields. */
 export interface KeyData {
@@ -86,10 +86,16 @@ function numbers<Name extends string>(values: Readonly<Record<Name, number>>, na
   return names.map((name) => secDns(name, [String(values[name])]));
 }
 
-/** RFC 5910 §5.1.2: what an info says; undefined when it says nothing. @throws XmlError */
+/**
+ * RFC 5910 §5.1.2: what an info says; undefined when it says nothing, or nothing that can be read: an info decides about
+ * orders, and keys do not.
+ */
 export function findSecDns(extension: XmlElement | undefined): SecDns | undefined {
   const infData = findChild(extension, secDnsNamespace, "infData");
-  if (!infData) return undefined;
+  return infData && tolerate(() => parseSecDns(infData));
+}
+
+function parseSecDns(infData: XmlElement): SecDns {
   const maxSigLife = findText(infData, secDnsNamespace, "maxSigLife");
   const dsData = findChildren(infData, secDnsNamespace, "dsData").map(parseDsData);
   const keyData = findChildren(infData, secDnsNamespace, "keyData").map(parseKeyData);
