@@ -1,4 +1,4 @@
-import type { RenewalEvent } from "#domains/renewal-states.ts";
+import { nextRenewalState, type RenewalEvent } from "#domains/renewal-states.ts";
 
 /**
  * What a `<renew>`'s result code means for a renewal (RFC 5730 §3), where a registry's profile says nothing else.
@@ -58,10 +58,12 @@ const deleteEvents: Readonly<Record<number, RenewalEvent>> = {
 /**
  * The event of a renew's result code. A code that nobody has described is treated like a lost answer: the name is looked
  * at before anything else is done.
- * @param overrides the registry profile's own meanings, code → event
+ * @param overrides the registry profile's own meanings, code → event; one that a renew cannot have counts for nothing
  */
 export function eventOfRenew(code: number, overrides: Readonly<Record<string, string>>): RenewalEvent {
-  return (overrides[String(code)] as RenewalEvent | undefined) ?? renewEvents[code] ?? "unanswered";
+  const own = overrides[String(code)] as RenewalEvent | undefined;
+  if (own !== undefined && nextRenewalState("Processing (renew)", own)) return own;
+  return renewEvents[code] ?? "unanswered";
 }
 
 /** The same for a delete; 2303 and 2201, too, are looked at: the name may be gone already. */

@@ -90,3 +90,13 @@ test("an operator is told why a renewal cannot be run or switched", async (t) =>
   const { next } = await operated<{ next: string }>(gateway, "renewals", "show", "far.example");
   assert.match(next, /too far ahead/);
 });
+
+test("after a lost answer an operator cannot make a renewal believe too early", async (t) => {
+  const stage = await startStage(t, { registry: { settleMs: 3_600_000 } });
+  const { gateway, reseller } = stage;
+  const name = "renew-drop-after-early.example";
+  const expirationDate = new Date(gateway.context.clock.now().getTime() + 20 * dayMs);
+  await giveNames(gateway, reseller, new Map([[name, { expirationDate }]]));
+  await untilRenewalIs(gateway, name, "Processing (verify)");
+  await assertRefused(gateway, ["renewals", "run", name], 3, /nothing is believed before/);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { setMaintenance } from "#domains/maintenance.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import { runSql } from "../harness/sql.ts";
 import { registrarId, until } from "../orders/judge.ts";
@@ -201,5 +202,25 @@ test("a registry that is down delays renewals and loses none", async (t) => {
   const lost = "SELECT FROM renewal_history WHERE event = 'look-lost'";
   await until("it was asked in vain", async () => (await runSql(gateway.databaseUrl, lost)).length > 1);
   gateway.registry.resume();
+  await assertRenewedOnce(stage, name, before);
+});
+
+test("nothing is sent during a registry's maintenance, and everything after it", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "maintained.example";
+  await own(stage, name);
+  const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
+  await stage.travelTo(name, 31);
+  await untilRenewalIs(gateway, name, "Scheduled");
+  const now = gateway.context.clock.now();
+  const maintenance = { from: now, until: new Date(now.getTime() + 3 * 24 * 60 * 60_000) };
+  await setMaintenance(gateway.context, "sandbox", maintenance);
+  const asked = gateway.registry.store.journal.entries({ name }).length;
+  await stage.travel(2);
+  const postponed = "SELECT FROM renewals WHERE next_step_at > due_at AND status = 'Scheduled'";
+  await until("it waits", async () => (await runSql(gateway.databaseUrl, postponed)).length === 1);
+  assert.equal(gateway.registry.store.journal.entries({ name }).length, asked);
+  await stage.travel(2);
   await assertRenewedOnce(stage, name, before);
 });
