@@ -28,29 +28,35 @@ const msPerDay = 24 * 60 * 60_000;
 
 const closed = { additionalProperties: false };
 const nothing = Type.Object({}, closed);
-const wholeNumber = Type.String({ pattern: "^[0-9]{1,15}$" });
-const trueOrFalse = Type.Enum(["true", "false"]);
+const maybeText = Type.Optional(Type.String());
+const maybeNumber = Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" }));
+const maybeBoolean = Type.Optional(Type.Enum(["true", "false"]));
 
 const journalQuery = Type.Object(
-  Object.fromEntries(
-    Object.entries({
-      ...{ name: Type.String(), command: Type.String(), registrar: Type.String(), clTRID: Type.String() },
-      ...{ direction: Type.Enum(["in", "out", "event"]), executed: trueOrFalse },
-      ...{ code: wholeNumber, connection: wholeNumber, after: wholeNumber, limit: wholeNumber },
-    }).map(([name, shape]) => [name, Type.Optional(shape)]),
-  ),
+  {
+    name: maybeText,
+    command: maybeText,
+    registrar: maybeText,
+    clTRID: maybeText,
+    direction: Type.Optional(Type.Enum(["in", "out", "event"])),
+    executed: maybeBoolean,
+    code: maybeNumber,
+    connection: maybeNumber,
+    after: maybeNumber,
+    limit: maybeNumber,
+  },
   closed,
 );
 
 const domainSeed = Type.Object(
   {
     name: Type.String(),
-    registrar: Type.Optional(Type.String()),
-    crDate: Type.Optional(Type.String()),
-    exDate: Type.Optional(Type.String()),
+    registrar: maybeText,
+    crDate: maybeText,
+    exDate: maybeText,
     statuses: Type.Optional(Type.Array(Type.String())),
-    authInfo: Type.Optional(Type.String()),
-    registrant: Type.Optional(Type.String()),
+    authInfo: maybeText,
+    registrant: maybeText,
   },
   closed,
 );
@@ -63,7 +69,7 @@ const seedBody = Type.Object(
 const holdBody = Type.Object(
   {
     command: Type.String(),
-    name: Type.Optional(Type.String()),
+    name: maybeText,
     at: Type.Enum([...holdPoints]),
     times: Type.Optional(Type.Integer({ minimum: 1 })),
   },
@@ -71,12 +77,7 @@ const holdBody = Type.Object(
 );
 
 const messageBody = Type.Object(
-  {
-    registrar: Type.String(),
-    text: Type.Optional(Type.String()),
-    xml: Type.Optional(Type.String()),
-    extension: Type.Optional(Type.String()),
-  },
+  { registrar: Type.String(), text: maybeText, xml: maybeText, extension: maybeText },
   closed,
 );
 
@@ -86,14 +87,14 @@ const clockBody = Type.Object(
 );
 
 const creditBody = Type.Object({ registrar: Type.String(), amount: Type.Number() }, closed);
-const executeQuery = Type.Object({ execute: Type.Optional(trueOrFalse) }, closed);
-const reachedQuery = Type.Object({ reached: Type.Optional(wholeNumber) }, closed);
+const executeQuery = Type.Object({ execute: maybeBoolean }, closed);
+const reachedQuery = Type.Object({ reached: maybeNumber }, closed);
 const done = { done: true };
 
 /** Every route, as `GET /` lists them. `<…>` at the end of a path is one segment of any text. */
 export const routes: Readonly<Record<string, Route>> = {
   "GET /journal": asking("frames and events, oldest first", journalQuery, ({ registry, query }) => {
-    const { after, limit, code, connection, executed, ...equal } = query as Record<string, string>;
+    const { after, limit, code, connection, executed, ...equal } = query;
     const numbers = { after: numberOf(after), code: numberOf(code), connection: numberOf(connection) };
     const isExecuted = executed === undefined ? undefined : executed === "true";
     const entries = registry.store.journal.entries({ ...equal, ...numbers, executed: isExecuted });
