@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { assertError } from "../harness/assert-reply.ts";
 import { newNonce } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
+import { until } from "../orders/judge.ts";
 import {
   assertRenewedOnce,
   commands,
@@ -10,6 +11,7 @@ import {
   giveNames,
   own,
   portfolioEntry,
+  renewalOf,
   setWillRenew,
   startStage,
   untilRenewalIs,
@@ -116,10 +118,36 @@ test("a name whose delete was sent can be wished back no more", async (t) => {
   assert.equal(executed(gateway, name, "domain:delete"), 1);
 });
 
+test("a wish that comes while a renew waits for a session is heard", async (t) => {
+  // One session for all but checks, which another name's question keeps.
+  const stage = await startStage(t, { registry: { sessionsMax: 2, pollIntervalMs: 3_600_000 } });
+  const { gateway, reseller } = stage;
+  const [busy, waiting] = ["busy.example", "waiting.example"];
+  const inDays = (days: number) => new Date(gateway.context.clock.now().getTime() + days * 24 * 60 * 60_000);
+  const hold = gateway.registry.hold({ command: "domain:info", name: busy, at: "before-answer" });
+  await giveNames(gateway, reseller, new Map([[waiting, { expirationDate: inDays(40) }]]));
+  await untilRenewalIs(gateway, waiting, "Scheduled");
+  await giveNames(gateway, reseller, new Map([[busy, { expirationDate: inDays(20) }]]));
+  await hold.reached(1);
+  const { id } = (await renewalOf(gateway, waiting))!;
+  const aboutToSend = `UPDATE renewals SET status = 'Processing', phase = 'renew', base_ex_date = term_ends_at,
+    next_step_at = created_at, updated_at = $2 WHERE id = $1`;
+  await runSql(gateway.databaseUrl, aboutToSend, [id, gateway.context.clock.now()]);
+  const taken = "SELECT FROM graphile_worker.jobs WHERE key = $1 AND locked_at IS NOT NULL";
+  await until("its job is taken", async () => {
+    return (await runSql(gateway.databaseUrl, taken, [`renewal:${id}`])).length === 1;
+  });
+  assert.equal(await setWillRenew(stage, waiting, false), 204);
+  hold.release();
+  await untilRenewalIs(gateway, busy, "Renewed");
+  await untilRenewalIs(gateway, waiting, "Lapsing (wait)");
+  assert.deepEqual(commands(gateway, waiting, "domain:renew"), []);
+});
+
 test("of a wish and the sending at the same moment, one sees the other", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
-  const names = Array.from({ length: 24 }, (_, index) => `race-off-${index}.example`.replace("race-", "raced-"));
+  const names = Array.from({ length: 24 }, (_, index) => `raced-${index}.example`);
   const expirationDate = new Date(gateway.context.clock.now().getTime() + 40 * 24 * 60 * 60_000);
   await giveNames(gateway, reseller, new Map(names.map((name) => [name, { expirationDate }])));
   await untilRenewalIs(gateway, names.at(-1)!, "Scheduled");
