@@ -117,7 +117,8 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       if (doubt) {
         await raiseAlarm(context, { kind: "message", subject: `${profile.id}/${message.id}`, note: doubt }, tx);
       }
-      if (order?.status !== "Pending") return;
+      // One that waits for its delete looks at the name soon.
+      if (order?.status !== "Pending" && order?.phase !== "cancel") return;
       if (outcome) await happen(context, tx, order, outcome);
       else await postpone(context, tx, order, profile.settleMs);
     });

@@ -5,6 +5,10 @@ import { cancelOrder } from "#domains/cancel.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, deletes, type PlacedOrder, place, statusOf, until } from "./judge.ts";
+import { assertRefused, operated } from "./operate.ts";
+import { countEvents, openAlarms } from "./stage.ts";
+
+const dayMs = 24 * 60 * 60_000;
 
 async function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
   const gateway = await startTestGateway(t, options);
@@ -27,6 +31,8 @@ async function assertNeverFinished({ databaseUrl }: TestGateway, order: PlacedOr
     WHERE order_code = $1 AND order_history.status = 'Finished'`;
   assert.deepEqual(await runSql(databaseUrl, finished, [order.code]), []);
 }
+
+const cancel = (order: PlacedOrder, ...more: string[]) => ["orders", "cancel", order.code, "--wait", ...more];
 
 const codesOf = (entries: { code?: number }[]) => entries.map(({ code }) => code);
 
@@ -90,6 +96,41 @@ test("a delete that was not executed is sent again, and one that is refused leav
   const refused = await cancelSent(gateway, reseller, "delete-code-2304-1.example");
   await assertEnds(gateway, reseller, refused, "Finished");
   assert.deepEqual(codesOf(deletes(gateway, refused.name)), [2304]);
+});
+
+test("a name that the registry deletes later is cancelled only once it is gone (row 23)", async (t) => {
+  const graceDays = { add: 0, renew: 5, autoRenew: 45, redemption: 1, pendingDelete: 1 };
+  const { gateway, reseller } = await start(t, { sandbox: { graceDays }, registry: { pollIntervalMs: 50 } });
+  const order = await cancelSent(gateway, reseller, "slowly.example");
+  await until("it is being deleted", async () => (await countEvents(gateway, order, "delete-pending")) > 0);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
+  assert.ok(gateway.registry.store.domains.find(order.name));
+  gateway.registry.advance(3 * dayMs);
+  await assertEnds(gateway, reseller, order, "Cancelled");
+  assert.deepEqual(codesOf(deletes(gateway, order.name)), [1001]);
+  assert.deepEqual(await openAlarms(gateway), []);
+});
+
+test("an operator who waits is told how the order ended, or that it goes on", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const waitFor = async (name: string, ended: (order: PlacedOrder) => Promise<void>) => {
+    const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
+    const order = await place(gateway, reseller, name);
+    await hold.reached(1);
+    const waiting = ended(order);
+    await until("it is to be cancelled", async () => (await countEvents(gateway, order, "cancel-requested")) > 0);
+    hold.release();
+    await waiting;
+  };
+  await waitFor("unwanted.example", async (order) => {
+    assert.equal((await operated(gateway, ...cancel(order))).status, "Cancelled");
+  });
+  await waitFor("delete-code-2304-kept.example", (order) =>
+    assertRefused(gateway, cancel(order), 6, /could not be cancelled any more: it ended as Finished/),
+  );
+  const pending = await place(gateway, reseller, "pending-never-1.example");
+  await until("it is pending", async () => (await statusOf(gateway, reseller, pending)) === "Pending");
+  await assertRefused(gateway, cancel(pending, "--timeout", "1"), 7, /still being cancelled/);
 });
 
 async function cancelPending(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
