@@ -24,7 +24,7 @@ export function benchOrders(): Promise<void> {
     const placed: Placed[] = [];
     for (let index = 0; index < ordersCount; index++) placed.push(await placeOrder(system, `order-${index}.example`));
     const written = await readWritingTimes(system);
-    const seen = await Promise.all(placed.map(({ name }) => readOrderCheck(system, name)));
+    const seen = await Promise.all(placed.map(({ name }) => readCreate(system, name)));
     const untilSeen = (from: (order: Placed) => number) => placed.map((order, index) => seen[index]! - from(order));
     printTable(
       ["milliseconds", "median", "p95", "min", "max"],
@@ -68,12 +68,12 @@ function readWritingTimes(system: System): Promise<Map<string, number>> {
   });
 }
 
-/** When the check of the order's first step arrived: the check before it was the POST's own. Unix milliseconds. */
-async function readOrderCheck({ ready }: System, name: string): Promise<number> {
-  const query = new URLSearchParams({ name, command: "domain:check" });
+/** When the order's create arrived: the check before it was the POST's own. Unix milliseconds. */
+async function readCreate({ ready }: System, name: string): Promise<number> {
+  const query = new URLSearchParams({ name, command: "domain:create" });
   const response = await fetch(`http://127.0.0.1:${ready.registry.control_port}/journal?${query}`);
   const { entries } = (await response.json()) as { entries: { at: string; direction: string }[] };
-  const [asked, ordered] = entries.filter(({ direction }) => direction === "in");
-  if (!asked || !ordered) throw new Error(`the registry saw no check for the order of ${name}`);
+  const ordered = entries.find(({ direction }) => direction === "in");
+  if (!ordered) throw new Error(`the registry saw no create for the order of ${name}`);
   return Date.parse(ordered.at);
 }

@@ -5,15 +5,20 @@ const tickMs = 10;
 
 /** User and system time of a process; proc_pid_stat(5), fields 14 and 15. */
 export function processorMs(pid: number): number {
-  const fields = readStat(pid);
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+  return usedMs(readStat(pid));
 }
 
-/** The same for a process and those of its children that live. */
+/** The same for a process and its children, also those that it has waited for (fields 16 and 17). */
 export function familyProcessorMs(pid: number): number {
-  const children = readdirSync("/proc").filter((entry) => /^[0-9]+$/.test(entry) && parentOf(Number(entry)) === pid);
-  return children.reduce((sum, child) => sum + processorMs(Number(child)), processorMs(pid));
+  const own = readStat(pid);
+  const childrenMs = readdirSync("/proc")
+    .filter((entry) => /^[0-9]+$/.test(entry))
+    .map((entry) => childStat(Number(entry), pid))
+    .reduce((sum, stat) => sum + (stat ? usedMs(stat) : 0), 0);
+  return usedMs(own) + usedMs(own.slice(2)) + childrenMs;
 }
+
+const usedMs = (fields: string[]) => (Number(fields[11]) + Number(fields[12])) * tickMs;
 
 /** Those that follow the name, which may hold anything: the first is field 3. */
 function readStat(pid: number): string[] {
@@ -21,9 +26,10 @@ function readStat(pid: number): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-function parentOf(pid: number): number | undefined {
+function childStat(pid: number, parentPid: number): string[] | undefined {
   try {
-    return Number(readStat(pid)[1]);
+    const stat = readStat(pid);
+    return Number(stat[1]) === parentPid ? stat : undefined;
   } catch {
     return undefined; // It has ended meanwhile.
   }

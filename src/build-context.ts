@@ -48,6 +48,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     commonPasswords: loadCommonPasswords(config.commonPasswordsFile),
     reservedHosts: config.reservedHosts,
     checkBudgetMs: config.checkBudgetMs,
+    checkFreshMs: config.checkFreshMs,
     siteDomain: config.siteDomain,
     async close() {
       await Promise.all([listener.close(), database.close()]);

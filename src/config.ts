@@ -21,6 +21,7 @@ export interface Config {
   sourceFailuresMax: number;
   signatureWindowSeconds: number;
   checkBudgetMs: number;
+  checkFreshMs: number;
   registriesFile: string;
   nodesFile: string;
   siteDomain: string;
@@ -82,6 +83,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
+    checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 5_000, 0),
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     nodesFile: text("DEEDHOUSE_NODES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),

@@ -27,6 +27,8 @@ export interface Context {
   reservedHosts: readonly string[];
   /** How long a registration waits for the registry's word on availability. */
   checkBudgetMs: number;
+  /** How old that word may be to serve the order's own first step too; 0 asks again in any case. */
+  checkFreshMs: number;
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
 }

@@ -6,7 +6,6 @@
 import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
-import { sleep } from "#lib/clock.ts";
 import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
 import type { Money } from "#registry/epp/commands/fee.ts";
 import { premiumDecision } from "#registry/premium.ts";
@@ -80,16 +79,13 @@ export async function askAvailability(context: Context, registryId: string, name
   const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
   waiting.set(id, resolve);
-  const budgetOver = new AbortController();
+  const budgetOver = setTimeout(() => resolve({ availability: "unknown" }), context.checkBudgetMs);
   try {
     const question = { id, registry_id: registryId, domain_name: name, asked_at: context.clock.now() };
     await context.database.together(askCheck, question);
-    const unknown = sleep(context.checkBudgetMs, budgetOver.signal).then(
-      (): NameCheck => ({ availability: "unknown" }),
-    );
-    return await Promise.race([promise, unknown]);
+    return await promise;
   } finally {
-    budgetOver.abort();
+    clearTimeout(budgetOver);
     waiting.delete(id);
   }
 }

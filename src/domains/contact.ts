@@ -20,7 +20,8 @@ const authInfoBytes = 18;
 
 const profileById = statement(
   "profile-by-reseller",
-  `SELECT full_name, organisation, email, phone, street, city, state_or_province, postal_code, country_code
+  `SELECT full_name, organisation, email, phone, street, city, state_or_province, postal_code, country_code,
+     xmin::text AS version
    FROM reseller_profiles WHERE reseller_id = $1`,
   {
     full_name: "text",
@@ -32,9 +33,11 @@ const profileById = statement(
     state_or_province: "text?",
     postal_code: "text",
     country_code: "text",
+    /** Of the row: another one after each change. */
+    version: "text",
   },
 );
-type Profile = NonNullable<(typeof profileById)["row"]>;
+type Profile = Omit<NonNullable<(typeof profileById)["row"]>, "version">;
 
 const knownContact = statement(
   "registry-contact",
@@ -54,13 +57,38 @@ const answerContactAttempt = statement(
   {},
 );
 
+/** Resellers whose contact an owner remembers. */
+const contactsKnownMax = 10_000;
+
+/**
+ * The id of the reseller's contact, if the registry is known to hold it.
+ * @param version of the profile's row: as long as it is the same, so is the contact, which is never taken away
+ */
+export async function findKnownContact(
+  { context, profile: registry, contacts }: RegistrySessions,
+  resellerId: number,
+  version: string,
+): Promise<string | undefined> {
+  const known = contacts.get(resellerId);
+  if (known?.version === version) return known.id;
+  const [read] = await context.database.query(profileById, [resellerId]);
+  if (!read) return undefined;
+  const { version: versionRead, ...profile } = read;
+  const id = contactId(resellerId, profile);
+  if (!(await isKnown(context, registry.id, id))) return undefined;
+  if (contacts.size >= contactsKnownMax) contacts.clear();
+  contacts.set(resellerId, { version: versionRead, id });
+  return id;
+}
+
 type EnsuredContact = { id: string; happening?: undefined } | { happening: OrderHappening };
 
 /** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
 export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
   const { context, profile: registry, pool } = sessions;
-  const [profile] = await context.database.query(profileById, [order.reseller_id]);
-  if (!profile) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
+  const [read] = await context.database.query(profileById, [order.reseller_id]);
+  if (!read) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
+  const { version: _, ...profile } = read;
   const id = contactId(order.reseller_id, profile);
   if (!order.contact_renewed && (await isKnown(context, registry.id, id))) return { id };
   let lease: Lease;

@@ -12,6 +12,7 @@ import {
 import { areCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool.ts";
@@ -39,6 +40,7 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
   if (contact?.happening) return contact.happening;
 
+  const command = createCommand(sessions, order, contact?.id);
   let lease: Lease;
   try {
     lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
@@ -46,26 +48,27 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
     if (!(error instanceof EppUnavailable)) throw error;
     return { event: "unreachable", countsAsFailure: true };
   }
-  using session = lease;
-  const command = createCommand(sessions, order, contact?.id);
-  const clTrid = await beginAttempt(context, order, command.name);
-  let response: EppResponse<DomainCreated>;
-  try {
-    response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
-  } catch (error) {
-    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
-    const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
-    if (error instanceof EppNotSent) return { event: "not-executed", attempt, countsAsFailure: true };
-    if (!(error instanceof EppFrameInvalid)) throw error;
-    // It was not sent, and sending it again would not be better.
-    return { event: "rejected", attempt, operatorNote: `the create could not be sent: ${error.message}` };
-  }
-  // Outside of the above: what fails here fails after the registry has answered.
-  return readAnswer(sessions, order, clTrid, response);
+  const clTrid = await beginAttempt(context, order, command.name).catch((error: unknown) => {
+    lease.release();
+    throw error;
+  });
+  const happening = await sendCreate(sessions, order, lease, command, clTrid);
+  if (happening.event === "created") await resumeCreatesPausedFor(context, profile.id, "credit");
+  return happening;
 }
 
+/** What an order's create is made of. */
+type OrderedName = Pick<
+  Order,
+  "order_code" | "domain_name" | "period_years" | "auth_info_sealed" | "fee_amount" | "fee_currency"
+>;
+
 /** @param contactId the registrant's, and everybody else's; a thin registry has no contacts */
-function createCommand({ context, profile }: RegistrySessions, order: Order, contactId: string | undefined) {
+export function createCommand(
+  { context, profile }: RegistrySessions,
+  order: OrderedName,
+  contactId: string | undefined,
+): EppCommand<DomainCreated> {
   const { fee_amount: amount, fee_currency: currency } = order;
   return domainCreate({
     name: order.domain_name,
@@ -79,6 +82,34 @@ function createCommand({ context, profile }: RegistrySessions, order: Order, con
   });
 }
 
+/** Sends a create whose attempt row is committed, and gives the session back. */
+export async function sendCreate(
+  sessions: RegistrySessions,
+  order: WaitingOrder,
+  lease: Lease,
+  command: EppCommand<DomainCreated>,
+  clTrid: string,
+): Promise<OrderHappening> {
+  using session = lease;
+  let response: EppResponse<DomainCreated>;
+  try {
+    response = await session.request(command, { clTRID: clTrid, timeoutMs: sessions.profile.transformTimeoutMs });
+  } catch (error) {
+    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
+    const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
+    if (error instanceof EppNotSent) return { event: "not-executed", attempt, countsAsFailure: true };
+    if (!(error instanceof EppFrameInvalid)) throw error;
+    // It was not sent, and sending it again would not be better.
+    return { event: "rejected", attempt, operatorNote: `the create could not be sent: ${error.message}` };
+  }
+  session.release();
+  // Outside of the above: what fails here fails after the registry has answered.
+  return readAnswer(sessions, order, clTrid, response);
+}
+
+/** What the meaning of a refusal depends on. */
+type WaitingOrder = Pick<Order, "contact_renewed" | "waiting_since">;
+
 /** Row 14: nothing is believed before the registry has certainly stopped working on it. */
 function lostAnswer({ context, profile }: RegistrySessions, attempt: AttemptResult | undefined): OrderHappening {
   const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
@@ -87,7 +118,7 @@ function lostAnswer({ context, profile }: RegistrySessions, attempt: AttemptResu
 
 async function readAnswer(
   sessions: RegistrySessions,
-  order: Order,
+  order: WaitingOrder,
   clTrid: string,
   response: EppResponse<DomainCreated>,
 ): Promise<OrderHappening> {
@@ -101,7 +132,6 @@ async function readAnswer(
       const { crDate, exDate } = response.data ?? {};
       // Without an expiry date there is nothing true to tell the reseller yet: an info will bring it.
       if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
-      await resumeCreatesPausedFor(context, profile.id, "credit");
       return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "ok" } };
     }
     case "create-pending":
@@ -132,7 +162,7 @@ async function readAnswer(
 /** Row 10. 2303 says that the contact is gone (RFC 5731 §3.2.1): it is made again, once. */
 async function rejected(
   { context, profile }: RegistrySessions,
-  order: Order,
+  order: WaitingOrder,
   attempt: AttemptResult,
   code: number,
   reason: string,

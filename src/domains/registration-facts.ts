@@ -4,6 +4,7 @@ import { statement } from "#db/statement.ts";
 import { medianSeconds } from "#domains/estimate.ts";
 import { ownedRegistryKeys, registryKey } from "#jobs/owner-lock.ts";
 
+// LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it whole.
 const facts = statement(
   "registration-facts",
   `WITH asked AS MATERIALIZED (
@@ -24,9 +25,12 @@ const facts = statement(
      median.seconds AS median_seconds
    FROM asked
    JOIN median ON median.suffix = asked.suffix
-   LEFT JOIN registration_orders AS live
-     ON live.domain_name = asked.name AND live.status IN ('NotProvisioned', 'Processing', 'Pending')
-   LEFT JOIN domains AS domain ON domain.domain_name = asked.name
+   LEFT JOIN LATERAL (
+     SELECT order_code, reseller_id FROM registration_orders AS o
+     WHERE o.domain_name = asked.name AND o.status IN ('NotProvisioned', 'Processing', 'Pending')
+     LIMIT 1) AS live ON true
+   LEFT JOIN LATERAL (
+     SELECT reseller_id, order_id FROM domains WHERE domain_name = asked.name LIMIT 1) AS domain ON true
    LEFT JOIN LATERAL (
      SELECT order_code FROM registration_orders AS o
      WHERE o.domain_name = asked.name AND o.reseller_id = asked.reseller_id AND o.status = 'Finished'

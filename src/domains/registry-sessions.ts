@@ -7,6 +7,8 @@ export interface RegistrySessions {
   context: Context;
   profile: RegistryProfile;
   pool: EppPool;
+  /** The contacts of resellers that the registry holds, by reseller, with the version of the profile that they say. */
+  contacts: Map<number, { version: string; id: string }>;
   /** A clTRID for a command that changes nothing; those of attempts come from their rows. */
   queryClTrid(): string;
 }

@@ -22,6 +22,7 @@ import { reconcilePending } from "#domains/pending-step.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { settleOrder } from "#domains/settle-step.ts";
 import { isFinal, isSettleable, orderState } from "#domains/states.ts";
+import { goStraight } from "#domains/straight-order.ts";
 import { verifyCreate } from "#domains/verify-step.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import { backoffMs } from "#lib/backoff.ts";
@@ -36,22 +37,17 @@ const operatorRetryMs = 15 * 60_000;
  */
 export async function advanceOrder(sessions: RegistrySessions, orderId: number): Promise<void> {
   const { context } = sessions;
+  const straight = await goStraight(sessions, orderId);
+  if (straight === "finished") return;
+  let answered = straight === "not-straight" ? undefined : straight;
   for (;;) {
     const order = await findOrder(context, orderId);
     if (!order || isFinal(order.status)) return;
-    const delayMs = (order.next_step_at?.getTime() ?? 0) - context.clock.now().getTime();
-    if (delayMs > 0) {
-      await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, delayMs);
-      return;
-    }
-    const { maintenance_until: maintenanceUntil } = order;
-    if (maintenanceUntil !== null) {
-      // Nothing is asked of the registry, and nothing counts as a failure.
-      await context.database.transaction((tx) => postponeUntil(context, tx, order, maintenanceUntil));
-      return;
-    }
+    if (orderState(order) !== "Processing (create)") answered = undefined;
+    if (!answered && (await isPostponed(sessions, order))) return;
     try {
-      const happening = await step(sessions, order);
+      const happening = answered ? withRetry(sessions, order, answered) : await step(sessions, order);
+      answered = undefined;
       if (!happening || (await record(sessions, order, happening)).nextStepAt) return;
     } catch (error) {
       // Cancelled meanwhile: what it is now decides.
@@ -59,6 +55,19 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
       throw error;
     }
   }
+}
+
+/** Whether it is too early for the order's next step; then there is a job for it. */
+async function isPostponed({ context }: RegistrySessions, order: Order): Promise<boolean> {
+  const { maintenance_until: maintenanceUntil } = order;
+  const delayMs = (order.next_step_at?.getTime() ?? 0) - context.clock.now().getTime();
+  if (delayMs > 0) {
+    await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, delayMs);
+  } else if (maintenanceUntil !== null) {
+    // Nothing is asked of the registry, and nothing counts as a failure.
+    await context.database.transaction((tx) => postponeUntil(context, tx, order, maintenanceUntil));
+  }
+  return delayMs > 0 || maintenanceUntil !== null;
 }
 
 /**
@@ -82,8 +91,12 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
 
 async function step(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
   const happening = await stepOf(sessions, order);
-  if (!happening || happening.nextStepAt) return happening;
-  return happening.countsAsFailure ? { ...happening, nextStepAt: retryAt(sessions, order, happening) } : happening;
+  return happening && withRetry(sessions, order, happening);
+}
+
+function withRetry(sessions: RegistrySessions, order: Order, happening: OrderHappening): OrderHappening {
+  if (happening.nextStepAt || !happening.countsAsFailure) return happening;
+  return { ...happening, nextStepAt: retryAt(sessions, order, happening) };
 }
 
 async function stepOf(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {

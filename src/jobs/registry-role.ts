@@ -20,6 +20,8 @@ import type { RegistryProfile } from "#registry/registries.ts";
 
 const reconnectMs = 1_000;
 const drainMs = 10_000;
+/** While one order's command is on its way, others read and write the database: sessions should never wait for that. */
+const jobsPerSession = 4;
 
 export interface RegistryRoleOptions {
   context: Context;
@@ -87,6 +89,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal): Promise<vo
     context,
     profile,
     pool,
+    contacts: new Map(),
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const stopAnswering = answerChecks(sessions);
@@ -98,7 +101,8 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal): Promise<vo
       [orderTask(profile.id)]: orderStepTask(sessions),
       [renewalTask(profile.id)]: renewalStepTask(sessions),
     },
-    jobsMax: profile.sessionsMax,
+    jobsMax: profile.sessionsMax * jobsPerSession,
+    jobsAhead: profile.sessionsMax * jobsPerSession,
   });
   try {
     await doChores(sessions, ended);

@@ -11,13 +11,13 @@ import { startJobRunner } from "./runner.ts";
 
 const log = createLog("test", "silent");
 
-async function startRunner(t: TestContext, task: Task, { jobsMax = 2 } = {}) {
+async function startRunner(t: TestContext, task: Task, { jobsMax = 2, jobsAhead = 0 } = {}) {
   const { url, database } = await testDatabase(t);
   const pool = new Pool({ connectionString: url, max: 6, application_name: "test-jobs" });
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   const liveness = startLiveness({ database, log }, url);
-  const runner = await startJobRunner({ pool, log, liveness, tasks: { task }, jobsMax });
+  const runner = await startJobRunner({ pool, log, liveness, tasks: { task }, jobsMax, jobsAhead });
   t.after(async () => {
     await runner.stop();
     await liveness.close();
@@ -100,23 +100,29 @@ test("a queue that cannot write down how a job ended is started again, and the j
   assert.equal(runs, 2);
 });
 
-test("a stop waits for the job under way and takes no more", async (t) => {
-  let ended = 0;
-  const done = Promise.withResolvers<void>();
-  const { addJob, runner, url } = await startRunner(
-    t,
-    async () => {
+for (const jobsAhead of [0, 5]) {
+  test(`a stop waits for the job under way and hands back the rest, with ${jobsAhead} jobs taken ahead`, async (t) => {
+    let ended = 0;
+    const begun = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    t.after(() => done.resolve());
+    const task = async () => {
+      begun.resolve();
       await done.promise;
       ended += 1;
-    },
-    { jobsMax: 1 },
-  );
-  await addJob();
-  await addJob();
-  await untilEqual(async () => (await runSql(url, "SELECT FROM graphile_worker.jobs WHERE locked_by <> ''")).length, 1);
-  const stopped = runner.stop();
-  done.resolve();
-  await stopped;
-  assert.equal(ended, 1);
-  assert.equal(await jobsLeft(url), 1);
-});
+    };
+    const { addJob, runner, url } = await startRunner(t, task, { jobsMax: 1, jobsAhead });
+    await addJob();
+    await addJob();
+    await begun.promise;
+    const locked = async () =>
+      (await runSql(url, "SELECT FROM graphile_worker.jobs WHERE locked_at IS NOT NULL")).length;
+    await untilEqual(locked, jobsAhead === 0 ? 1 : 2);
+    const stopped = runner.stop();
+    done.resolve();
+    await stopped;
+    assert.equal(ended, 1);
+    assert.equal(await jobsLeft(url), 1);
+    assert.equal(await locked(), 0);
+  });
+}

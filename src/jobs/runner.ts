@@ -16,6 +16,11 @@ export interface JobRunnerOptions {
   tasks: TaskList;
   /** Jobs at once. */
   jobsMax: number;
+  /**
+   * Jobs taken together, also before there is room for them: one statement for many, for one process that does them all.
+   * Default 0: each is taken when there is room for it, so that busy and idle processes share them.
+   */
+  jobsAhead?: number;
   /** Schedules, in crontab form; times are UTC. */
   crontab?: string;
 }
@@ -64,7 +69,15 @@ interface Queue {
   stop(): Promise<void>;
 }
 
-async function startQueue({ pool, log, liveness, tasks, jobsMax, crontab }: JobRunnerOptions): Promise<Queue> {
+async function startQueue({
+  pool,
+  log,
+  liveness,
+  tasks,
+  jobsMax,
+  jobsAhead = 0,
+  crontab,
+}: JobRunnerOptions): Promise<Queue> {
   const events: WorkerEvents = new EventEmitter();
   let poolId: string | undefined;
   events.on("pool:create", ({ workerPool }) => {
@@ -78,7 +91,7 @@ async function startQueue({ pool, log, liveness, tasks, jobsMax, crontab }: JobR
     pollInterval: pollIntervalMs,
     noHandleSignals: true,
     // Without batches the ends of jobs are written by promises that nobody awaits, and an error there ends the process.
-    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, localQueue: { size: jobsAhead } } },
     events,
     crontab: crontab ?? "",
     logger: new Logger((scope) => (level, message) => {

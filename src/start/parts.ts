@@ -18,7 +18,7 @@ const postgresRetryMs = 1_000;
  */
 const sandboxTimes = {
   sessionsMax: 10,
-  commandsPerSecond: 1_000,
+  commandsPerSecond: 10_000,
   transformTimeoutMs: 5_000,
   pollIntervalMs: 1_000,
   backoffFirstMs: 1_000,
@@ -28,7 +28,7 @@ const sandboxTimes = {
 
 /**
  * For those that mostly wait for others. Little room for young objects and one helper thread of V8's take 20 MB of some
- * 90 off each; the api keeps Node's defaults, which its throughput lives on.
+ * 90 off each; api and worker keep Node's defaults, which their throughput lives on.
  */
 const smallHeap = ["--max-semi-space-size=2", "--v8-pool-size=1"];
 
@@ -134,7 +134,7 @@ export class Parts {
       name,
       args,
       environment: () => this.environment(),
-      nodeFlags: name === "api" ? [] : smallHeap,
+      nodeFlags: name === "api" || name === "worker" ? [] : smallHeap,
       logFile: `${dir.logs}/${name}.log`,
       onReady: (ready) => {
         onReady?.(ready);

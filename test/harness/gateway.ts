@@ -161,6 +161,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     reservedHosts: ["panel.deedhouse.test"],
     // More than in service: a busy machine must not turn an accepted name into an unanswered question.
     checkBudgetMs: 10_000,
+    checkFreshMs: 5_000,
     siteDomain: "localhost",
     ...options.context,
   };

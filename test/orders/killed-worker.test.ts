@@ -19,6 +19,8 @@ interface Point {
   change: HeldChange;
   /** Whether that is committed all the same. */
   isCommitted: boolean;
+  /** Orders a name for the reseller before: its contact is known then, and the order goes straight to its create. */
+  isStraight?: boolean;
   /** The operator cancels it while its create is under way. */
   isCancelled?: boolean;
   /** Much like another point: only in the full matrix, with DEEDHOUSE_TEST_MATRIX=full. */
@@ -32,6 +34,7 @@ const attempts = (on: HeldChange["on"], command: string): HeldChange => ({
   on,
   when: `NEW.command = '${command}'`,
 });
+const begun: HeldChange = orders("OLD.status = 'NotProvisioned' AND NEW.phase = 'create'");
 const messages: HeldChange = { table: "poll_messages", on: "INSERT", when: "true" };
 
 const points: Point[] = [
@@ -87,6 +90,14 @@ const points: Point[] = [
     change: orders("NEW.status = 'Pending'"),
     isCommitted: true,
   },
+  { name: "before the claim with its attempt", change: begun, isStraight: true, isCommitted: false },
+  { name: "after the claim with its attempt, before its bytes", change: begun, isStraight: true, isCommitted: true },
+  {
+    name: "after the answer of a straight order",
+    change: orders("NEW.status = 'Finished'"),
+    isStraight: true,
+    isCommitted: false,
+  },
   { name: "before the message's commit", label: "pending-approve-", change: messages, isCommitted: false },
   {
     name: "after the message's commit, before its ack",
@@ -141,6 +152,9 @@ test("an order ends right when its worker is killed", async (t) => {
     await t.test(point.name, async (step) => {
       // Each with a contact of its own, which is made with its order.
       const reseller = await gateway.addReseller();
+      if (point.isStraight) {
+        await assertEnds(gateway, reseller, await place(gateway, reseller, `before-${number}.example`), "Finished");
+      }
       const hold = await holdAt(step, gateway.databaseUrl, change);
       const name = `${label}killed-${number}.example`;
       const order = await (point.isCancelled ? placeCancelled : place)(gateway, reseller, name);

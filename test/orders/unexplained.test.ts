@@ -8,7 +8,7 @@ import { countEvents, openAlarms, placeUnexplained } from "./stage.ts";
 
 test("a name that we hold, but not through this order, is left to an operator and never created again (row 16a)", async (t) => {
   const clock = createSteeredClock();
-  const gateway = await startTestGateway(t, { clock });
+  const gateway = await startTestGateway(t, { clock, context: { checkFreshMs: 0 } });
   const reseller = await gateway.addReseller();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
   const order = await placeUnexplained(gateway, reseller, "ours.example");
