@@ -26,7 +26,7 @@ export interface EppTls {
   readonly servername: string;
 }
 
-/** Sees every frame, passwords and authInfo redacted. Must not throw. */
+/** Sees every frame, passwords and authInfo redacted unless `revealsSecrets` is asked for. Must not throw. */
 export type FrameTrace = (direction: "sent" | "received", xml: string) => void;
 
 export interface ConnectionOptions {
@@ -37,6 +37,8 @@ export interface ConnectionOptions {
   readonly greetingMs: number;
   readonly validate: FrameValidator;
   readonly trace?: FrameTrace | undefined;
+  /** Traces every frame as it went over the wire: for somebody who has asked to see the secrets, never for a log. */
+  readonly revealsSecrets?: boolean;
   /** Gives up while connecting. */
   readonly signal: AbortSignal;
 }
@@ -91,6 +93,7 @@ export class Connection {
   readonly #socket: TLSSocket;
   readonly #validate: FrameValidator;
   readonly #trace: FrameTrace | undefined;
+  readonly #revealsSecrets: boolean;
   readonly #decoder = new FrameDecoder();
   readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
   readonly #closed = Promise.withResolvers<Error>();
@@ -99,10 +102,14 @@ export class Connection {
   #awaited: Awaited | undefined;
   #failure: Error | undefined;
 
-  constructor(socket: TLSSocket, { validate, trace }: Pick<ConnectionOptions, "validate" | "trace">) {
+  constructor(
+    socket: TLSSocket,
+    { validate, trace, revealsSecrets = false }: Pick<ConnectionOptions, "validate" | "trace" | "revealsSecrets">,
+  ) {
     this.#socket = socket;
     this.#validate = validate;
     this.#trace = trace;
+    this.#revealsSecrets = revealsSecrets;
     socket.on("error", (error) => this.#fail(new EppUnanswered("closed", error)));
     socket.on("end", () => this.#fail(new EppUnanswered("closed", new Error(this.#describeEnd()))));
     socket.on("close", () => this.#fail(new EppUnanswered("closed")));
@@ -133,7 +140,7 @@ export class Connection {
     const answer = this.receive(timeoutMs);
     this.#secrets = secretsIn(frame);
     this.#socket.write(bytes);
-    this.#trace?.("sent", writeXmlRedacted(frame));
+    this.#trace?.("sent", this.#revealsSecrets ? xml : writeXmlRedacted(frame));
     return answer;
   }
 
@@ -153,16 +160,17 @@ export class Connection {
 
   #read(chunk: Buffer): void {
     try {
-      for (const body of this.#decoder.push(chunk)) this.#deliver(parseXml(this.#utf8.decode(body)));
+      for (const body of this.#decoder.push(chunk)) this.#deliver(this.#utf8.decode(body));
     } catch (error) {
       this.#fail(error instanceof EppUnanswered ? error : new EppUnanswered("malformed", error));
     }
   }
 
-  #deliver(root: XmlElement): void {
+  #deliver(xml: string): void {
     // A frame behind one that ended the connection in the same packet: too late for anybody.
     if (this.#failure) return;
-    this.#trace?.("received", writeXmlRedacted(root, this.#secrets));
+    const root = parseXml(xml);
+    this.#trace?.("received", this.#revealsSecrets ? xml : writeXmlRedacted(root, this.#secrets));
     const awaited = this.#awaited;
     if (!awaited) throw new EppUnanswered("unsolicited");
     this.#awaited = undefined;

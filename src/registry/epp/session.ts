@@ -219,12 +219,16 @@ export class EppSession {
 
   async #sayHello(): Promise<void> {
     try {
-      const answer = await this.#connection.exchange(helloFrame(), this.#timeouts.queryMs);
-      if (!isGreeting(answer)) throw new Error("hello was not answered with a greeting");
+      await this.hello();
       this.keepAlive();
     } catch (error) {
       this.#connection.destroy(error);
     }
+  }
+
+  /** RFC 5730 §2.3, between two commands. @throws EppNotSent, EppUnanswered, XmlError when the answer is no greeting */
+  async hello(): Promise<Greeting> {
+    return parseGreeting(await this.#connection.exchange(helloFrame(), this.#timeouts.queryMs));
   }
 
   /** Logs out, if that is still possible, and closes. Never throws. */
