@@ -85,9 +85,11 @@ export async function rescheduleRenewal(
   await enqueueRenewal(tx, { id: renewalId, registryId: row.registry_id }, delayMs);
 }
 
+// As read: our dates have milliseconds.
 const postponeStep = statement(
   "renewal-postpone",
-  "UPDATE renewals SET next_step_at = $3 WHERE id = $1 AND next_step_at = $2 AND ended_at IS NULL RETURNING id",
+  `UPDATE renewals SET next_step_at = $3
+   WHERE id = $1 AND date_trunc('milliseconds', next_step_at) = $2 AND ended_at IS NULL RETURNING id`,
   { id: "int8" },
 );
 
