@@ -1,8 +1,8 @@
 /** Workers in a row: one owns the registry, the next ones wait for its lock in the order in which they were hired. */
 import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { eventually } from "../harness/running-system.ts";
-import { runSql } from "../harness/sql.ts";
 import type { WorkerProcess, Workers } from "../orders/worker-process.ts";
+import type { Stage } from "./stage.ts";
 
 export interface Crew {
   owner(): Promise<WorkerProcess>;
@@ -16,14 +16,13 @@ const locksSql = `SELECT pid, granted FROM pg_locks WHERE locktype = 'advisory' 
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** @param waiting how many wait behind the owner, so that a kill need not wait for a process to start */
-export async function startCrew(workers: Workers, waiting: number): Promise<Crew> {
-  const { databaseUrl } = workers.gateway;
+export async function startCrew(workers: Workers, query: Stage["query"], waiting: number): Promise<Crew> {
   const members: Promise<WorkerProcess>[] = [];
   let alive = 0;
   let isClosed = false;
   let hiring: Promise<unknown> = Promise.resolve();
 
-  const locks = () => runSql<{ pid: number; granted: boolean }>(databaseUrl, locksSql);
+  const locks = () => query<{ pid: number; granted: boolean }>(locksSql);
   const ownerPid = async () => (await locks()).find(({ granted }) => granted)?.pid;
 
   // One after the other: PostgreSQL gives the lock to whoever has asked for it first.

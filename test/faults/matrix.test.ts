@@ -13,7 +13,8 @@ const seed = 1;
 const casesMin = 40;
 
 test("whatever a registry does, and wherever workers are killed, each order is carried out once or not at all", async (t) => {
-  const run = await runBatches(t, planReduced(seed), { transformTimeoutMs: 600, waiting: 1, stages: 2 });
+  const times = { transformTimeoutMs: 600, patienceMs: 120_000 };
+  const run = await runBatches(t, planReduced(seed), { ...times, waiting: 1, stages: 2 });
   assert.deepEqual(run.faults, []);
   const reached = run.cases.filter(({ isReached }) => isReached).length;
   t.diagnostic(`${reached} cases, ${run.kills} workers killed`);

@@ -13,19 +13,26 @@ export interface MutationResult {
 
 const columns = [...killPoints, ...drawnPoints];
 
-/** The page with the printed parts replaced. @throws when the page has no place for one */
-export function printPage(page: string, run: RunResult, mutations: MutationResult[], seed: number): string {
-  const parts: Record<string, string> = {
+/** The text of each of the page's parts, by the part's name. */
+export type Parts = Record<string, string>;
+
+/** @throws when the page has no place for a part */
+export function printParts(page: string, parts: Parts): string {
+  return Object.entries(parts).reduce((text, [name, printed]) => replacePrinted(text, name, printed), page);
+}
+
+export function printRun(run: RunResult, seed: number): Parts {
+  return {
     summary: printSummary(run, seed),
     "kill points": printKillPoints(run),
     matrix: printMatrix(run),
     rows: printRows(run),
-    mutations: table(
-      ["a worker that …", "batch", "sentences of the judge", "one of them"],
-      mutations.map(({ means, batch, faults }) => [means, batch, String(faults.length), faults[0] ?? "none"]),
-    ),
   };
-  return Object.entries(parts).reduce((text, [name, printed]) => replacePrinted(text, name, printed), page);
+}
+
+export function printMutations(mutations: MutationResult[]): Parts {
+  const rows = mutations.map(({ means, batch, faults }) => [means, batch, String(faults.length), faults[0] ?? "none"]);
+  return { mutations: table(["a worker that …", "batch", "sentences of the judge", "one of them"], rows) };
 }
 
 /** The first column of the matrix and its head, by which a test sees that a page is out of date. */

@@ -1,6 +1,6 @@
 /** Which rows of the order table an order has passed, read from its history. */
 import { nextOrderState, type OrderEvent, type OrderState, orderEvents, orderTransitions } from "#domains/states.ts";
-import { runSql } from "../harness/sql.ts";
+import type { Stage } from "./stage.ts";
 
 /** Every row there is: "1" is the POST, which the table of transitions does not have. */
 export const allRows: readonly string[] = [...new Set(["1", ...orderTransitions.map(({ row }) => row)])].sort(
@@ -11,9 +11,8 @@ export const allRows: readonly string[] = [...new Set(["1", ...orderTransitions.
  * The rows that the orders of these names have passed, with counts.
  * @throws when a history tells of an event that the table does not have
  */
-export async function readRowsPassed(databaseUrl: string, names: string[]): Promise<Map<string, number>> {
-  const histories = await runSql<{ domain_name: string; events: string[] }>(
-    databaseUrl,
+export async function readRowsPassed(stage: Stage, names: string[]): Promise<Map<string, number>> {
+  const histories = await stage.query<{ domain_name: string; events: string[] }>(
     `SELECT domain_name, array_agg(event ORDER BY h.id) AS events
      FROM registration_orders AS o JOIN order_history AS h ON h.order_id = o.id
      WHERE domain_name = ANY($1) GROUP BY o.id`,

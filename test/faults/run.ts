@@ -5,14 +5,14 @@
  *   npm run test:faults -- --seed 7                        the same with other shuffles and moments
  *   npm run test:faults -- --seed 7 --case claimed.2       one batch again; a case's id names its batch
  *   npm run test:faults -- --mutations                     workers with faults of their own: the judge must find them
- *   npm run test:faults -- --page                          everything, and prints docs/faults.md anew
+ *   npm run test:faults -- --page                          prints what it has seen into docs/faults.md; also --mutations --page
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { startTestServer } from "../harness/server.ts";
 import type { Batch } from "./batch.ts";
-import { mutationArguments, mutations } from "./mutations.ts";
-import { type MutationResult, printPage } from "./page.ts";
+import { type Mutation, mutationArguments, mutations } from "./mutations.ts";
+import { type MutationResult, printMutations, printParts, printRun } from "./page.ts";
 import { planWhole } from "./plan.ts";
 import { allRows } from "./rows.ts";
 import { type RunResult, runBatches } from "./run-batches.ts";
@@ -24,6 +24,9 @@ const stagesDefault = 3;
 /** A busy machine must not make an answer late by itself. */
 const transformTimeoutMs = 1_500;
 const waiting = 2;
+const patienceMs = 180_000;
+/** For workers that are known to lose orders. */
+const shortPatienceMs = 40_000;
 /** Rows that a person's decision leads to, and no fault does. */
 const rowsOfPeople = ["26"];
 
@@ -44,9 +47,8 @@ const plan = planWhole(seed, Number(values.rounds));
 const server = await startTestServer();
 process.env.DEEDHOUSE_TEST_DATABASE_URL = server.templateUrl;
 try {
-  const run = values.mutations ? undefined : await playAll(values.case);
-  const found = values.mutations || values.page ? await playMutations() : [];
-  if (run && values.page) await writeFile(page, printPage(await readFile(page, "utf8"), run, found, seed));
+  const parts = values.mutations ? printMutations(await playMutations()) : printRun(await playAll(values.case), seed);
+  if (values.page) await writeFile(page, printParts(await readFile(page, "utf8"), parts));
 } finally {
   await server.stop();
 }
@@ -61,14 +63,15 @@ function fail(text: string): void {
 }
 
 /** Everything that a batch starts is gone when it returns. */
-async function play(batches: Batch[], nodeArguments: string[], quiet: boolean): Promise<RunResult> {
+async function play(batches: Batch[], mutation?: Mutation): Promise<RunResult> {
   const closers: (() => unknown)[] = [];
   const scope = { after: (hook: () => unknown) => void closers.push(hook) };
   try {
     return await runBatches(scope, batches, {
-      ...{ transformTimeoutMs, waiting, stages, nodeArguments },
+      ...{ transformTimeoutMs, waiting, stages, patienceMs: mutation ? shortPatienceMs : patienceMs },
+      ...(mutation && { nodeArguments: mutationArguments(mutation) }),
       onBatch(batch, about, faults) {
-        if (quiet) return;
+        if (mutation) return;
         say(`${batch.id}: ${about}`);
         for (const fault of faults) say(`  ${fault}`);
         if (faults.length > 0) fail(`  again: npm run test:faults -- --seed ${seed} --case ${batch.id}`);
@@ -82,7 +85,7 @@ async function play(batches: Batch[], nodeArguments: string[], quiet: boolean): 
 async function playAll(wanted: string | undefined): Promise<RunResult> {
   const batches = plan.filter(({ id }) => wanted === undefined || id === wanted.split("/")[0]);
   if (batches.length === 0) throw new Error(`there is no case "${wanted}"; a batch is ${plan[0]?.id}, for example`);
-  const run = await play(batches, [], false);
+  const run = await play(batches);
   const reached = run.cases.filter(({ isReached }) => isReached).length;
   say(
     `${reached} cases, ${run.cases.length} orders, ${run.kills} kills, ${run.faults.length} faults, ${run.seconds} s`,
@@ -97,7 +100,7 @@ async function playMutations(): Promise<MutationResult[]> {
   const results: MutationResult[] = [];
   for (const mutation of mutations) {
     const batches = plan.filter(({ id }) => id === mutation.batch);
-    const { faults } = await play(batches, mutationArguments(mutation), true);
+    const { faults } = await play(batches, mutation);
     const expected = faults.filter((fault) => mutation.verdict.test(fault));
     say(`a worker that ${mutation.means}: ${expected.length} of ${faults.length} sentences are about it`);
     if (expected.length === 0) fail(`  the judge did not find it`);

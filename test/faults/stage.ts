@@ -1,11 +1,11 @@
 /** What a batch of the matrix plays on: a gateway, its sandbox registry, a crew of workers, and an operator. */
+import { Pool, type QueryResultRow } from "pg";
 import { checkAnswerChannel } from "#domains/availability.ts";
 import { resumeCreatesPausedFor } from "#domains/pause.ts";
 import { sleep } from "#lib/clock.ts";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestGateway } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
 import { startWithWorkers } from "../orders/worker-process.ts";
 import { type Crew, startCrew } from "./crew.ts";
 import { sessionsMax } from "./kill-points.ts";
@@ -13,6 +13,8 @@ import { sessionsMax } from "./kill-points.ts";
 export interface StageOptions {
   /** How long the workers wait for a create's answer; all other times follow from it. */
   transformTimeoutMs: number;
+  /** How long an order may take; what has not ended by then is lost. Long: the machine may do other things too. */
+  patienceMs: number;
   /** Workers that wait behind the owner. */
   waiting: number;
   /** Of the workers' Node, to give them a fault of their own. */
@@ -22,6 +24,11 @@ export interface StageOptions {
 export interface Stage {
   gateway: TestGateway;
   crew: Crew;
+  /** Asks the database on a connection of the matrix's own. */
+  query<Row extends QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** The names of all batches that were played on it. */
+  namesPlayed: Set<string>;
+  patienceMs: number;
   /** A frame that is held for longer is taken for lost by the worker. */
   frameHeldMsMax: number;
   /** Calls once, with the n-th frame that the registry gets from now on, before it is answered. Returns how to forget it. */
@@ -34,7 +41,7 @@ const skippedHours = 25;
 
 /** Everything on it is gone when the scope ends: what was started last goes first. */
 export async function startStage(scope: Scope, options: StageOptions): Promise<Stage> {
-  const { transformTimeoutMs, waiting, nodeArguments = [] } = options;
+  const { transformTimeoutMs, patienceMs, waiting, nodeArguments = [] } = options;
   const closers: (() => unknown)[] = [];
   const closed: Scope = { after: (close) => void closers.push(close) };
   scope.after(async () => {
@@ -64,45 +71,50 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
     },
   });
   const { gateway } = workers;
-  await sayAvailable(gateway.databaseUrl);
+  const pool = new Pool({ connectionString: gateway.databaseUrl, max: 3 });
+  pool.on("error", () => {});
+  closers.push(() => pool.end());
+  const query: Stage["query"] = async (sql, values) => (await pool.query(sql, values)).rows;
+  await query(availableSql);
   const ended = new AbortController();
-  const operator = keepOperating(gateway, ended.signal);
+  const operator = keepOperating(gateway, query, ended.signal);
   closers.push(async () => {
     ended.abort();
     await operator;
   });
-  const crew = await startCrew(workers, waiting);
+  const crew = await startCrew(workers, query, waiting);
   closers.push(crew.close);
   return {
     gateway,
     crew,
+    query,
+    namesPlayed: new Set(),
+    patienceMs,
     frameHeldMsMax: transformTimeoutMs / 2,
     onFrame: (nth, work) => watchFrames(gateway, nth, work),
   };
 }
 
 /** At the POST every name is free: what the registry thinks of it is for the order's own check to find. */
-async function sayAvailable(databaseUrl: string): Promise<void> {
-  const sql = `
-    CREATE FUNCTION test_say_available() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      PERFORM pg_notify('${checkAnswerChannel}', json_build_array(
-        json_build_object('id', NEW.id, 'availability', 'available'))::text);
-      RETURN NULL;
-    END $$;
-    CREATE TRIGGER test_say_available BEFORE INSERT ON registry_checks
-      FOR EACH ROW EXECUTE FUNCTION test_say_available()`;
-  await runSql(databaseUrl, sql);
-}
+const availableSql = `
+  CREATE FUNCTION test_say_available() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_notify('${checkAnswerChannel}',
+      json_build_array(json_build_object('id', NEW.id, 'availability', 'available'))::text);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER test_say_available BEFORE INSERT ON registry_checks
+    FOR EACH ROW EXECUTE FUNCTION test_say_available()`;
 
 /** Ends each pause of creates, and lets a day pass for an order that waits for credit. */
-async function keepOperating({ context, databaseUrl }: TestGateway, ended: AbortSignal): Promise<void> {
+async function keepOperating({ context }: TestGateway, query: Stage["query"], ended: AbortSignal): Promise<void> {
   const letDayPass = `UPDATE registration_orders
     SET next_step_at = now(), waiting_since = waiting_since - interval '${skippedHours} hours'
     WHERE phase = 'waiting' AND next_step_at > now() + interval '1 minute'`;
   while (!ended.aborted) {
-    for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any");
-    await runSql(databaseUrl, letDayPass);
+    // On a busy machine the database may be late: an operator tries again.
+    for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any").catch(() => {});
+    await query(letDayPass).catch(() => {});
     await sleep(operatorPauseMs, ended);
   }
 }

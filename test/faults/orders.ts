@@ -1,0 +1,166 @@
+/** The orders of a batch: placed by resellers, looked at, cancelled, and met by what others do with their names. */
+import assert from "node:assert/strict";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { cancelOrder } from "#domains/cancel.ts";
+import { isFinal } from "#domains/states.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
+import type { TestReseller } from "../harness/gateway.ts";
+import { registrarId } from "../harness/profiles.ts";
+import { byHandAuthInfo, type Evidence, type Told } from "./judge.ts";
+import { byHandLabel, faultOf, snipedLabel } from "./labels.ts";
+import type { Stage } from "./stage.ts";
+
+interface PlacedOrder {
+  name: string;
+  reseller: TestReseller;
+  location: string;
+  code: string;
+}
+
+/** An order as the database has it: it tells when to look, and nothing to the judge. */
+export interface OrderState {
+  name: string;
+  status: string;
+  /** Only a person can say more. */
+  isForPerson: boolean;
+  /** A cancellation is wished, and the registry has not said whether it lets the name go. */
+  isCancelling: boolean;
+}
+
+/** A stage with the orders of one batch on it. */
+export interface Orders {
+  stage: Stage;
+  /** Each makes a contact with its first order. */
+  resellers: TestReseller[];
+  placed: Map<string, PlacedOrder>;
+  cancelAsked: Set<string>;
+}
+
+/** Between two looks at something that is on its way. */
+export const lookMs = 40;
+const placedAtOnce = 6;
+
+export async function placeAll(orders: Orders, names: string[]): Promise<void> {
+  const { resellers } = orders;
+  const waiting = names.entries();
+  const place = async () => {
+    for (const [index, name] of waiting) {
+      const reseller = resellers[index % resellers.length]!;
+      const location = await placeOrder(orders, reseller, name);
+      const code = location.slice(location.lastIndexOf("/") + 1);
+      orders.placed.set(name, { name, reseller, location, code });
+    }
+  };
+  await Promise.all(Array.from({ length: placedAtOnce }, place));
+}
+
+/** A reseller asks again while creates are paused, between two owners, and when no answer came about the name. */
+async function placeOrder({ stage }: Orders, reseller: TestReseller, name: string): Promise<string> {
+  for (;;) {
+    const reply = await stage.gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: name } });
+    if (reply.status === 202) return reply.headers.location ?? "";
+    const isPassing = reply.status === 503 || reply.text.includes("domain_availability_lookuperror");
+    assert.ok(isPassing, `${name}: ${reply.status} ${reply.text}`);
+    await sleep(lookMs);
+  }
+}
+
+/** An operator wants these cancelled. */
+export async function cancel({ stage, placed, cancelAsked }: Orders, names: string[]): Promise<void> {
+  for (const name of names) {
+    cancelAsked.add(name);
+    const ask = () => cancelOrder(stage.gateway.context, placed.get(name)!.code);
+    await ask().catch((error: unknown) => {
+      // On a busy machine the database may be late: an operator tries again.
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      return ask();
+    });
+  }
+}
+
+/** What others do with the names of these orders while nobody looks. */
+export async function interfere({ stage }: Orders, names: string[]): Promise<void> {
+  const { registry } = stage.gateway;
+  for (const name of names) {
+    if (registry.store.domains.find(name)) continue;
+    const { label } = faultOf(name);
+    if (label.endsWith(snipedLabel)) await registry.seed([name]);
+    if (label !== byHandLabel) continue;
+    await registry.seed([name]);
+    const seeded = registry.store.domains.find(name);
+    assert.ok(seeded);
+    registry.store.domains.put({ ...seeded, clID: registrarId, crID: registrarId, authInfo: byHandAuthInfo });
+  }
+}
+
+export async function readStates({ stage, placed }: Orders): Promise<OrderState[]> {
+  return stage.query<OrderState>(
+    `SELECT domain_name AS name, status, operator_note IS NOT NULL AND phase IN ('verify', 'cancel') AS "isForPerson",
+       cancel_requested_at IS NOT NULL AND NOT EXISTS (SELECT FROM order_attempts
+         WHERE order_id = o.id AND command = 'domain:delete' AND answered_at IS NOT NULL) AS "isCancelling"
+     FROM registration_orders AS o WHERE domain_name = ANY($1)`,
+    [[...placed.keys()]],
+  );
+}
+
+/** Whether nothing more will happen to it. */
+export function isDone({ name, status, isForPerson, isCancelling }: OrderState): boolean {
+  const { ends } = faultOf(name);
+  return (
+    isFinal(status) ||
+    (status === "Pending" && ends.includes("Pending") && !isCancelling) ||
+    (isForPerson && ends.includes("for a person"))
+  );
+}
+
+export async function areAllDone(orders: Orders): Promise<boolean> {
+  return (await readStates(orders)).every(isDone);
+}
+
+/**
+ * Until every order has ended, the registry has done with their names what it was going to do, and its messages are
+ * acknowledged.
+ * @returns what has not come to an end after a long time
+ */
+export async function untilAllDone(orders: Orders): Promise<string[]> {
+  const { gateway, patienceMs } = orders.stage;
+  const { store } = gateway.registry;
+  const unended = async () => [
+    ...(await readStates(orders))
+      .filter((state) => !isDone(state))
+      .map(({ name, status }) => `${name}: still ${status}`),
+    ...[...orders.placed.keys()].filter((name) => {
+      const action = store.domains.find(name)?.scheduled?.action;
+      return action !== undefined && action !== "never";
+    }),
+    ...store.messages.values().map(({ id, name }) => `${name}: its message ${id} is not acknowledged`),
+  ];
+  const startedMs = systemClock.monotonicMs();
+  for (;;) {
+    const left = await unended();
+    if (left.length === 0 || systemClock.monotonicMs() - startedMs > patienceMs) return left;
+    await sleep(lookMs);
+  }
+}
+
+/** All that the judge may know. */
+export async function gatherEvidence({ stage, placed, cancelAsked }: Orders): Promise<Evidence> {
+  const { gateway, namesPlayed } = stage;
+  const { store } = gateway.registry;
+  const read = async (reseller: TestReseller, target: string) => {
+    let reply = await gateway.send(reseller, "GET", target);
+    while (reply.status === 503) reply = await gateway.send(reseller, "GET", target);
+    return reply.body;
+  };
+  const told: Told[] = [];
+  for (const { name, reseller, location, code } of placed.values()) {
+    const order = (await read(reseller, location)) as { status: string };
+    const owned = (await read(reseller, `/domains/${name}`)) as { expiration_date?: string };
+    const isCancelAsked = cancelAsked.has(name);
+    told.push({ name, orderCode: code, status: order.status, expirationDate: owned.expiration_date, isCancelAsked });
+  }
+  // Those of earlier batches have been judged.
+  const domains = store.domains.values().filter(({ name }) => !namesPlayed.has(name));
+  for (const name of placed.keys()) namesPlayed.add(name);
+  return { journal: store.journal.entries(), domains, told };
+}
