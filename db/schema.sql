@@ -458,7 +458,12 @@ DECLARE
     CASE TG_OP WHEN 'INSERT' THEN added WHEN 'DELETE' THEN removed ELSE added || ' UNION ALL ' || removed END);
   changes_count bigint;
   changed record;
+  reseller bigint;
   chunk text;
+  next_chunk text;
+  held integer;
+  full_resellers bigint[] := '{}';
+  full_chunks text[] := '{}';
 BEGIN
   EXECUTE format('SELECT count(*) FROM (%s) AS changes', changes) INTO changes_count;
   IF changes_count > 1000 THEN
@@ -469,13 +474,24 @@ BEGIN
   END IF;
   -- In the order of names, so that two transactions cannot wait for each other.
   FOR changed IN EXECUTE changes || ' ORDER BY 1, 2' LOOP
-    chunk := list_chunk_lock(TG_ARGV[0], changed.reseller_id, changed.name);
+    IF reseller IS DISTINCT FROM changed.reseller_id OR changed.name >= next_chunk COLLATE "C" THEN
+      reseller := changed.reseller_id;
+      chunk := list_chunk_lock(TG_ARGV[0], reseller, changed.name);
+      SELECT first_name INTO next_chunk FROM list_chunks
+        WHERE list = TG_ARGV[0] AND reseller_id = reseller AND first_name > chunk COLLATE "C"
+        ORDER BY first_name LIMIT 1;
+    END IF;
     UPDATE list_chunks SET row_count = row_count + changed.change
-      WHERE list = TG_ARGV[0] AND reseller_id = changed.reseller_id AND first_name = chunk COLLATE "C";
+      WHERE list = TG_ARGV[0] AND reseller_id = reseller AND first_name = chunk COLLATE "C"
+      RETURNING row_count INTO held;
+    IF held > 1000 AND (reseller, chunk) IS DISTINCT FROM
+        (full_resellers[cardinality(full_chunks)], full_chunks[cardinality(full_chunks)]) THEN
+      full_resellers := full_resellers || reseller;
+      full_chunks := full_chunks || chunk;
+    END IF;
   END LOOP;
-  FOR changed IN EXECUTE changes || ' ORDER BY 1, 2' LOOP
-    CONTINUE WHEN changed.change < 0;
-    PERFORM list_chunk_split(TG_ARGV[0], changed.reseller_id, changed.name);
+  FOR place IN 1 .. cardinality(full_chunks) LOOP
+    PERFORM list_chunk_split(TG_ARGV[0], full_resellers[place], full_chunks[place]);
   END LOOP;
   RETURN NULL;
 END $function$
