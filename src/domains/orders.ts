@@ -61,7 +61,7 @@ const updateOrder = statement(
      next_step_at = $8, backoff_count = $9, confirm_after = $10, contact_renewed = $11, waiting_since = $12,
      reason = coalesce($13, reason), operator_note = $14
    WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3
-     AND cancel_requested_at IS NOT DISTINCT FROM $15 RETURNING id`,
+     AND cancel_requested_at IS NOT DISTINCT FROM $15 AND settle_as IS NOT DISTINCT FROM $16 RETURNING id`,
   { id: "int8" },
 );
 
@@ -227,7 +227,7 @@ export async function happen(
     ...[order.id, order.status, order.phase, next.status, next.phase, next.verifyCause, now],
     ...[happening.nextStepAt ?? null, resumingEvents.has(happening.event) || happening.countsAsFailure ? failures : 0],
     ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, creditWaitSince],
-    ...[happening.reason ?? null, happening.operatorNote ?? null, order.cancel_requested_at],
+    ...[happening.reason ?? null, happening.operatorNote ?? null, order.cancel_requested_at, order.settle_as],
   ]);
   if (!updated) throw new OrderChanged();
   if (happening.attempt) {
@@ -260,19 +260,26 @@ async function tellOperator(context: OrderContext, tx: Transaction, order: Order
   else if (order.operator_note !== null) await resolveAlarm(context, alarm, tx);
 }
 
+// A wish that came meanwhile must not sleep until then.
 const postponeOrder = statement(
   "order-postpone",
-  "UPDATE registration_orders SET next_step_at = $3 WHERE id = $1 AND status = $2",
-  {},
+  `UPDATE registration_orders SET next_step_at = $3 WHERE id = $1 AND status = $2
+     AND cancel_requested_at IS NOT DISTINCT FROM $4 AND settle_as IS NOT DISTINCT FROM $5 RETURNING id`,
+  { id: "int8" },
 );
 
-/** Lets an order look again later; nothing happened to it. */
+/**
+ * Lets an order look again later; nothing happened to it.
+ * @throws OrderChanged when it is not any more as it was read
+ */
 export async function postpone(context: OrderContext, tx: Transaction, order: Order, delayMs: number): Promise<void> {
   await postponeUntil(context, tx, order, new Date(context.clock.now().getTime() + delayMs));
 }
 
 /** The same, at a time. */
 export async function postponeUntil({ clock }: OrderContext, tx: Transaction, order: Order, at: Date): Promise<void> {
-  await tx.query(postponeOrder, [order.id, order.status, at]);
-  await enqueueOrder(tx, { id: order.id, registryId: order.registry_id }, at.getTime() - clock.now().getTime());
+  const { id, status, cancel_requested_at: cancelRequestedAt, settle_as: settleAs } = order;
+  const [postponed] = await tx.query(postponeOrder, [id, status, at, cancelRequestedAt, settleAs]);
+  if (!postponed) throw new OrderChanged();
+  await enqueueOrder(tx, { id, registryId: order.registry_id }, at.getTime() - clock.now().getTime());
 }

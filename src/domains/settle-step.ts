@@ -26,8 +26,8 @@ export async function settleOrder(sessions: RegistrySessions, order: Order): Pro
   if ("refusal" in outcome) {
     await context.database.transaction(async (tx) => {
       await lockOrder(tx, order);
-      await tx.query(refuseRequest, [order.id, context.clock.now(), outcome.refusal]);
       await postpone(context, tx, order, profile.backoffMaxMs);
+      await tx.query(refuseRequest, [order.id, context.clock.now(), outcome.refusal]);
     });
     return undefined;
   }

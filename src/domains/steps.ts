@@ -44,13 +44,13 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
     const order = await findOrder(context, orderId);
     if (!order || isFinal(order.status)) return;
     if (orderState(order) !== "Processing (create)") answered = undefined;
-    if (!answered && (await isPostponed(sessions, order))) return;
     try {
+      if (!answered && (await isPostponed(sessions, order))) return;
       const happening = answered ? withRetry(sessions, order, answered) : await step(sessions, order);
       answered = undefined;
       if (!happening || (await record(sessions, order, happening)).nextStepAt) return;
     } catch (error) {
-      // Cancelled meanwhile: what it is now decides.
+      // Cancelled, or wished for, meanwhile: what it is now decides.
       if (error instanceof OrderChanged) continue;
       throw error;
     }
@@ -83,8 +83,11 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
   } catch (error) {
     if (!(error instanceof OrderChanged)) throw error;
     const now = await findOrder(context, order.id);
-    const isOnlyWished = now && order.cancel_requested_at === null && now.cancel_requested_at !== null;
-    if (!isOnlyWished || orderState(now) !== orderState(order)) throw error;
+    if (!now || orderState(now) !== orderState(order)) throw error;
+    const isCancelNew = order.cancel_requested_at === null && now.cancel_requested_at !== null;
+    // A question can be asked again; what a command was answered cannot.
+    const isSettleNew = now.settle_as !== order.settle_as && happening.attempt !== undefined;
+    if (!isCancelNew && !isSettleNew) throw error;
     return record(sessions, now, happening);
   }
 }

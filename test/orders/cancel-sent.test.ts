@@ -6,7 +6,7 @@ import { startTestGateway, type TestGateway, type TestReseller } from "../harnes
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, deletes, type PlacedOrder, place, statusOf, until } from "./judge.ts";
 import { assertRefused, operated } from "./operate.ts";
-import { countEvents, openAlarms } from "./stage.ts";
+import { countEvents, decide, openAlarms, putMessage } from "./stage.ts";
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -112,7 +112,8 @@ test("a name that the registry deletes later is cancelled only once it is gone (
 });
 
 test("an operator who waits is told how the order ended, or that it goes on", async (t) => {
-  const { gateway, reseller } = await start(t);
+  // Longer than the command takes to start.
+  const { gateway, reseller } = await start(t, { registry: { transformTimeoutMs: 30_000 } });
   const waitFor = async (name: string, ended: (order: PlacedOrder) => Promise<void>) => {
     const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
     const order = await place(gateway, reseller, name);
@@ -160,19 +161,22 @@ test("a pending name's delete whose answer is lost is looked up (row 24)", async
 });
 
 test("where a pending name cannot be deleted, the registry's decision is awaited, and an approved one deleted (row 24)", async (t) => {
-  const registry = { reconcileIntervalMs: 300, pollIntervalMs: 50 };
-  const { gateway, reseller } = await start(t, { registry, sandbox: { pendingDelayMs: 1_500 } });
-  const [approved, lost, denied] = await Promise.all([
-    cancelPending(gateway, reseller, "pending-approve-1.example"),
-    cancelPending(gateway, reseller, "pending-lost-1.example"),
-    cancelPending(gateway, reseller, "pending-deny-1.example"),
-  ]);
+  const { gateway, reseller } = await start(t, { registry: { reconcileIntervalMs: 300, pollIntervalMs: 50 } });
+  const [told, untold, denied] = await Promise.all(
+    ["told", "untold", "denied"].map((end) => cancelPending(gateway, reseller, `pending-never-${end}.example`)),
+  );
+  assert.ok(told && untold && denied);
+  for (const order of [told, untold, denied]) {
+    await until("its delete is refused", async () => (await countEvents(gateway, order, "delete-refused")) > 0);
+    decide(gateway, order.name, order !== denied);
+  }
+  putMessage(gateway, "told", told.name, true, "approved");
+  putMessage(gateway, "denied", denied.name, false, "denied");
   await assertEnds(gateway, reseller, denied, "Errors");
-  for (const order of [approved, lost]) {
+  for (const order of [told, untold]) {
     await assertEnds(gateway, reseller, order, "Cancelled");
     await assertNeverFinished(gateway, order);
     assert.deepEqual(codesOf(deletes(gateway, order.name)), [2304, 1000]);
   }
-  const open = "SELECT FROM alarms WHERE resolved_at IS NULL";
-  assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "a message was taken for a contradiction");
+  assert.deepEqual(await openAlarms(gateway), [], "a message was taken for a contradiction");
 });

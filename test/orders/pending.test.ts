@@ -3,7 +3,8 @@ import { type TestContext, test } from "node:test";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { holdAt } from "./hold.ts";
-import { assertEnds, creates, type PlacedOrder, place, registrarId, statusOf, until } from "./judge.ts";
+import { assertEnds, creates, type PlacedOrder, place, statusOf, until } from "./judge.ts";
+import { decide, putMessage } from "./stage.ts";
 
 async function startWithQueue(t: TestContext, { reconcileIntervalMs = 60_000, pendingDelayMs = 300 } = {}) {
   const registry = { reconcileIntervalMs, pollIntervalMs: 50 };
@@ -15,35 +16,6 @@ async function placePending(gateway: TestGateway, reseller: TestReseller, name: 
   const order = await place(gateway, reseller, name);
   await until("it is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
   return order;
-}
-
-/** A message of the registry about a name's create. */
-function putMessage({ registry }: TestGateway, id: string, name: string, approved: boolean, text: string): void {
-  const create = registry.store.journal.entries({ name, command: "domain:create" }).at(-1);
-  registry.store.messages.put({
-    id,
-    registrar: registrarId,
-    queuedAt: "2030-01-01T00:00:00.000Z",
-    text,
-    name,
-    approved,
-    clTRID: create?.clTRID,
-    svTRID: create?.svTRID ?? "SBX-0",
-  });
-}
-
-/** The registry decides about a `pending-never-` name. */
-function decide(gateway: TestGateway, name: string, approved: boolean): void {
-  const { store } = gateway.registry;
-  const domain = store.domains.find(name);
-  assert.ok(domain);
-  if (approved) {
-    store.domains.put({ ...domain, statuses: [], scheduled: undefined });
-  } else {
-    store.domains.delete(name);
-    const event = { at: domain.crDate, direction: "event", command: "domain:deny", name, executed: false } as const;
-    store.journal.record({ number: store.nextNumber(), ...event });
-  }
 }
 
 const queueIsEmpty = (gateway: TestGateway) =>

@@ -34,6 +34,35 @@ function holdByHand({ registry }: TestGateway, name: string): void {
   registry.store.domains.put({ ...any, name, clID: registrarId, authInfo: "made-by-hand-1" });
 }
 
+/** A message of the registry about a name's create. */
+export function putMessage({ registry }: TestGateway, id: string, name: string, approved: boolean, text: string): void {
+  const create = registry.store.journal.entries({ name, command: "domain:create" }).at(-1);
+  registry.store.messages.put({
+    id,
+    registrar: registrarId,
+    queuedAt: "2030-01-01T00:00:00.000Z",
+    text,
+    name,
+    approved,
+    clTRID: create?.clTRID,
+    svTRID: create?.svTRID ?? "SBX-0",
+  });
+}
+
+/** The registry decides about a `pending-never-` name. */
+export function decide(gateway: TestGateway, name: string, approved: boolean): void {
+  const { store } = gateway.registry;
+  const domain = store.domains.find(name);
+  assert.ok(domain);
+  if (approved) {
+    store.domains.put({ ...domain, statuses: [], scheduled: undefined });
+  } else {
+    store.domains.delete(name);
+    const event = { at: domain.crDate, direction: "event", command: "domain:deny", name, executed: false } as const;
+    store.journal.record({ number: store.nextNumber(), ...event });
+  }
+}
+
 /** How often something has happened to an order. */
 export async function countEvents({ databaseUrl }: TestGateway, order: PlacedOrder, event: string): Promise<number> {
   const events = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
