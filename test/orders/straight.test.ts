@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startTestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { assertEnds, creates, place } from "./judge.ts";
+
+const cases = [
+  {
+    rule: "the registry is asked once and told once about a name that is free and stays so",
+    checkFreshMs: 60_000,
+    asked: 1,
+  },
+  { rule: "the registry is asked again where its answer is not to be kept", checkFreshMs: 0, asked: 2 },
+];
+
+for (const { rule, checkFreshMs, asked } of cases) {
+  test(rule, async (t) => {
+    const gateway = await startTestGateway(t, { context: { checkFreshMs } });
+    const reseller = await gateway.addReseller();
+    // The reseller's contact is made with its first order.
+    await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
+    const order = await place(gateway, reseller, "second.example");
+    await assertEnds(gateway, reseller, order, "Finished");
+    const checks = gateway.registry.store.journal.entries({ name: order.name, command: "domain:check" });
+    assert.equal(checks.filter(({ direction }) => direction === "in").length, asked);
+    assert.equal(creates(gateway, order.name).length, 1);
+    const history = await runSql<{ event: string }>(
+      gateway.databaseUrl,
+      `SELECT event FROM order_history JOIN registration_orders AS o ON o.id = order_id
+       WHERE o.order_code = '${order.code}' ORDER BY order_history.id`,
+    );
+    const events = history.map(({ event }) => event);
+    assert.deepEqual(events, ["requested", "claimed", "available", "created"]);
+  });
+}
