@@ -6,6 +6,7 @@ import { addMessageCommands } from "#operator/messages.ts";
 import { addMigrateCommand } from "#operator/migrate.ts";
 import { addNameCommands } from "#operator/names.ts";
 import { addOrderCommands } from "#operator/orders.ts";
+import { addOteCommand } from "#operator/ote.ts";
 import { addPackCommands } from "#operator/packs.ts";
 import { addRegistryCommands } from "#operator/registries.ts";
 import { addRegistryPasswordCommand } from "#operator/registry-password.ts";
@@ -18,6 +19,7 @@ export function addOperatorCommands(program: Command): void {
   addOrderCommands(program);
   addRegistryCommands(program);
   addRegistryPasswordCommand(program);
+  addOteCommand(program);
   addRenewalCommands(program);
   addMessageCommands(program);
   addAlarmCommands(program);

@@ -1,12 +1,11 @@
 /** Changes the password that we log in to a registry with, there and in the file of profiles. */
-import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import type { Command } from "commander";
-import { operatorEnvironment } from "#config.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import { commandGroup, type OperatorOptions, operatorCommand } from "#operator/command.ts";
+import { readProfiles, registriesOption } from "#operator/profiles-file.ts";
 import type { PasswordChange, PasswordChangeOptions } from "#registry/epp/change-password.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
@@ -27,7 +26,7 @@ const generatedPassword = /^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9_-]+$/;
 export function addRegistryPasswordCommand(program: Command): void {
   const registry = commandGroup(program, "registry", "the registries");
   operatorCommand(registry, "password <id>", "change the password that we log in to a registry with")
-    .option("--registries <file>", "the file of profiles; else DEEDHOUSE_REGISTRIES_FILE, or the data folder's")
+    .addOption(registriesOption())
     .option("--generate", "make a password of 16 characters instead of reading one from standard input")
     .addHelpText(
       "after",
@@ -80,26 +79,18 @@ async function changeRegistryPassword(id: string, options: PasswordOptions): Pro
 }
 
 /** @throws CommandFailure that says what to do */
-async function findAccount(id: string, { registries, data }: PasswordOptions): Promise<Account> {
-  const { loadRegistries } = await import("#registry/registries.ts");
+async function findAccount(id: string, options: PasswordOptions): Promise<Account> {
   const { findPasswordIn } = await import("#registry/password-file.ts");
-  const given = registries ?? operatorEnvironment().registriesFile;
-  const file = resolve(given ?? join(data, "keys", "registries.json"));
-  if (!existsSync(file)) {
-    const advice =
-      "Name the file of profiles with --registries FILE, or the folder of deedhouse start with --data DIR.";
-    throw new CommandFailure(`there is no file of profiles ${file}`, exitCodes.usage, advice);
-  }
+  const { file, profiles } = await readProfiles(options);
+  const profile = profiles.find((candidate) => candidate.id === id);
+  if (!profile) throw new CommandFailure(`${file} has no registry ${id}`, exitCodes.notFound);
   try {
-    const profile = loadRegistries(file).find((candidate) => candidate.id === id);
-    if (!profile) throw new CommandFailure(`${file} has no registry ${id}`, exitCodes.notFound);
     // deedhouse start writes its profile anew each time, with the password of its own registry's account.
     const accounts = join(dirname(file), "registrars.json");
     const own = findPasswordIn(accounts, profile.registrarId);
     const isBuiltIn = own?.reveal() === profile.password.reveal();
     return { profile, places: [...(isBuiltIn ? [{ file: accounts, id: profile.registrarId }] : []), { file, id }] };
   } catch (error) {
-    if (error instanceof CommandFailure) throw error;
     throw new CommandFailure((error as Error).message, exitCodes.usage);
   }
 }

@@ -1,0 +1,120 @@
+/** What a walk is given: the profile, the accounts, and what the options say. */
+import { text as readAll } from "node:stream/consumers";
+import { systemClock } from "#lib/clock.ts";
+import { systemRandom } from "#lib/random.ts";
+import { Secret } from "#lib/secret.ts";
+import type { OteOptions } from "#operator/ote-options.ts";
+import { readProfiles } from "#operator/profiles-file.ts";
+import type { PasswordChange, WalkOptions } from "#registry/ote/walk.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+
+export interface OteInput {
+  walk: Omit<WalkOptions, "signal" | "onResult">;
+}
+
+const labelBytes = 3;
+
+/** @throws CommandFailure that says what to do */
+export async function readOteInput(registry: string, options: OteOptions): Promise<OteInput> {
+  const { file, profiles } = await readProfiles(options);
+  const found = profiles.find(({ id }) => id === registry);
+  if (!found) {
+    const ids = profiles.map(({ id }) => id).join(", ");
+    throw new CommandFailure(`${file} has no registry ${registry}`, exitCodes.usage, `It has: ${ids}`);
+  }
+  const profile = atTestSystem(found, options);
+  const { suffix = profile.suffixes[0]!, label = `dh-ote-${systemRandom.bytes(labelBytes).toString("hex")}` } = options;
+  if (!profile.suffixes.includes(suffix)) {
+    throw new CommandFailure(
+      `${registry} does not sell ${suffix}`,
+      exitCodes.usage,
+      `It has: ${profile.suffixes.join(", ")}`,
+    );
+  }
+  const chosen = await chooseSteps(options);
+  return {
+    walk: {
+      ...{ profile, label, suffix, chosen, clock: systemClock, random: systemRandom },
+      secondProfile: await findSecond(profile, profiles, options),
+      expected: options.expect ?? new Map(),
+      passwordChange: options.changePassword ? await preparePasswordChange(file, profile, options) : undefined,
+      keeps: options.keep === true,
+      revealsSecrets: options.secrets === true,
+      addresses: options.addresses,
+      outerHosts: options.nameServers,
+      takesKeys: options.keyData === true,
+      restoreName: options.restoreName?.toLowerCase(),
+      otherName: options.otherName?.toLowerCase(),
+    },
+  };
+}
+
+/** A certificate bears the host's own name, unless the profile says which. */
+function atTestSystem(profile: RegistryProfile, { host = profile.host, port = profile.port }: OteOptions) {
+  const servername = profile.servername === profile.host ? host : profile.servername;
+  return { ...profile, host, port, servername };
+}
+
+async function chooseSteps({ only, skip, from, expect }: OteOptions): Promise<ReadonlySet<string>> {
+  const { chosenIds, requireStep } = await import("#registry/ote/plan.ts");
+  try {
+    for (const id of expect?.keys() ?? []) requireStep(id);
+    return chosenIds({ only, skip, from });
+  } catch (error) {
+    if (error instanceof RangeError) throw new CommandFailure(error.message, exitCodes.usage);
+    throw error;
+  }
+}
+
+/** The second account's password: from a profile that has the account, or from standard input. */
+async function findSecond(
+  profile: RegistryProfile,
+  profiles: readonly RegistryProfile[],
+  { secondRegistrar, list, dryRun }: OteOptions,
+): Promise<RegistryProfile | undefined> {
+  if (secondRegistrar === undefined) return undefined;
+  if (secondRegistrar === profile.registrarId) {
+    throw new CommandFailure("the second account must be another one", exitCodes.usage);
+  }
+  const own = profiles.find(({ registrarId }) => registrarId === secondRegistrar);
+  if (own) return { ...profile, registrarId: own.registrarId, password: own.password, cert: own.cert, key: own.key };
+  if (list || dryRun) return { ...profile, registrarId: secondRegistrar };
+  if (process.stdin.isTTY) {
+    const advice = "Give it there, with --yes: deedhouse ote … --second-registrar ID --yes < FILE.";
+    throw new CommandFailure("the second account's password is read from standard input", exitCodes.usage, advice);
+  }
+  const password = (await readAll(process.stdin)).replace(/\r?\n$/, "");
+  if (!/^[\x21-\x7e]{6,128}$/.test(password)) {
+    throw new CommandFailure("standard input holds no password of 6 to 128 characters", exitCodes.usage);
+  }
+  return { ...profile, registrarId: secondRegistrar, password: new Secret(password) };
+}
+
+/**
+ * The other password stands beside the file of profiles as long as it may hold, where `deedhouse registry password` finds
+ * it: it brings to an end what went wrong in between.
+ */
+async function preparePasswordChange(
+  file: string,
+  profile: RegistryProfile,
+  { host, port, list, dryRun }: OteOptions,
+): Promise<PasswordChange> {
+  const { makePassword } = await import("#registry/ote/memory.ts");
+  const { dropDraft, findDraftPassword, writeDraft } = await import("#registry/password-file.ts");
+  const password = makePassword(systemRandom);
+  if (list || dryRun) return { password, begin: () => undefined, end: () => undefined };
+  if (host !== undefined || port !== undefined) {
+    const advice = "If it went wrong, nobody could bring it to an end. Write a profile of its own for the test system.";
+    throw new CommandFailure(
+      "the password is changed only where the profile says, not at --host",
+      exitCodes.usage,
+      advice,
+    );
+  }
+  if (findDraftPassword(file, profile.id)) {
+    const advice = `Bring it to its end with deedhouse registry password ${profile.id}.`;
+    throw new CommandFailure("a change of the password was begun before and not ended", exitCodes.usage, advice);
+  }
+  return { password, begin: () => writeDraft(file, profile.id, password), end: () => dropDraft(file) };
+}

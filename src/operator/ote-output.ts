@@ -1,0 +1,57 @@
+/** What `deedhouse ote` prints, and writes into its folder. */
+import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OteOptions } from "#operator/ote-options.ts";
+import type { StepResult, WalkReport } from "#registry/ote/report.ts";
+import { frameFileNames, stepMarkdown, stepText, summaryText } from "#registry/ote/transcript.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printJson } from "../../client/cli/output.ts";
+
+export interface OteOutput {
+  step(result: StepResult): void;
+  end(report: WalkReport): void;
+}
+
+/** Frames tell who our customers are, and with --secrets the passwords: they are their owner's alone. */
+const folderMode = 0o700;
+const fileMode = 0o600;
+
+/** @throws CommandFailure when the folder cannot be used */
+export function createOteOutput({ out, json }: OteOptions): OteOutput {
+  if (out !== undefined) openFolder(out);
+  const transcript = out === undefined ? undefined : join(out, "transcript.md");
+  const write = (text: string) => transcript && appendFileSync(transcript, text, { mode: fileMode });
+  write("# Transcript\n\n");
+  return {
+    step(result) {
+      if (!json) process.stdout.write(`${stepText(result)}\n`);
+      write(stepMarkdown(result));
+      if (out !== undefined) writeFrames(out, result);
+    },
+    end(report) {
+      if (json) printJson(report);
+      else process.stdout.write(summaryText(report));
+      write(`## Summary\n\n\`\`\`text\n${summaryText(report)}\`\`\`\n`);
+    },
+  };
+}
+
+function openFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: folderMode });
+    if (readdirSync(folder).length === 0) return;
+  } catch (error) {
+    throw new CommandFailure(`${folder} cannot be written: ${(error as Error).message}`, exitCodes.usage);
+  }
+  throw new CommandFailure(
+    `${folder} is not empty`,
+    exitCodes.usage,
+    "Name a new folder, so that no other walk's frames are in it.",
+  );
+}
+
+function writeFrames(folder: string, result: StepResult): void {
+  for (const [index, name] of frameFileNames(result).entries()) {
+    writeFileSync(join(folder, name), `${result.frames[index]!.xml}\n`, { mode: fileMode });
+  }
+}

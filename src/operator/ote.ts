@@ -1,0 +1,162 @@
+/** Walks a registry's certification test (operational test and evaluation) over the gateway's own EPP client. */
+import { createInterface } from "node:readline/promises";
+import type { Command } from "commander";
+import { type OteInput, readOteInput } from "#operator/ote-input.ts";
+import {
+  namesInList,
+  type OteOptions,
+  oteExpectation,
+  oteLabel,
+  outsideHosts,
+  portNumber,
+  testAddresses,
+} from "#operator/ote-options.ts";
+import { createOteOutput } from "#operator/ote-output.ts";
+import { registriesOption } from "#operator/profiles-file.ts";
+import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
+import { printJson, printTable } from "../../client/cli/output.ts";
+
+export function addOteCommand(program: Command): void {
+  const command = program
+    .command("ote <registry>")
+    .description("walk a registry's certification test and print every frame (operator)")
+    .option("--data <dir>", "the folder that deedhouse start was given", "data")
+    .addOption(registriesOption())
+    .option("--host <host>", "the registry's test system, when the profile names another one")
+    .option("--port <n>", "its port", portNumber)
+    .option("--list", "print the steps, and which of them this registry has; logs in nowhere")
+    .option("--dry-run", "print the frames that would be sent; connects to nobody")
+    .option("--yes", "go on without asking");
+  addStepOptions(command);
+  addNameOptions(command);
+  command
+    .option("--second-registrar <id>", "a second account, for transfers: its password is read from standard input")
+    .option("--change-password", "change the password at login, and back again")
+    .option("--keep", "leave what is there at the end")
+    .option("--out <dir>", "write every frame, and transcript.md, into a new folder")
+    .option("--secrets", "show passwords and authInfo, and frames as they went over the wire")
+    .option("--json", "print JSON")
+    .addHelpText("after", help)
+    .action(guarded(runOte));
+}
+
+function addStepOptions(command: Command): void {
+  command
+    .option("--only <steps>", "these steps and what they build on, as a,b", namesInList)
+    .option("--skip <steps>", "all steps but these", namesInList)
+    .option("--from <step>", "this step, all after it, and what they build on")
+    .option(
+      "--expect <step=code>",
+      "what is right here instead: domain-renew-again=2304,2105; repeat it",
+      oteExpectation,
+    );
+}
+
+function addNameOptions(command: Command): void {
+  command
+    .option("--label <prefix>", "what all names begin with; else dh-ote- and six characters by chance", oteLabel)
+    .option("--suffix <suffix>", "where they are registered; else the profile's first suffix")
+    .option("--name-servers <hosts>", "two hosts outside of the registry, as a,b", outsideHosts)
+    .option("--addresses <addresses>", "two addresses of a host below our name, as a,b", testAddresses, [
+      "192.0.2.53",
+      "2001:db8::53",
+    ])
+    .option("--key-data", "secure names with keys instead of DS records (RFC 5910 §4)")
+    .option("--other-name <name>", "a name that another registrar holds, to be refused at")
+    .option("--restore-name <name>", "a name of ours in redemption, to be restored");
+}
+
+const help = `
+It registers, renews, changes and deletes names: run it at a registry's test system, because elsewhere that costs money.
+What it made is taken away at the end, also after a failure or Ctrl-C. docs/ote.md says what each step does.
+
+Exit codes: 0 all is well, 1 a step failed or something is left, 2 wrong usage
+
+Examples:
+  deedhouse ote nic --dry-run
+  deedhouse ote nic --host ote.nic.example --out certification
+  deedhouse ote nic --second-registrar registrar-2 --yes < second-password.txt`;
+
+async function runOte(registry: string, options: OteOptions): Promise<void> {
+  const input = await readOteInput(registry, options);
+  if (options.list) return listSteps(input, options);
+  const output = createOteOutput(options);
+  if (options.dryRun) {
+    const { rehearse } = await import("#registry/ote/rehearse.ts");
+    const results = await rehearse(input.walk);
+    for (const result of results) output.step(result);
+    output.end({ results, leftovers: [], goesLater: [], wasInterrupted: false });
+    return;
+  }
+  await confirm(input, options);
+  const { walk } = await import("#registry/ote/walk.ts");
+  using interruption = listenForInterruption();
+  const report = await walk({ ...input.walk, signal: interruption.signal, onResult: (result) => output.step(result) });
+  output.end(report);
+  const failed = report.results.some(({ outcome }) => outcome === "failed");
+  const isLeft = report.leftovers.length > 0 && !options.keep;
+  if (failed || isLeft || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
+}
+
+async function listSteps({ walk }: OteInput, { json }: OteOptions): Promise<void> {
+  const [{ steps }, { extensionOf, whyNotHere }, { readGreeting }] = await Promise.all([
+    import("#registry/ote/steps.ts"),
+    import("#registry/ote/plan.ts"),
+    import("#registry/ote/account.ts"),
+  ]);
+  const greeting = await readGreeting(walk.profile).catch((error: Error) => {
+    process.stderr.write(`${error.message}\nWhich extensions it has is not known.\n`);
+  });
+  const facts = {
+    profile: walk.profile,
+    extensionURIs: greeting?.extensionURIs,
+    hasSecond: walk.secondProfile !== undefined,
+    hasOther: walk.secondProfile !== undefined || walk.otherName !== undefined,
+    changesPassword: walk.passwordChange !== undefined,
+  };
+  const rows = steps.map((step) => {
+    const unknown = !greeting && extensionOf(step);
+    const here = whyNotHere(step, facts) ?? (unknown ? `if the registry offers ${unknown}` : "yes");
+    const chosen = walk.chosen.has(step.id);
+    return { step: step.id, title: step.title, rfc: step.rfc, here: here === "yes" && !chosen ? "not chosen" : here };
+  });
+  if (json) printJson(rows);
+  else printTable(rows, ["step", "title", "rfc", "here"]);
+}
+
+/** Says where it goes and what it does, and asks. @throws CommandFailure when nobody can answer, or says no */
+async function confirm({ walk }: OteInput, { yes, keep }: OteOptions): Promise<void> {
+  const { profile, secondProfile, label, suffix, chosen } = walk;
+  const second = secondProfile ? ` and ${secondProfile.registrarId}` : "";
+  const told = [
+    `host       ${profile.host}:${profile.port}`,
+    `registrar  ${profile.registrarId}${second}`,
+    `names      ${label}.${suffix}, ${label}-2.${suffix}`,
+    `steps      ${chosen.size}`,
+    "",
+    "It registers, renews, changes and deletes names there, which costs what that costs there, and acknowledges every",
+    `message in the poll queue. ${keep ? "What is there at the end is left." : "What it made is taken away at the end."}`,
+  ];
+  process.stderr.write(`${told.join("\n")}\n`);
+  if (yes) return;
+  if (!process.stdin.isTTY) {
+    throw new CommandFailure("nobody is there to be asked whether to go on", exitCodes.usage, "Say --yes.");
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question('Type "yes" to go on: ').finally(() => terminal.close());
+  if (answer.trim() !== "yes") throw new CommandFailure("nothing was done", exitCodes.usage);
+}
+
+function listenForInterruption(): Disposable & { signal: AbortSignal } {
+  const controller = new AbortController();
+  const stop = () => {
+    process.stderr.write("\nInterrupted: taking away what was made. Once more leaves it.\n");
+    end();
+    controller.abort();
+  };
+  const end = () => {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop);
+  };
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stop);
+  return { signal: controller.signal, [Symbol.dispose]: end };
+}

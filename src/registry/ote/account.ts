@@ -1,0 +1,114 @@
+/** One of our accounts at the registry, and the frames that go over its sessions. */
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import type { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "../epp/command.ts";
+import { logout } from "../epp/commands/logout.ts";
+import { describeConnectFailure } from "../epp/connect-failure.ts";
+import { openConnection } from "../epp/connection.ts";
+import { EppUnavailable } from "../epp/errors.ts";
+import { type Greeting, parseGreeting } from "../epp/greeting.ts";
+import { loadFrameValidator } from "../epp/schema.ts";
+import { createClTRID, type EppResponse, type EppSession, openSession } from "../epp/session.ts";
+import { TokenBucket } from "../epp/token-bucket.ts";
+import { eppOptionsOf } from "../epp-options.ts";
+import type { RegistryProfile } from "../registries.ts";
+
+export interface Frame {
+  readonly direction: "sent" | "received";
+  readonly xml: string;
+}
+
+export interface AccountOptions {
+  /** With the credentials of this account. */
+  readonly profile: RegistryProfile;
+  /** Whether frames are kept as they went over the wire. */
+  readonly revealsSecrets: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What the registry says of itself to anybody: no login. @throws EppUnavailable */
+export async function readGreeting(profile: RegistryProfile): Promise<Greeting> {
+  const { host, port, tls, timeouts } = eppOptionsOf(profile);
+  const { connectMs, greetingMs } = timeouts;
+  const signal = new AbortController().signal;
+  const options = { host, port, tls, connectMs, greetingMs, signal, validate: await loadFrameValidator() };
+  try {
+    const { connection, first } = await openConnection(options);
+    connection.destroy("the greeting is all that was wanted");
+    return parseGreeting(first);
+  } catch (cause) {
+    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause) });
+  }
+}
+
+export class Account {
+  readonly registrarId: string;
+  readonly #options: AccountOptions;
+  readonly #bucket: TokenBucket;
+  #session: EppSession | undefined;
+  #frames: Frame[] = [];
+  /** The registry refused who we are: it locks accounts that keep trying. */
+  #refusal: EppUnavailable | undefined;
+
+  constructor(options: AccountOptions) {
+    this.#options = options;
+    this.registrarId = options.profile.registrarId;
+    this.#bucket = new TokenBucket(options.profile.commandsPerSecond, options.clock);
+  }
+
+  /** The frames since it was asked last. */
+  takeFrames(): Frame[] {
+    return this.#frames.splice(0);
+  }
+
+  /** The session, opened first if there is none that can be used. @throws EppUnavailable */
+  async session(): Promise<EppSession> {
+    if (!this.#session?.isUsable) this.#session = await this.#open(this.#options.profile.password);
+    return this.#session;
+  }
+
+  /** @throws EppUnavailable, EppNotSent, EppUnanswered, EppFrameInvalid */
+  async request<Data>(command: EppCommand<Data>): Promise<EppResponse<Data>> {
+    const session = await this.session();
+    await this.#bucket.take();
+    return session.request(command, { clTRID: createClTRID(this.#options.random) });
+  }
+
+  /**
+   * Logs out, in with a change to another password, and in with a change back to the first one: two logins.
+   * @throws EppUnavailable after which either password may hold
+   */
+  async changePasswordAndBack(other: Secret): Promise<void> {
+    const { password } = this.#options.profile;
+    await this.#session?.close();
+    const changed = await this.#open(password, other);
+    await changed.close();
+    this.#session = await this.#open(other, password);
+  }
+
+  /** The answer to the logout; undefined where there was no session any more. @throws as `request` does */
+  async logOut(): Promise<EppResponse<undefined> | undefined> {
+    return this.#session?.isUsable ? this.request(logout()) : undefined;
+  }
+
+  async #open(password: Secret, newPassword?: Secret): Promise<EppSession> {
+    if (this.#refusal) throw this.#refusal;
+    const { profile, clock, random, revealsSecrets } = this.#options;
+    const { host, port, tls, services, timeouts, registrarId } = eppOptionsOf(profile);
+    await this.#bucket.take();
+    try {
+      return await openSession({
+        ...{ host, port, tls, services, timeouts, clock, random, revealsSecrets },
+        credentials: { registrarId, password, newPassword },
+        validate: await loadFrameValidator(),
+        trace: (direction, xml) => this.#frames.push({ direction, xml }),
+        signal: new AbortController().signal,
+      });
+    } catch (error) {
+      if (error instanceof EppUnavailable && error.reason === "login") this.#refusal = error;
+      throw error;
+    }
+  }
+}

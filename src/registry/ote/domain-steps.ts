@@ -1,0 +1,132 @@
+import { domainCheck } from "../epp/commands/domain-check.ts";
+import { domainCreate } from "../epp/commands/domain-create.ts";
+import { domainInfo } from "../epp/commands/domain-info.ts";
+import { feeNamespace, secDnsNamespace } from "../epp/namespaces.ts";
+import { checkSeveral } from "./check-several.ts";
+import { type Memory, serversOf } from "./memory.ts";
+import { domainThing, done, type Step, step } from "./step.ts";
+
+/** Registrant and contacts as the registry wants them. */
+function holders({ names, profile: { dataModel, contactTypes } }: Memory) {
+  if (dataModel === "thin") return {};
+  return { registrant: names.contact, contacts: contactTypes.map((type) => ({ type, id: names.contact })) };
+}
+
+/** A name without name servers. */
+export function createDomain(memory: Memory, name: string, periodYears = memory.profile.periodYears) {
+  return domainCreate({ name, periodYears, authInfo: memory.authInfo, ...holders(memory) });
+}
+
+export const domainCheckSteps: readonly Step[] = [
+  step({
+    id: "domain-check-free",
+    title: "Ask for a name that is free",
+    rfc: "RFC 5731 §3.1.1",
+    expected: [1000],
+    command: ({ names }) => domainCheck(names.domain),
+    judge: ({ available, reason }) => (available ? undefined : `it is not free: ${reason ?? "no reason is given"}`),
+  }),
+  step({
+    id: "domain-check-several",
+    title: "Ask for several names in one command",
+    rfc: "RFC 5731 §3.1.1",
+    expected: [1000],
+    command: ({ names }) => checkSeveral("domain", [names.delegated, names.absent]),
+    judge: (free) => (free.length === 2 ? undefined : `free is said to be: ${free.join(", ") || "none"}`),
+  }),
+  step({
+    id: "fee-check",
+    title: "Ask what a name costs",
+    rfc: "RFC 8748 §5.1.1",
+    needs: { extensionURI: feeNamespace },
+    expected: [1000],
+    command: ({ names, profile }) =>
+      domainCheck(names.delegated, {
+        commands: [
+          { command: "create", periodYears: profile.periodYears },
+          { command: "renew", periodYears: profile.renewalYears },
+          { command: "transfer", periodYears: 1 },
+          { command: "restore" },
+        ],
+      }),
+    remember: (memory, { data }) => {
+      const amount = data?.fees?.prices.find(({ command }) => command === "create")?.amount;
+      if (data?.fees && amount !== undefined) memory.createFee = { amount, currency: data.fees.currency };
+    },
+    judge: ({ fees }) => (fees ? undefined : "the answer tells no prices"),
+  }),
+];
+
+export const domainCreateSteps: readonly Step[] = [
+  step({
+    id: "domain-create",
+    title: "Register a name without name servers",
+    rfc: "RFC 5731 §3.2.1",
+    buildsOn: ["domain-check-free", "contact-create"],
+    expected: done,
+    command: (memory) => createDomain(memory, memory.names.domain),
+    makes: ({ names }) => domainThing(names.domain),
+    remember: (memory, { data }) => {
+      memory.exDate = data?.exDate ?? memory.exDate;
+    },
+  }),
+  step({
+    id: "domain-create-again",
+    title: "Register it again, which is refused",
+    rfc: "RFC 5731 §3.2.1",
+    buildsOn: ["domain-create"],
+    expected: [2302],
+    command: (memory) => createDomain(memory, memory.names.domain),
+  }),
+  step({
+    id: "domain-check-taken",
+    title: "Ask for a name that is taken",
+    rfc: "RFC 5731 §3.1.1",
+    buildsOn: ["domain-create"],
+    expected: [1000],
+    command: ({ names }) => domainCheck(names.domain),
+    judge: ({ available }) => (available ? "it is said to be free" : undefined),
+  }),
+  step({
+    id: "domain-info",
+    title: "Look at our name, with its authInfo",
+    rfc: "RFC 5731 §3.1.2",
+    buildsOn: ["domain-create"],
+    expected: [1000],
+    command: ({ names, authInfo }) => domainInfo(names.domain, { authInfo }),
+    remember: (memory, { data }) => {
+      memory.exDate = data?.exDate ?? memory.exDate;
+    },
+    judge: ({ clID }, { profile }) => (clID === profile.registrarId ? undefined : `it belongs to ${clID}`),
+  }),
+  step({
+    id: "domain-info-absent",
+    title: "Look at a name that nobody has registered",
+    rfc: "RFC 5731 §3.1.2",
+    buildsOn: ["domain-check-several"],
+    expected: [2303],
+    command: ({ names }) => domainInfo(names.absent),
+  }),
+  step({
+    id: "domain-create-delegated",
+    title: "Register a name with name servers, and with secDNS and fee where the registry has them",
+    rfc: "RFC 5731 §3.2.1, RFC 5910 §5.2.1, RFC 8748 §5.2.1",
+    buildsOn: ["domain-check-several", "contact-create", "host-create", "host-create-second"],
+    expected: done,
+    command: (memory) => createDelegated(memory),
+    makes: ({ names }) => domainThing(names.delegated),
+  }),
+];
+
+function createDelegated(memory: Memory) {
+  const { names, authInfo, profile, createFee, secDns, extensionURIs } = memory;
+  return domainCreate({
+    name: names.delegated,
+    periodYears: profile.periodYears,
+    authInfo,
+    nameServers: serversOf(memory, names.outerHosts),
+    ...holders(memory),
+    ...(extensionURIs.includes(secDnsNamespace) && { secDns }),
+    ...(createFee && { fee: createFee }),
+  });
+}

@@ -1,0 +1,106 @@
+import { domainDelete } from "../epp/commands/domain-delete.ts";
+import { domainInfo } from "../epp/commands/domain-info.ts";
+import { domainRenew } from "../epp/commands/domain-renew.ts";
+import { domainRestoreReport, domainRestoreRequest } from "../epp/commands/domain-restore.ts";
+import { rgpNamespace } from "../epp/namespaces.ts";
+import type { Memory } from "./memory.ts";
+import { domainThing, done, type Step, step } from "./step.ts";
+
+export const renewSteps: readonly Step[] = [
+  step({
+    id: "domain-renew",
+    title: "Renew a name",
+    rfc: "RFC 5731 §3.2.3",
+    buildsOn: ["domain-create"],
+    expected: done,
+    command: ({ names, exDate, profile }) =>
+      domainRenew({ name: names.domain, currentExDate: exDate, periodYears: profile.renewalYears }),
+    judge: ({ exDate }, memory) => (exDate && exDate <= memory.exDate ? "it does not last longer" : undefined),
+  }),
+  step({
+    id: "domain-renew-again",
+    title: "Renew it with the date that held before, which is refused",
+    rfc: "RFC 5731 §3.2.3",
+    buildsOn: ["domain-renew"],
+    // The RFC names none; registries use all of these.
+    expected: [2004, 2105, 2306],
+    command: ({ names, exDate, profile }) =>
+      domainRenew({ name: names.domain, currentExDate: exDate, periodYears: profile.renewalYears }),
+  }),
+];
+
+const needsRgp = { extensionURI: rgpNamespace };
+
+function whyNothingToRestore({ restoreName }: Memory): string | undefined {
+  return restoreName === undefined
+    ? "the registry freed the name at once: give one that is in redemption with --restore-name"
+    : undefined;
+}
+
+export const deleteSteps: readonly Step[] = [
+  step({
+    id: "domain-delete-delegated",
+    title: "Delete a name that has name servers",
+    rfc: "RFC 5731 §3.2.2",
+    buildsOn: ["domain-create-delegated"],
+    expected: done,
+    command: ({ names }) => domainDelete(names.delegated),
+    unmakes: ({ names }) => domainThing(names.delegated).what,
+  }),
+  step({
+    id: "domain-delete",
+    title: "Delete a name",
+    rfc: "RFC 5731 §3.2.2",
+    buildsOn: ["domain-create", "host-delete", "host-delete-second", "domain-servers-remove"],
+    expected: done,
+    command: ({ names }) => domainDelete(names.domain),
+    unmakes: ({ names }) => domainThing(names.domain).what,
+    remember: (memory, { code }) => {
+      memory.deletedAt = memory.clock.now();
+      if (code === 1001) memory.restoreName ??= memory.names.domain;
+    },
+  }),
+  step({
+    id: "domain-info-deleted",
+    title: "See that it is gone, or in redemption",
+    rfc: "RFC 5731 §3.1.2, RFC 3915 §4.1.2",
+    buildsOn: ["domain-delete"],
+    expected: [1000, 2303],
+    command: ({ names }) => domainInfo(names.domain),
+    judge: ({ statuses }) => (statuses.includes("pendingDelete") ? undefined : "it is not pendingDelete"),
+  }),
+  step({
+    id: "restore-request",
+    title: "Ask for a deleted name back",
+    rfc: "RFC 3915 §4.2.5",
+    needs: needsRgp,
+    buildsOn: ["domain-delete"],
+    expected: done,
+    whyNot: whyNothingToRestore,
+    command: ({ restoreName, names }) => domainRestoreRequest(restoreName ?? names.domain),
+    makes: ({ restoreName, names }) => (restoreName === names.domain ? domainThing(names.domain) : undefined),
+  }),
+  step({
+    id: "restore-report",
+    title: "Report why",
+    rfc: "RFC 3915 §4.2.5",
+    needs: needsRgp,
+    buildsOn: ["restore-request"],
+    expected: done,
+    whyNot: whyNothingToRestore,
+    command: ({ restoreName, names, deletedAt, clock }) => {
+      const name = restoreName ?? names.domain;
+      return domainRestoreReport(name, {
+        preData: `${name} as it was registered`,
+        postData: `${name} as it was registered`,
+        deletedAt,
+        restoredAt: clock.now(),
+        reason: "Deleted by mistake in a certification test",
+        statements: [
+          "This registrar has not restored the name in order to assume the rights to use or sell it for itself.",
+          "The information in this report is true to the best of this registrar's knowledge.",
+        ],
+      });
+    },
+  }),
+];

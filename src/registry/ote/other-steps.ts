@@ -1,0 +1,132 @@
+import { domainInfo } from "../epp/commands/domain-info.ts";
+import { domainTransfer } from "../epp/commands/domain-transfer.ts";
+import { domainUpdate } from "../epp/commands/domain-update.ts";
+import { hostCreate } from "../epp/commands/host-create.ts";
+import { createDomain } from "./domain-steps.ts";
+import type { Memory } from "./memory.ts";
+import { domainThing, done, hostThing, type Step, statusThing, step } from "./step.ts";
+
+/** Longer than any registry registers a name for; the schema allows it. */
+const absurdPeriodYears = 99;
+
+export const mistakeSteps: readonly Step[] = [
+  step({
+    id: "mistake-missing",
+    title: "Leave out a parameter: a name server below our name, without an address",
+    rfc: "RFC 5731 §1.1, RFC 5732 §3.2.1",
+    buildsOn: ["domain-create"],
+    expected: [2003, 2306],
+    command: ({ names, profile }) => {
+      const bare = { name: `ns3.${names.domain}`, addresses: [] };
+      if (profile.hostModel === "objects") return hostCreate(bare);
+      return domainUpdate({ name: names.domain, add: { nameServers: { hostModel: "attributes", hosts: [bare] } } });
+    },
+    makes: ({ names }) => hostThing(`ns3.${names.domain}`),
+  }),
+  step({
+    id: "mistake-range",
+    title: `Register a name for ${absurdPeriodYears} years`,
+    rfc: "RFC 5731 §3.2.1",
+    buildsOn: ["domain-check-several", "contact-create"],
+    expected: [2004, 2306],
+    command: (memory) => createDomain(memory, memory.names.absent, absurdPeriodYears),
+    makes: ({ names }) => domainThing(names.absent),
+  }),
+  step({
+    id: "mistake-syntax",
+    title: "Register what is no name",
+    rfc: "RFC 5731 §2.1",
+    buildsOn: ["contact-create"],
+    expected: [2005, 2306],
+    command: (memory) => createDomain(memory, memory.names.invalid),
+    makes: ({ names }) => domainThing(names.invalid),
+  }),
+];
+
+const needsOther = { other: true } as const;
+const otherLock = "clientUpdateProhibited";
+const otherName = ({ other, names }: Memory) => other?.name ?? names.domain;
+const whoIsOther = ({ other }: Memory) => other?.by ?? "main";
+
+/** Somebody else's name: the second account looks at ours, or ours at one that the operator names. */
+export const otherSteps: readonly Step[] = [
+  step({
+    id: "other-info",
+    title: "Look at another registrar's name",
+    rfc: "RFC 5731 §3.1.2",
+    needs: needsOther,
+    buildsOn: ["domain-create"],
+    expected: [1000, 2201],
+    by: whoIsOther,
+    command: (memory) => domainInfo(otherName(memory)),
+    judge: ({ authInfo }) => (authInfo ? "it shows the authInfo to a stranger" : undefined),
+  }),
+  step({
+    id: "other-update",
+    title: "Change another registrar's name, which is refused",
+    rfc: "RFC 5731 §3.2.5",
+    needs: needsOther,
+    buildsOn: ["domain-create"],
+    expected: [2201],
+    by: whoIsOther,
+    command: (memory) => domainUpdate({ name: otherName(memory), add: { statuses: [otherLock] } }),
+    makes: (memory) => statusThing(otherName(memory), otherLock, whoIsOther(memory)),
+  }),
+];
+
+const needsSecond = { second: true } as const;
+const second = () => "second" as const;
+
+function requestSteps(suffix: string, title: string, buildsOn: string): Step {
+  return step({
+    id: `transfer-request${suffix}`,
+    title,
+    rfc: "RFC 5731 §3.2.4",
+    needs: needsSecond,
+    buildsOn: ["domain-create", buildsOn],
+    expected: [1001],
+    by: second,
+    command: ({ names, authInfo }) => domainTransfer("request", { name: names.domain, periodYears: 1, authInfo }),
+    makes: ({ names }) => ({
+      what: `transfer of ${names.domain}`,
+      undo: domainTransfer("cancel", { name: names.domain }),
+      by: "second",
+    }),
+  });
+}
+
+export const transferSteps: readonly Step[] = [
+  requestSteps("", "Ask for a name as the second account", "transfer-lock-off"),
+  step({
+    id: "transfer-query",
+    title: "Ask how the transfer stands",
+    rfc: "RFC 5731 §3.1.3",
+    needs: needsSecond,
+    buildsOn: ["transfer-request"],
+    expected: [1000],
+    command: ({ names }) => domainTransfer("query", { name: names.domain }),
+    judge: ({ status }) => (status === "pending" ? undefined : `it is ${status}`),
+  }),
+  step({
+    id: "transfer-cancel",
+    title: "Take the request back, as the second account",
+    rfc: "RFC 5731 §3.2.4",
+    needs: needsSecond,
+    buildsOn: ["transfer-request"],
+    expected: done,
+    by: second,
+    command: ({ names }) => domainTransfer("cancel", { name: names.domain }),
+    unmakes: ({ names }) => `transfer of ${names.domain}`,
+  }),
+  requestSteps("-again", "Ask for it again", "transfer-cancel"),
+  step({
+    id: "transfer-reject",
+    title: "Refuse it, as its holder",
+    rfc: "RFC 5731 §3.2.4",
+    needs: needsSecond,
+    buildsOn: ["transfer-request-again"],
+    expected: done,
+    command: ({ names }) => domainTransfer("reject", { name: names.domain }),
+    unmakes: ({ names }) => `transfer of ${names.domain}`,
+  }),
+];

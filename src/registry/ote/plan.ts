@@ -1,0 +1,79 @@
+/** Which steps a walk has: those that were chosen, as far as registry and operator have what they need. */
+import { feeNamespace, rgpNamespace, secDnsNamespace } from "../epp/namespaces.ts";
+import type { RegistryProfile } from "../registries.ts";
+import type { Needs, Step } from "./step.ts";
+import { steps } from "./steps.ts";
+
+export interface Choice {
+  /** These, and what they build on. */
+  readonly only?: readonly string[] | undefined;
+  readonly skip?: readonly string[] | undefined;
+  /** This one and all after it, and what they build on. */
+  readonly from?: string | undefined;
+}
+
+/** What the needs of steps are held against. */
+export interface Facts {
+  readonly profile: RegistryProfile;
+  /** Namespaces; undefined while they are not known. */
+  readonly extensionURIs: readonly string[] | undefined;
+  readonly hasSecond: boolean;
+  readonly hasOther: boolean;
+  readonly changesPassword: boolean;
+}
+
+/** @throws RangeError that names a step which does not exist */
+export function chosenIds({ only, skip = [], from }: Choice): ReadonlySet<string> {
+  for (const id of [...(only ?? []), ...skip, ...(from === undefined ? [] : [from])]) requireStep(id);
+  const start = from === undefined ? 0 : steps.findIndex(({ id }) => id === from);
+  const wanted = steps.slice(start).filter(({ id }) => !only || only.includes(id));
+  const chosen = new Set(["login", "logout"]);
+  for (const { id } of wanted) addWithBase(id, chosen);
+  for (const id of skip) chosen.delete(id);
+  return chosen;
+}
+
+function addWithBase(id: string, chosen: Set<string>): void {
+  if (chosen.has(id)) return;
+  chosen.add(id);
+  for (const base of requireStep(id).buildsOn ?? []) addWithBase(base, chosen);
+}
+
+/** @throws RangeError */
+export function requireStep(id: string): Step {
+  const found = steps.find((step) => step.id === id);
+  if (!found)
+    throw new RangeError(`there is no step ${id}: deedhouse ote <registry> --list shows those that there are`);
+  return found;
+}
+
+const extensionNames: Readonly<Record<string, string>> = {
+  [feeNamespace]: "fee (RFC 8748)",
+  [rgpNamespace]: "rgp (RFC 3915)",
+  [secDnsNamespace]: "secDNS (RFC 5910)",
+};
+
+/** Why a step is not for this registry, or not without more from the operator; undefined when it is. */
+export function whyNotHere({ needs = {} }: Step, facts: Facts): string | undefined {
+  const { profile, extensionURIs } = facts;
+  const { extensionURI } = needs;
+  const lacks: Readonly<Record<keyof Needs, false | string>> = {
+    dataModel: profile.dataModel === "thin" && "the registry is thin: it has no contacts",
+    hostModel: profile.hostModel === "attributes" && "name servers are attributes of names here",
+    extensionURI:
+      extensionURI !== undefined &&
+      extensionURIs?.includes(extensionURI) === false &&
+      `the registry does not offer ${extensionNames[extensionURI]}`,
+    contactTypes: profile.contactTypes.length === 0 && "names have no contacts beside the registrant here",
+    second: !facts.hasSecond && "it needs a second account: --second-registrar",
+    other: !facts.hasOther && "it needs another registrar's name: --other-name or --second-registrar",
+    passwordChange: !facts.changesPassword && "only with --change-password",
+  };
+  const names = Object.keys(needs) as (keyof Needs)[];
+  return names.map((name) => lacks[name]).find((reason) => reason !== false) || undefined;
+}
+
+/** The same for people who read the table, before the registry was asked. */
+export function extensionOf({ needs }: Step): string | undefined {
+  return needs?.extensionURI === undefined ? undefined : extensionNames[needs.extensionURI];
+}

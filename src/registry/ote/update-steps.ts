@@ -1,0 +1,105 @@
+import { domainDelete } from "../epp/commands/domain-delete.ts";
+import { domainInfo } from "../epp/commands/domain-info.ts";
+import { domainUpdate } from "../epp/commands/domain-update.ts";
+import { secDnsNamespace } from "../epp/namespaces.ts";
+import { domainThing, done, type Step, statusThing, step } from "./step.ts";
+
+/** A status that is set and taken away again, as two steps. */
+function statusSteps(id: string, status: string): [Step, Step] {
+  return [
+    step({
+      id: `${id}-on`,
+      title: `Set ${status}`,
+      rfc: "RFC 5731 §2.3, §3.2.5",
+      buildsOn: ["domain-create"],
+      expected: done,
+      command: ({ names }) => domainUpdate({ name: names.domain, add: { statuses: [status] } }),
+      makes: ({ names }) => statusThing(names.domain, status),
+    }),
+    step({
+      id: `${id}-off`,
+      title: `Take ${status} away`,
+      rfc: "RFC 5731 §2.3, §3.2.5",
+      buildsOn: [`${id}-on`],
+      expected: done,
+      command: ({ names }) => domainUpdate({ name: names.domain, remove: { statuses: [status] } }),
+      unmakes: ({ names }) => statusThing(names.domain, status).what,
+    }),
+  ];
+}
+
+const [deleteLockOn, deleteLockOff] = statusSteps("delete-lock", "clientDeleteProhibited");
+
+export const updateSteps: readonly Step[] = [
+  ...statusSteps("hold", "clientHold"),
+  ...statusSteps("transfer-lock", "clientTransferProhibited"),
+  deleteLockOn,
+  step({
+    id: "domain-delete-locked",
+    title: "Delete a name that must not be deleted, which is refused",
+    rfc: "RFC 5731 §3.2.2",
+    buildsOn: ["delete-lock-on"],
+    expected: [2304],
+    command: ({ names }) => domainDelete(names.domain),
+    unmakes: ({ names }) => domainThing(names.domain).what,
+  }),
+  deleteLockOff,
+  step({
+    id: "auth-info-change",
+    title: "Give a name another authInfo",
+    rfc: "RFC 5731 §3.2.5",
+    buildsOn: ["domain-create"],
+    expected: done,
+    command: ({ names, newAuthInfo }) => domainUpdate({ name: names.domain, authInfo: newAuthInfo }),
+    remember: (memory) => {
+      memory.authInfo = memory.newAuthInfo;
+    },
+  }),
+  step({
+    id: "auth-info-see",
+    title: "See that it holds",
+    rfc: "RFC 5731 §3.1.2",
+    buildsOn: ["auth-info-change"],
+    expected: [1000],
+    command: ({ names, authInfo }) => domainInfo(names.domain, { authInfo }),
+    judge: (info, { authInfo }) =>
+      info.authInfo === undefined || info.authInfo.reveal() === authInfo.reveal() ? undefined : "it is another one",
+  }),
+];
+
+const needs = { extensionURI: secDnsNamespace };
+
+export const secDnsSteps: readonly Step[] = [
+  step({
+    id: "sec-dns-add",
+    title: "Secure a name with DNSSEC",
+    rfc: "RFC 5910 §5.2.5",
+    needs,
+    buildsOn: ["domain-create"],
+    expected: done,
+    command: ({ names, secDns }) => domainUpdate({ name: names.domain, secDns: { add: secDns } }),
+  }),
+  step({
+    id: "sec-dns-info",
+    title: "See that it is secured",
+    rfc: "RFC 5910 §5.1.2",
+    needs,
+    buildsOn: ["sec-dns-add"],
+    expected: [1000],
+    command: ({ names }) => domainInfo(names.domain),
+    judge: ({ secDns }) => (secDns ? undefined : "the answer shows no DNSSEC"),
+  }),
+  step({
+    id: "sec-dns-remove",
+    title: "Take that away again",
+    rfc: "RFC 5910 §5.2.5",
+    needs,
+    buildsOn: ["sec-dns-add"],
+    expected: done,
+    command: ({ names, secDns: { dsData, keyData } }) =>
+      domainUpdate({
+        name: names.domain,
+        secDns: { remove: { ...(dsData && { dsData }), ...(keyData && { keyData }) } },
+      }),
+  }),
+];

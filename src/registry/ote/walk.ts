@@ -1,0 +1,269 @@
+/**
+ * Walks the steps at a registry, one command after the other, and is rid afterwards of whatever it made: also when a step
+ * failed, when an answer was lost, and when it was interrupted.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import type { Secret } from "#lib/secret.ts";
+import { isSuccess } from "../epp/codes.ts";
+import type { EppCommand } from "../epp/command.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "../epp/errors.ts";
+import type { EppResponse } from "../epp/session.ts";
+import type { RegistryProfile } from "../registries.ts";
+import { Account } from "./account.ts";
+import { Ledger } from "./ledger.ts";
+import { createMemory, type Memory, type MemoryOptions, type Who } from "./memory.ts";
+import { whyNotHere } from "./plan.ts";
+import type { StepResult, WalkReport } from "./report.ts";
+import type { CommandStep, SessionStep, Step, Thing } from "./step.ts";
+import { steps } from "./steps.ts";
+
+export interface WalkOptions extends Omit<MemoryOptions, "hasSecond"> {
+  readonly profile: RegistryProfile;
+  /** The same registry with another account. */
+  readonly secondProfile?: RegistryProfile | undefined;
+  readonly chosen: ReadonlySet<string>;
+  /** Result codes that are right here, instead of the table's: step → codes. */
+  readonly expected: ReadonlyMap<string, readonly number[]>;
+  readonly passwordChange?: PasswordChange | undefined;
+  /** Leaves what is there at the end. */
+  readonly keeps: boolean;
+  readonly revealsSecrets: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Ends the walk before the next step; what was made is still taken away. */
+  readonly signal: AbortSignal;
+  /** Told of each step when it is over. */
+  readonly onResult: (result: StepResult) => void;
+}
+
+export interface PasswordChange {
+  readonly password: Secret;
+  /** Called before the registry hears of it, and when the first one holds again. */
+  readonly begin: () => void;
+  readonly end: () => void;
+}
+
+/** What a step came to, before it is told. */
+interface Trial {
+  commands: string[];
+  code?: number | undefined;
+  message?: string | undefined;
+  failure?: string | undefined;
+}
+
+/** A registry that never stops to answer with a next message must not keep us for ever. */
+const commandsPerStepMax = 1_000;
+
+/** Never rejects for what the registry does. */
+export function walk(options: WalkOptions): Promise<WalkReport> {
+  return new Walk(options).run();
+}
+
+class Walk {
+  readonly #options: WalkOptions;
+  readonly #memory: Memory;
+  readonly #accounts: Record<Who, Account>;
+  readonly #ledger = new Ledger();
+  readonly #results: StepResult[] = [];
+  readonly #goesLater = new Set<string>();
+  /** Steps that did not do what others build on, and why. */
+  readonly #missing = new Map<string, string>();
+
+  constructor(options: WalkOptions) {
+    this.#options = options;
+    const { secondProfile, profile, revealsSecrets, clock, random } = options;
+    this.#memory = createMemory({ ...options, hasSecond: secondProfile !== undefined });
+    const accountOf = (own: RegistryProfile) => new Account({ profile: own, revealsSecrets, clock, random });
+    this.#accounts = { main: accountOf(profile), second: accountOf(secondProfile ?? profile) };
+  }
+
+  async run(): Promise<WalkReport> {
+    const { signal, keeps } = this.#options;
+    for (const step of steps) {
+      if (step.session === "logout") continue;
+      if (signal.aborted) break;
+      await this.#take(step);
+    }
+    const wasInterrupted = signal.aborted;
+    const leftovers = keeps
+      ? this.#ledger.inReverse().map(({ what }) => ({ what, why: "kept" }))
+      : await this.#cleanUp();
+    for (const step of steps) if (step.session === "logout") await this.#take(step);
+    await this.#accounts.second.logOut().catch(() => undefined);
+    return { results: this.#results, leftovers, goesLater: [...this.#goesLater], wasInterrupted };
+  }
+
+  async #take(step: Step): Promise<void> {
+    const notHere = whyNotHere(step, {
+      profile: this.#options.profile,
+      extensionURIs: this.#memory.extensionURIs,
+      hasSecond: this.#options.secondProfile !== undefined,
+      hasOther: this.#memory.other !== undefined,
+      changesPassword: this.#options.passwordChange !== undefined,
+    });
+    if (notHere !== undefined) return this.#skip(step, notHere);
+    const obstacle = this.#whyNotNow(step);
+    if (obstacle !== undefined) {
+      this.#missing.set(step.id, "was skipped");
+      return this.#skip(step, obstacle);
+    }
+    const pointless = step.session === undefined && step.whyNot?.(this.#memory);
+    if (pointless) return this.#skip(step, pointless);
+    const account = this.#accounts[(step.session === undefined && step.by?.(this.#memory)) || "main"];
+    const trial: Trial = { commands: [] };
+    await (step.session === undefined
+      ? this.#send(step, account, trial)
+      : this.#useSession(step, account, trial)
+    ).catch((error) => {
+      trial.failure = describeFault(error);
+    });
+    const expected = this.#options.expected.get(step.id) ?? step.expected;
+    trial.failure ??= judgeCode(trial.code, expected);
+    if (trial.failure !== undefined) this.#missing.set(step.id, "failed");
+    this.#tell(step, expected, account, trial);
+  }
+
+  #whyNotNow({ id, buildsOn = [] }: Step): string | undefined {
+    if (!this.#options.chosen.has(id)) return "not chosen";
+    const login = this.#missing.get("login");
+    if (login !== undefined) return `the login ${login}`;
+    const base = buildsOn.find((other) => this.#missing.has(other));
+    return base && `it builds on ${base}, which ${this.#missing.get(base)}`;
+  }
+
+  #skip(step: Step, reason: string): void {
+    const { id, title, rfc, expected } = step;
+    const registrar = this.#accounts.main.registrarId;
+    const nothing = { commands: [], code: undefined, message: undefined, frames: [] };
+    this.#record({ id, title, rfc, registrar, expected, ...nothing, outcome: "skipped", reason });
+  }
+
+  #tell(
+    step: Pick<Step, "id" | "title"> & { rfc?: string },
+    expected: readonly number[],
+    account: Account,
+    trial: Trial,
+  ) {
+    const { id, title, rfc } = step;
+    const { commands, code, message, failure } = trial;
+    const frames = account.takeFrames();
+    const outcome = failure === undefined ? "ok" : "failed";
+    const { registrarId: registrar } = account;
+    this.#record({ id, title, rfc, registrar, commands, expected, code, message, outcome, reason: failure, frames });
+  }
+
+  #record(result: Omit<StepResult, "number">): void {
+    const numbered = { number: this.#results.length + 1, ...result };
+    this.#results.push(numbered);
+    this.#options.onResult(numbered);
+  }
+
+  /** @throws what `Account.request` throws */
+  async #send(step: CommandStep, account: Account, trial: Trial): Promise<void> {
+    const memory = this.#memory;
+    let command: EppCommand<unknown> | undefined = step.command(memory);
+    // Written down before anything is sent: after a lost answer it may be there.
+    const thing = step.makes?.(memory);
+    const takeBack = thing && this.#ledger.add(thing);
+    const expected = this.#options.expected.get(step.id) ?? step.expected;
+    for (let sent = 0; command && sent < commandsPerStepMax; sent++) {
+      trial.commands.push(command.name);
+      const response: EppResponse<unknown> = await sendOrTakeBack(account, command, takeBack);
+      trial.code = response.code;
+      trial.message = [response.message, ...response.reasons].join("; ");
+      if (!isSuccess(response.code)) return takeBack?.();
+      if (step.unmakes) this.#unmake(step.unmakes(memory), response.code);
+      if (response.data !== undefined && expected.includes(response.code)) {
+        trial.failure = step.judge?.(response.data, memory);
+      }
+      step.remember?.(memory, response);
+      command = step.next?.(memory, response);
+    }
+    if (command) trial.failure = `there was no end after ${commandsPerStepMax} commands`;
+  }
+
+  #unmake(what: string, code: number): void {
+    this.#ledger.remove(what);
+    if (code === 1001) this.#goesLater.add(what);
+  }
+
+  async #useSession({ session }: SessionStep, account: Account, trial: Trial): Promise<void> {
+    if (session === "login") {
+      trial.commands = ["login"];
+      try {
+        this.#memory.extensionURIs = (await account.session()).services.extensionURIs;
+        trial.code = 1000;
+      } catch (error) {
+        trial.code = error instanceof EppUnavailable ? error.resultCode : undefined;
+        throw error;
+      }
+    } else if (session === "hello") {
+      trial.commands = ["hello"];
+      await (await account.session()).hello();
+    } else if (session === "password-change") {
+      trial.commands = ["login", "login"];
+      const { password, begin, end } = this.#options.passwordChange!;
+      begin();
+      await account.changePasswordAndBack(password);
+      end();
+      trial.code = 1000;
+    } else {
+      trial.commands = ["logout"];
+      const answer = await account.logOut();
+      if (!answer) throw new EppNotSent();
+      trial.code = answer.code;
+      trial.message = answer.message;
+    }
+  }
+
+  /** Takes away what there is, the youngest first. @returns what is left */
+  async #cleanUp(): Promise<WalkReport["leftovers"]> {
+    const leftovers: { what: string; why: string }[] = [];
+    for (const thing of this.#ledger.inReverse()) {
+      const account = this.#accounts[thing.by ?? "main"];
+      const trial = await this.#undo(thing, account);
+      const title = `Clean up: take away ${thing.what}`;
+      this.#tell({ id: "clean-up", title }, [1000, 1001, 2303], account, trial);
+      if (trial.failure !== undefined) leftovers.push({ what: thing.what, why: trial.failure });
+      else this.#unmake(thing.what, trial.code ?? 0);
+    }
+    return leftovers;
+  }
+
+  async #undo({ undo }: Thing, account: Account): Promise<Trial> {
+    const trial: Trial = { commands: [undo.name] };
+    try {
+      const { code, message } = await account.request(undo);
+      // 2303: an answer was lost, and it has never been made.
+      return { ...trial, code, message, failure: judgeCode(code, [1000, 1001, 2303]) };
+    } catch (error) {
+      return { ...trial, failure: describeFault(error) };
+    }
+  }
+}
+
+/** An answer that was lost may hide that the command was executed; without one, certainly nothing was made. */
+async function sendOrTakeBack(
+  account: Account,
+  command: EppCommand<unknown>,
+  takeBack: (() => void) | undefined,
+): Promise<EppResponse<unknown>> {
+  try {
+    return await account.request(command);
+  } catch (error) {
+    if (!(error instanceof EppUnanswered)) takeBack?.();
+    throw error;
+  }
+}
+
+function judgeCode(code: number | undefined, expected: readonly number[]): string | undefined {
+  if (expected.length === 0 || (code !== undefined && expected.includes(code))) return undefined;
+  return `expected ${expected.join(" or ")}, got ${code ?? "no answer"}`;
+}
+
+/** One sentence: whatever comes from below says what it is. */
+function describeFault(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error && error instanceof EppUnanswered ? `${message} (${cause.message})` : message;
+}
