@@ -43,13 +43,16 @@ export interface WorkersOptions {
 /** A gateway whose workers are processes; all of them are gone after the test. */
 export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   const { node = false, sandbox = {}, profile = {}, nodeArguments = [] } = options;
+  const processes = new Set<WorkerProcess>();
+  // Before all that they work with: one that is still starting would find its files gone, and say so.
+  t.after(() => Promise.all([...processes].map((worker) => worker.kill())));
   const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
   const registry = { transformTimeoutMs: 500, pollIntervalMs: 50 };
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry, context: { sealer } });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const environment = await writeConfiguration(gateway, folder, profile);
-  const workers: Workers = { gateway, start: () => startProcess(t, environment, nodeArguments) };
+  const workers: Workers = { gateway, start: () => startProcess(processes, environment, nodeArguments) };
   return workers;
 }
 
@@ -90,7 +93,7 @@ async function writeConfiguration(
 }
 
 async function startProcess(
-  t: Scope,
+  processes: Set<WorkerProcess>,
   environment: Record<string, string>,
   nodeArguments: string[],
 ): Promise<WorkerProcess> {
@@ -110,7 +113,7 @@ async function startProcess(
     kill: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
   };
-  t.after(worker.kill);
+  processes.add(worker);
   await Promise.race([once(child, "message"), once(child, "exit")]);
   if (child.exitCode !== null) throw new Error("the worker could not be started; it says why on stderr");
   return worker;
