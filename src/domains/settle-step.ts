@@ -6,7 +6,7 @@ import { statement } from "#db/statement.ts";
 import { askInfo, type NameInfo, registeredOf } from "#domains/name-info.ts";
 import { lockOrder, type Order, type OrderHappening, postpone } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { isHeldByOwnOther } from "#domains/verify-step.ts";
+import { isInPortfolio } from "#domains/verify-step.ts";
 
 const refuseRequest = statement(
   "order-settle-refuse",
@@ -45,7 +45,7 @@ async function asRegistered({ context }: RegistrySessions, order: Order, name: N
   if (name.info.statuses.includes("pendingCreate")) {
     return { refusal: "the registry has not decided about the name yet (pendingCreate)" };
   }
-  if (await isHeldByOwnOther(context, order)) return { refusal: "another order or customer of ours has the name" };
+  if (await isInPortfolio(context, order)) return { refusal: "the name is in a portfolio already" };
   const registered = registeredOf(name.info);
   return registered
     ? { event: "settled-registered", registered }

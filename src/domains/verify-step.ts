@@ -9,10 +9,10 @@ import type { RegistrySessions } from "#domains/registry-sessions.ts";
 /** Creates that one order may send; after that an operator decides. */
 const createAttemptsMax = 5;
 
-const otherHolder = statement(
-  "name-held-by-own-other",
-  `SELECT EXISTS (SELECT FROM domains WHERE domain_name = $1)
-       OR EXISTS (SELECT FROM registration_orders WHERE domain_name = $1 AND id <> $2 AND status = 'Finished') AS is_held`,
+// Orders that finished say nothing: what they brought is there, or has ended since.
+const inPortfolio = statement(
+  "name-in-portfolio",
+  "SELECT EXISTS (SELECT FROM domains WHERE domain_name = $1) AS is_held",
   { is_held: "bool" },
 );
 
@@ -23,7 +23,11 @@ export async function verifyCreate(sessions: RegistrySessions, order: Order): Pr
   if (name.is === "absent") return absent(sessions, order);
   if (name.is === "held-by-other") return { event: "held-by-other", reason: "the name is held by another registrar" };
   const { info } = name;
-  if (!(await isOrdersOwn(context, order, info))) return notOurs(context, order);
+  // First: a registry that shows no authInfo leaves only a date to go by, which another's name may have too.
+  if (await isInPortfolio(context, order)) {
+    return { event: "held-by-own-other", reason: "the name was registered by another order" };
+  }
+  if (!(await isOrdersOwn(context, order, info))) return unexplained();
   if (order.verify_cause === "lost" && order.confirm_after === null) {
     // RFC 5734 §3: a server that loses the connection may still undo what it did. A second look decides.
     const confirmAfter = new Date(context.clock.now().getTime() + profile.settleMs);
@@ -55,16 +59,13 @@ async function absent(sessions: RegistrySessions, order: Order): Promise<OrderHa
 }
 
 /** Row 16a: held by us, but not through this order. It is never created again. */
-async function notOurs(context: Context, order: Order): Promise<OrderHappening> {
-  if (await isHeldByOwnOther(context, order)) {
-    return { event: "held-by-own-other", reason: "the name was registered by another order" };
-  }
+function unexplained(): OrderHappening {
   const operatorNote = "the registry holds the name for us, but no order explains it";
   return { event: "unexplained", operatorNote, countsAsFailure: true };
 }
 
-/** Whether another order or domain of ours explains that we hold the name. */
-export async function isHeldByOwnOther(context: Pick<Context, "database">, order: Order): Promise<boolean> {
-  const [other] = await context.database.query(otherHolder, [order.domain_name, order.id]);
+/** Whether the name is in a portfolio already: an order that lives has not brought it there. */
+export async function isInPortfolio(context: Pick<Context, "database">, order: Order): Promise<boolean> {
+  const [other] = await context.database.query(inPortfolio, [order.domain_name]);
   return other?.is_held ?? false;
 }

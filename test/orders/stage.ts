@@ -28,10 +28,10 @@ export async function placeUnexplained(
 }
 
 /** The registry holds a name for us, as if by a telephone call. Needs one that we registered before. */
-function holdByHand({ registry }: TestGateway, name: string): void {
+export function holdByHand({ registry }: TestGateway, name: string, authInfo = "made-by-hand-1"): void {
   const [any] = registry.store.domains.values();
   assert.ok(any);
-  registry.store.domains.put({ ...any, name, clID: registrarId, authInfo: "made-by-hand-1" });
+  registry.store.domains.put({ ...any, name, clID: registrarId, authInfo });
 }
 
 /** A message of the registry about a name's create. */

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startTestGateway } from "../harness/gateway.ts";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
-import { countEvents, openAlarms, placeUnexplained } from "./stage.ts";
+import { countEvents, holdByHand, openAlarms, placeUnexplained } from "./stage.ts";
+
+/** As the operator enters a name that was not registered here. */
+async function enterDomain({ databaseUrl }: TestGateway, { id }: TestReseller, name: string): Promise<void> {
+  const insert = `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
+      registry_ex_date, will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`;
+  await runSql(databaseUrl, insert, [name, id]);
+}
 
 test("a name that we hold, but not through this order, is left to an operator and never created again (row 16a)", async (t) => {
   const clock = createSteeredClock();
@@ -21,12 +28,36 @@ test("a name that we hold, but not through this order, is left to an operator an
 
   // The operator enters it as a domain of another customer: then it is explained, and the order has lost.
   const other = await gateway.addReseller();
-  const insert = `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
-      registry_ex_date, will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`;
-  await runSql(gateway.databaseUrl, insert, [order.name, other.id]);
+  await enterDomain(gateway, other, order.name);
   clock.skip(0.5);
   const settled = await gateway.settled(reseller, order.location);
   assert.equal(settled.status, "Errors");
   assert.equal(creates(gateway, order.name).length, 1);
   assert.deepEqual(await openAlarms(gateway), []);
+});
+
+test("a name in another portfolio is that one's, where the registry shows no authInfo and it is as young as the order", async (t) => {
+  const gateway = await startTestGateway(t, { context: { checkFreshMs: 0 } });
+  const reseller = await gateway.addReseller();
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
+  const name = "raced.example";
+  const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-execution" });
+  const order = await place(gateway, reseller, name);
+  await hold.reached(1);
+  holdByHand(gateway, name, "");
+  await enterDomain(gateway, await gateway.addReseller(), name);
+  hold.release();
+  assert.equal((await gateway.settled(reseller, order.location)).status, "Errors");
+});
+
+test("a name that once ended here is nobody's when it comes back: an operator decides (row 16a)", async (t) => {
+  const gateway = await startTestGateway(t, { context: { checkFreshMs: 0 } });
+  const [former, reseller] = [await gateway.addReseller(), await gateway.addReseller()];
+  const names = ["first.example", "again.example"];
+  for (const name of names) await assertEnds(gateway, former, await place(gateway, former, name), "Finished");
+  gateway.registry.store.domains.delete("again.example");
+  await runSql(gateway.databaseUrl, "DELETE FROM domains WHERE domain_name = 'again.example'");
+  const order = await placeUnexplained(gateway, reseller, "again.example");
+  assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
+  assert.equal(await statusOf(gateway, reseller, order), "Processing");
 });
