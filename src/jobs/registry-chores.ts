@@ -3,6 +3,7 @@ import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sweepRenewals } from "#domains/renewal-sweep.ts";
 import { enqueueForgotten } from "#jobs/order-steps.ts";
+import { createAbsenceWatch } from "#jobs/registry-absence.ts";
 import { forgetStaleChecks } from "#jobs/registry-checks.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -37,7 +38,8 @@ export async function doChores(sessions: RegistrySessions, ended: AbortSignal): 
       await sleep(intervalMs(profile), ended);
     }
   };
-  await Promise.all(chores.map(repeat));
+  const watch: Chore = { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() };
+  await Promise.all([...chores, watch].map(repeat));
 }
 
 async function readMessages(sessions: RegistrySessions, round: number): Promise<void> {

@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
+import { openAlarms } from "./stage.ts";
 
 /** Tries again soon, so that a test need not wait long for a registry that is back. */
 const circuit = { ...circuitSettingsDefault, probeDelayMsMin: 200, probeDelayMsMax: 1_000 };
@@ -66,6 +69,25 @@ test("an order waits for its own registry while those of others are done", async
   assert.equal((await gateway.settled(reseller, waiting.location)).status, "Finished");
   const executed = second.store.journal.entries({ name: waiting.name, command: "domain:create" });
   assert.equal(executed.filter((entry) => entry.executed).length, 1);
+});
+
+test("a registry that stays away is an alarm, until it is back", async (t) => {
+  const clock = createSteeredClock();
+  // Noticed although nobody orders anything: the pool keeps a session open.
+  const gateway = await startTestGateway(t, { clock, registry: { circuit, pollIntervalMs: 20 } });
+  gateway.registry.pause();
+  await until("the absence is known", async () => {
+    const [row] = await runSql(gateway.databaseUrl, "SELECT FROM registries WHERE circuit_open_until IS NOT NULL");
+    return row !== undefined;
+  });
+  assert.deepEqual(await openAlarms(gateway), [], "it may be short");
+  await until("it is an alarm", async () => {
+    clock.skip(0.1);
+    return (await openAlarms(gateway)).length > 0;
+  });
+  assert.match(JSON.stringify(await openAlarms(gateway)), /registry-away.*sandbox/);
+  gateway.registry.resume();
+  await until("the alarm is over", async () => (await openAlarms(gateway)).length === 0);
 });
 
 function secondRegistry(gateway: TestGateway) {
