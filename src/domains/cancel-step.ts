@@ -10,7 +10,6 @@ import {
   type AttemptResult,
   beginAttempt,
   type Order,
-  type OrderContext,
   type OrderHappening,
   postpone,
   type Registered,
@@ -29,8 +28,8 @@ const deleteAttemptsMax = 5;
 
 const deleteAttempts = statement(
   "attempts-of-delete",
-  "SELECT answered_at, result_code FROM order_attempts WHERE order_id = $1 AND command = 'domain:delete'",
-  { answered_at: "timestamptz?", result_code: "int4?" },
+  "SELECT committed_at, answered_at, result_code FROM order_attempts WHERE order_id = $1 AND command = 'domain:delete'",
+  { committed_at: "timestamptz", answered_at: "timestamptz?", result_code: "int4?" },
 );
 
 const heldEvents = new Set<OrderEvent>(["created", "ours", "approved"]);
@@ -55,7 +54,9 @@ export function heedCancel(
 /** The step of `Processing (cancel)`: a name that is held, and not wanted. */
 export async function cancelHeld(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
   const { context } = sessions;
-  const deletes = await readDeletes(context, order);
+  const deletes = await readDeletes(sessions, order);
+  // The process that sent it is gone: it may still be executed.
+  if (deletes.isUnsettled) return lostAnswer(sessions, undefined);
   const name = await askInfo(sessions, order);
   if (name.is === "unknown") return stillUnknown(context, order, name.reason);
   if (name.is !== "held-by-us") return gone(sessions, order, name, deletes.isUnanswered);
@@ -71,7 +72,8 @@ export async function cancelHeld(sessions: RegistrySessions, order: Order): Prom
 /** The same while the create is still pending: the registry may let it be deleted, or says 2304 (RFC 5731 §2.3). */
 export async function cancelPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
   const { context, profile } = sessions;
-  const deletes = await readDeletes(context, order);
+  const deletes = await readDeletes(sessions, order);
+  if (deletes.isUnsettled) return lostAnswer(sessions, undefined);
   const name = await askInfo(sessions, order);
   if (name.is === "unknown") return stillUnknown(context, order, name.reason);
   if (name.is !== "held-by-us") {
@@ -88,13 +90,17 @@ export async function cancelPending(sessions: RegistrySessions, order: Order): P
   return undefined;
 }
 
-async function readDeletes({ database }: OrderContext, order: Order) {
-  const attempts = await database.query(deleteAttempts, [order.id]);
+async function readDeletes({ context, profile }: RegistrySessions, order: Order) {
+  const attempts = await context.database.query(deleteAttempts, [order.id]);
   const answers = attempts.flatMap(({ result_code }) => (result_code === null ? [] : [eventOfDelete(result_code)]));
-  const isUnanswered = attempts.some(({ answered_at }) => answered_at === null);
+  const unanswered = attempts.filter(({ answered_at }) => answered_at === null);
+  const isUnanswered = unanswered.length > 0;
+  const settledBefore = context.clock.now().getTime() - profile.settleMs;
   return {
     total: attempts.length,
     isUnanswered,
+    /** The settle time of one is not over. */
+    isUnsettled: unanswered.some(({ committed_at }) => committed_at.getTime() > settledBefore),
     /** The registry has answered what it makes of it. */
     isDecided: answers.some((event) => event !== "not-executed" && event !== "unanswered"),
     mayBeExecuted: isUnanswered || answers.includes("deleted") || answers.includes("delete-pending"),

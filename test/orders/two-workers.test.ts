@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cancelOrder } from "#domains/cancel.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";
@@ -43,4 +44,29 @@ test("a worker that is told to stop hands its orders on without a loss", async (
   assert.equal((await refused).status, 503, "without an owner nothing is accepted");
   await start();
   await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("a delete whose worker was killed may still be executed: nothing is believed, and none sent, before that is over", async (t) => {
+  // Settling takes a minute.
+  const { gateway, start } = await startWithWorkers(t, { profile: { transformTimeoutMs: 30_000 } });
+  const [first, reseller] = [await start(), await gateway.addReseller()];
+  const name = "deleted.example";
+  const [created, deleted] = [
+    gateway.registry.hold({ command: "domain:create", name, at: "before-answer" }),
+    gateway.registry.hold({ command: "domain:delete", name, at: "before-execution", times: 1 }),
+  ];
+  const order = await place(gateway, reseller, name);
+  await created.reached(1);
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  created.release();
+  await deleted.reached(1);
+  await first.kill();
+  await start();
+  const since = `SELECT event FROM order_history WHERE id > (
+    SELECT id FROM order_history WHERE event = 'held-unwanted') ORDER BY id`;
+  await until("the successor has looked", async () => (await runSql(gateway.databaseUrl, since)).length > 0);
+  const [next] = await runSql<{ event: string }>(gateway.databaseUrl, since);
+  assert.equal(next?.event, "unanswered");
+  const sent = "SELECT answered_at FROM order_attempts WHERE command = 'domain:delete'";
+  assert.deepEqual(await runSql(gateway.databaseUrl, sent), [{ answered_at: null }]);
 });
