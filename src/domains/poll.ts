@@ -22,10 +22,12 @@ const messagesPerRunMax = 200;
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
 const orderByTrid = statement(
   "order-by-trid",
-  `SELECT order_id, command FROM registration_orders AS o JOIN order_attempts AS attempt ON attempt.order_id = o.id
+  `SELECT order_id, command, NOT EXISTS (SELECT FROM order_attempts AS later
+     WHERE later.order_id = o.id AND later.command = attempt.command AND later.number > attempt.number) AS is_latest
+   FROM registration_orders AS o JOIN order_attempts AS attempt ON attempt.order_id = o.id
    WHERE o.registry_id = $1 AND o.domain_name = $2 AND command IN ('domain:create', 'domain:delete')
      AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
-  { order_id: "int8", command: "text" },
+  { order_id: "int8", command: "text", is_latest: "bool" },
 );
 
 const wasDeleted = statement(
@@ -103,7 +105,7 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
   const about = await findSubject(sessions, message);
   const order = about?.order;
   // Its answer 1001 is under way, or is being written.
-  if (order && orderState(order) === "Processing (create)") return false;
+  if (about?.isLatest && orderState(about.order) === "Processing (create)") return false;
   const outcome = about && (await outcomeOf(sessions, about, message));
   const doubt = await doubtOf(sessions, about, message);
   const values = [
@@ -133,6 +135,8 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
 interface Subject {
   order: Order;
   command: string;
+  /** False when another one followed, because this one was lost: what is said of it says nothing of that one. */
+  isLatest: boolean;
 }
 
 /** Why a person has to read the message, if one has to. An order that still lives is asked about by its own steps. */
@@ -143,8 +147,8 @@ async function doubtOf(
 ): Promise<string | undefined> {
   if (panData && !about && (await wakeRenewalOf(sessions, panData))) return undefined;
   if (!panData || !about) return "no order explains it";
-  const { order, command } = about;
-  if (!isFinal(order.status)) return undefined;
+  const { order, command, isLatest } = about;
+  if (!isFinal(order.status) || !(isLatest || panData.paResult)) return undefined;
   const said = `${command.replace("domain:", "")} ${panData.paResult ? "approved" : "denied"}`;
   const contradiction = `it says "${said}" of order ${order.order_code}, which ended as ${order.status}`;
   if (command === "domain:delete") {
@@ -163,7 +167,7 @@ async function doubtOf(
 async function findSubject(sessions: RegistrySessions, message: PollMessage): Promise<Subject | undefined> {
   const { context, profile } = sessions;
   const found = await subjectOf(sessions, message);
-  if (found?.order.phase !== "verify") return found;
+  if (found?.order.phase !== "verify" || !found.isLatest) return found;
   const { order } = found;
   const nextStepAt = new Date(context.clock.now().getTime() + profile.reconcileIntervalMs);
   await context.database
@@ -181,7 +185,7 @@ async function subjectOf({ context, profile }: RegistrySessions, message: PollMe
   const values = [profile.id, name.toLowerCase(), paTRID.clTRID ?? null, paTRID.svTRID];
   const [attempt] = await context.database.query(orderByTrid, values);
   const order = attempt && (await findOrder(context, attempt.order_id));
-  return order && { order, command: attempt.command };
+  return order && { order, command: attempt.command, isLatest: attempt.is_latest };
 }
 
 /**
@@ -190,11 +194,11 @@ async function subjectOf({ context, profile }: RegistrySessions, message: PollMe
  */
 async function outcomeOf(
   sessions: RegistrySessions,
-  { order, command }: Subject,
+  { order, command, isLatest }: Subject,
   message: PollMessage,
 ): Promise<OrderHappening | undefined> {
-  // What a decided delete means, the order's own step finds out.
-  if (order.status !== "Pending" || command !== "domain:create") return undefined;
+  // What a decided delete means, or an earlier create, the order's own step finds out.
+  if (order.status !== "Pending" || command !== "domain:create" || !isLatest) return undefined;
   if (!message.panData?.paResult) return { event: "denied", reason: "the registry did not approve the registration" };
   const seen = await lookAtPending(sessions, order);
   if (seen?.event !== "ours") return undefined;

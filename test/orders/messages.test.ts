@@ -5,9 +5,10 @@ import { cancelOrder } from "#domains/cancel.ts";
 import { finishMessage } from "#domains/messages.ts";
 import { listOrders } from "#domains/order-report.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
-import { assertEnds, creates, type PlacedOrder, place, registrarId, until } from "./judge.ts";
+import { runSql } from "../harness/sql.ts";
+import { assertEnds, creates, type PlacedOrder, place, registrarId, statusOf, until } from "./judge.ts";
 import { assertRefused, operated } from "./operate.ts";
-import { countEvents, openAlarms } from "./stage.ts";
+import { countEvents, decide, openAlarms } from "./stage.ts";
 
 async function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
   const gateway = await startTestGateway(t, { registry: { pollIntervalMs: 50 }, ...options });
@@ -15,11 +16,15 @@ async function start(t: TestContext, options: Parameters<typeof startTestGateway
 }
 
 /** A message of the registry about an order's create; resolves when it was taken. */
-async function tell(gateway: TestGateway, { name }: PlacedOrder, approved: boolean): Promise<string> {
+async function tell(
+  gateway: TestGateway,
+  { name }: PlacedOrder,
+  approved: boolean,
+  clTRID = creates(gateway, name).at(-1)?.clTRID,
+): Promise<string> {
   const { store } = gateway.registry;
   const id = `late-${store.nextNumber()}`;
-  const create = creates(gateway, name).at(-1);
-  const about = { name, approved, clTRID: create?.clTRID, svTRID: create?.svTRID ?? "SBX-0" };
+  const about = { name, approved, clTRID, svTRID: creates(gateway, name).at(-1)?.svTRID ?? "SBX-0" };
   store.messages.put({ id, registrar: registrarId, queuedAt: "2030-01-01T00:00:00.000Z", text: "decided", ...about });
   await until("it is acknowledged", () => store.messages.find(id) === undefined);
   return id;
@@ -101,4 +106,26 @@ test("a name that is gone is not created again before the messages are read: it 
   messages.release();
   await assertEnds(gateway, reseller, order, "Errors");
   assert.equal(creates(gateway, name).length, 1);
+});
+
+test("a message about a create that another one followed says nothing of that one", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const name = "pending-never-older.example";
+  const first = gateway.registry.hold({ command: "domain:create", name, at: "before-execution", times: 1 });
+  const order = await place(gateway, reseller, name);
+  await first.reached(1);
+  gateway.registry.closeSessions();
+  await first.abandoned(1);
+  first.release({ execute: false });
+  await until("the second is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
+  const attempts = "SELECT cl_trid FROM order_attempts WHERE command = 'domain:create' ORDER BY number";
+  const [older, ...others] = await runSql<{ cl_trid: string }>(gateway.databaseUrl, attempts);
+  assert.equal(others.length, 1);
+  await tell(gateway, order, false, older?.cl_trid);
+  assert.equal(await statusOf(gateway, reseller, order), "Pending");
+  decide(gateway, name, true);
+  await tell(gateway, order, true);
+  await assertEnds(gateway, reseller, order, "Finished");
+  await tell(gateway, order, false, older?.cl_trid);
+  assert.deepEqual(await openAlarms(gateway), []);
 });
