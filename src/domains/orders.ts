@@ -81,10 +81,12 @@ const insertDomain = statement(
   {},
 );
 
-const lockRow = statement("order-lock", "SELECT status, phase FROM registration_orders WHERE id = $1 FOR UPDATE", {
-  status: "text",
-  phase: "text?",
-});
+const lockRow = statement(
+  "order-lock",
+  `SELECT id FROM registration_orders WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3
+     AND cancel_requested_at IS NOT DISTINCT FROM $4 AND settle_as IS NOT DISTINCT FROM $5 FOR UPDATE`,
+  { id: "int8" },
+);
 
 // Inserts nothing while a create or delete of the order is unanswered: not even two owners at once can have two under way.
 const insertAttempt = statement(
@@ -151,17 +153,18 @@ export class OrderChanged extends Error {}
 
 /**
  * Locks an order's row until the transaction ends.
- * @throws OrderChanged when it is not in the state any more in which it was read
+ * @throws OrderChanged when it is not any more as it was read
  */
 export async function lockOrder(tx: Transaction, order: Order): Promise<void> {
-  const [locked] = await tx.query(lockRow, [order.id]);
-  if (locked?.status !== order.status || locked.phase !== order.phase) throw new OrderChanged();
+  const { id, status, phase, cancel_requested_at: cancelRequestedAt, settle_as: settleAs } = order;
+  const [locked] = await tx.query(lockRow, [id, status, phase, cancelRequestedAt, settleAs]);
+  if (!locked) throw new OrderChanged();
 }
 
 /**
  * Commits an attempt row, which must stand before the first byte of its command is written.
  * @returns the clTRID to send: `<order_code>-<n>`, never used before
- * @throws OrderChanged when the order was cancelled meanwhile, or has a create without an answer
+ * @throws OrderChanged when it is not any more as it was read, or has a create or delete without an answer
  */
 export async function beginAttempt(context: OrderContext, order: Order, command: string): Promise<string> {
   return context.database.transaction(async (tx) => {

@@ -1,9 +1,11 @@
 /** What a machine must not decide is shown to an operator, who settles it; the registry has to agree (row 26). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { cancelOrder } from "#domains/cancel.ts";
+import { requestSettlement } from "#domains/order-requests.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { delayJobs } from "./hold.ts";
-import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { assertEnds, creates, deletes, place, statusOf, until } from "./judge.ts";
 import { assertRefused, operate, operated } from "./operate.ts";
 import { countEvents, openAlarms, placeUnexplained } from "./stage.ts";
 
@@ -125,4 +127,20 @@ test("only an order that asks what became of its name can be settled", async (t)
   const [finished] = await operated<Record<string, string>[]>(gateway, ...ofReseller, "--status", "Finished");
   assert.equal(finished?.domain_name, "first.example");
   await assertRefused(gateway, ["orders", "retry", finished.order_code ?? ""], 3, /has ended already/);
+});
+
+test("a name that a person says is registered is not deleted any more, though its cancelling had begun", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const name = "kept.example";
+  const created = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
+  const looked = gateway.registry.hold({ command: "domain:info", name, at: "before-answer" });
+  const order = await place(gateway, reseller, name);
+  await created.reached(1);
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  created.release();
+  await looked.reached(1);
+  await requestSettlement(gateway.context, order.code, { as: "registered", note: "wanted after all", isForced: false });
+  looked.release();
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.deepEqual(deletes(gateway, name), []);
 });
