@@ -1,6 +1,7 @@
 /** What `deedhouse ote` prints, and writes into its folder. */
 import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { OteInput } from "#operator/ote-input.ts";
 import type { OteOptions } from "#operator/ote-options.ts";
 import type { StepResult, WalkReport } from "#registry/ote/report.ts";
 import { frameFileNames, stepMarkdown, stepText, summaryText } from "#registry/ote/transcript.ts";
@@ -17,11 +18,13 @@ const folderMode = 0o700;
 const fileMode = 0o600;
 
 /** @throws CommandFailure when the folder cannot be used */
-export function createOteOutput({ out, json }: OteOptions): OteOutput {
+export function createOteOutput({ walk }: OteInput, { out, json }: OteOptions): OteOutput {
   if (out !== undefined) openFolder(out);
   const transcript = out === undefined ? undefined : join(out, "transcript.md");
   const write = (text: string) => transcript && appendFileSync(transcript, text, { mode: fileMode });
-  write("# Transcript\n\n");
+  const { profile, clock } = walk;
+  const where = `at ${profile.host}:${profile.port} as ${profile.registrarId}`;
+  write(`# Certification test of ${profile.id}\n\n${clock.now().toISOString()}, ${where}\n\n`);
   return {
     step(result) {
       if (!json) process.stdout.write(`${stepText(result)}\n`);

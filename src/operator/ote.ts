@@ -80,7 +80,7 @@ Examples:
 async function runOte(registry: string, options: OteOptions): Promise<void> {
   const input = await readOteInput(registry, options);
   if (options.list) return listSteps(input, options);
-  const output = createOteOutput(options);
+  const output = createOteOutput(input, options);
   if (options.dryRun) {
     const { rehearse } = await import("#registry/ote/rehearse.ts");
     const results = await rehearse(input.walk);
@@ -94,12 +94,11 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
   const report = await walk({ ...input.walk, signal: interruption.signal, onResult: (result) => output.step(result) });
   output.end(report);
   const failed = report.results.some(({ outcome }) => outcome === "failed");
-  const isLeft = report.leftovers.length > 0 && !options.keep;
-  if (failed || isLeft || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
+  if (failed || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
 }
 
 async function listSteps({ walk }: OteInput, { json }: OteOptions): Promise<void> {
-  const [{ steps }, { extensionOf, whyNotHere }, { readGreeting }] = await Promise.all([
+  const [{ steps }, { needsText, whyNotHere }, { readGreeting }] = await Promise.all([
     import("#registry/ote/steps.ts"),
     import("#registry/ote/plan.ts"),
     import("#registry/ote/account.ts"),
@@ -115,8 +114,8 @@ async function listSteps({ walk }: OteInput, { json }: OteOptions): Promise<void
     changesPassword: walk.passwordChange !== undefined,
   };
   const rows = steps.map((step) => {
-    const unknown = !greeting && extensionOf(step);
-    const here = whyNotHere(step, facts) ?? (unknown ? `if the registry offers ${unknown}` : "yes");
+    const isUnknown = !greeting && step.needs?.extensionURI !== undefined;
+    const here = whyNotHere(step, facts) ?? (isUnknown ? `if the registry offers ${needsText(step)}` : "yes");
     const chosen = walk.chosen.has(step.id);
     return { step: step.id, title: step.title, rfc: step.rfc, here: here === "yes" && !chosen ? "not chosen" : here };
   });
@@ -143,7 +142,10 @@ async function confirm({ walk }: OteInput, { yes, keep }: OteOptions): Promise<v
     throw new CommandFailure("nobody is there to be asked whether to go on", exitCodes.usage, "Say --yes.");
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Type "yes" to go on: ').finally(() => terminal.close());
+  const left = new AbortController();
+  terminal.on("SIGINT", () => left.abort()).on("close", () => left.abort());
+  const answer = await terminal.question('Type "yes" to go on: ', { signal: left.signal }).catch(() => "");
+  terminal.close();
   if (answer.trim() !== "yes") throw new CommandFailure("nothing was done", exitCodes.usage);
 }
 

@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { renewalTransitions } from "#domains/renewal-states.ts";
 import { orderTransitions } from "#domains/states.ts";
 import { hostingTransitions } from "#hosting/states.ts";
+import { needsText } from "#registry/ote/plan.ts";
+import { steps } from "#registry/ote/steps.ts";
 
 const rowHead = ["row", "state", "event", "next state"];
 
@@ -23,6 +25,18 @@ const pages: Record<string, Record<string, string>> = {
     renewals: printTable(
       rowHead,
       renewalTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
+    ),
+  },
+  "docs/ote.md": {
+    steps: printTable(
+      ["step", "what", "defined in", "right", "needs"],
+      steps.map((step) => [
+        `\`${step.id}\``,
+        step.title,
+        step.rfc,
+        step.expected.join(", ") || "a greeting",
+        needsText(step),
+      ]),
     ),
   },
 };

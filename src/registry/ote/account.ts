@@ -47,6 +47,8 @@ export class Account {
   readonly registrarId: string;
   readonly #options: AccountOptions;
   readonly #bucket: TokenBucket;
+  /** The one that holds, as far as we know. */
+  #password: Secret;
   #session: EppSession | undefined;
   #frames: Frame[] = [];
   /** The registry refused who we are: it locks accounts that keep trying. */
@@ -55,6 +57,7 @@ export class Account {
   constructor(options: AccountOptions) {
     this.#options = options;
     this.registrarId = options.profile.registrarId;
+    this.#password = options.profile.password;
     this.#bucket = new TokenBucket(options.profile.commandsPerSecond, options.clock);
   }
 
@@ -65,7 +68,7 @@ export class Account {
 
   /** The session, opened first if there is none that can be used. @throws EppUnavailable */
   async session(): Promise<EppSession> {
-    if (!this.#session?.isUsable) this.#session = await this.#open(this.#options.profile.password);
+    if (!this.#session?.isUsable) this.#session = await this.#open();
     return this.#session;
   }
 
@@ -81,11 +84,11 @@ export class Account {
    * @throws EppUnavailable after which either password may hold
    */
   async changePasswordAndBack(other: Secret): Promise<void> {
-    const { password } = this.#options.profile;
+    const first = this.#password;
     await this.#session?.close();
-    const changed = await this.#open(password, other);
+    const changed = await this.#open(other);
     await changed.close();
-    this.#session = await this.#open(other, password);
+    this.#session = await this.#open(first);
   }
 
   /** The answer to the logout; undefined where there was no session any more. @throws as `request` does */
@@ -93,19 +96,21 @@ export class Account {
     return this.#session?.isUsable ? this.request(logout()) : undefined;
   }
 
-  async #open(password: Secret, newPassword?: Secret): Promise<EppSession> {
+  async #open(newPassword?: Secret): Promise<EppSession> {
     if (this.#refusal) throw this.#refusal;
     const { profile, clock, random, revealsSecrets } = this.#options;
     const { host, port, tls, services, timeouts, registrarId } = eppOptionsOf(profile);
     await this.#bucket.take();
     try {
-      return await openSession({
+      const session = await openSession({
         ...{ host, port, tls, services, timeouts, clock, random, revealsSecrets },
-        credentials: { registrarId, password, newPassword },
+        credentials: { registrarId, password: this.#password, newPassword },
         validate: await loadFrameValidator(),
         trace: (direction, xml) => this.#frames.push({ direction, xml }),
         signal: new AbortController().signal,
       });
+      this.#password = newPassword ?? this.#password;
+      return session;
     } catch (error) {
       if (error instanceof EppUnavailable && error.reason === "login") this.#refusal = error;
       throw error;

@@ -46,6 +46,8 @@ export interface Memory {
   authInfo: Secret;
   readonly newAuthInfo: Secret;
   exDate: Date;
+  /** Hosts outside of the registry that it knows already. */
+  knownHosts: readonly string[];
   /** Namespaces of the extensions that the session has; before there is one, all that we would like. */
   extensionURIs: readonly string[];
   /** What a create costs, where the registry tells prices. */
@@ -91,6 +93,7 @@ export function createMemory(options: MemoryOptions): Memory {
     authInfo: makePassword(random),
     newAuthInfo: makePassword(random),
     extensionURIs: eppOptionsOf(profile).services.extensionURIs,
+    knownHosts: [],
     createFee: undefined,
     messageId: undefined,
   };

@@ -73,7 +73,16 @@ export function whyNotHere({ needs = {} }: Step, facts: Facts): string | undefin
   return names.map((name) => lacks[name]).find((reason) => reason !== false) || undefined;
 }
 
-/** The same for people who read the table, before the registry was asked. */
-export function extensionOf({ needs }: Step): string | undefined {
-  return needs?.extensionURI === undefined ? undefined : extensionNames[needs.extensionURI];
+/** What a step needs, for people who read the table: "contacts, fee (RFC 8748)". */
+export function needsText({ needs = {} }: Step): string {
+  const texts: Readonly<Record<keyof Needs, string | undefined>> = {
+    dataModel: "contacts",
+    hostModel: "host objects",
+    extensionURI: extensionNames[needs.extensionURI ?? ""],
+    contactTypes: "contact types",
+    second: "`--second-registrar`",
+    other: "`--other-name` or `--second-registrar`",
+    passwordChange: "`--change-password`",
+  };
+  return (Object.keys(needs) as (keyof Needs)[]).map((name) => texts[name]).join(", ");
 }

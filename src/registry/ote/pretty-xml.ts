@@ -1,4 +1,7 @@
 const indentation = "  ";
+const tag = /<(?:"[^"]*"|'[^']*'|[^"'>])*>/.source;
+/** An element without elements in it, on one line; any other tag; text. */
+const pieces = new RegExp(`(?!</)${tag}[^<]*</[^>]*>|${tag}|[^<]+`, "g");
 
 /**
  * A frame with a line for each element, as people read it. Only white space between elements is added: texts stay as they
@@ -8,16 +11,16 @@ export function prettyXml(xml: string): string {
   if (/<!|\n\s*</.test(xml)) return printable(xml.trim());
   const lines: string[] = [];
   let depth = 0;
-  for (const [piece] of xml.matchAll(
-    /<\?.*?\?>|<([^\s/>]+)(?:"[^"]*"|'[^']*'|[^"'>])*>[^<]*<\/\1\s*>|<[^>]*>|[^<]+/g,
-  )) {
-    const isClosing = piece.startsWith("</");
-    if (isClosing) depth -= 1;
-    if (piece.trim() !== "") lines.push(`${indentation.repeat(Math.max(0, depth))}${piece.trim()}`);
-    const isOpening = /^<[^/?]/.test(piece) && !piece.endsWith("/>") && !/<\/[^>]*>$/.test(piece);
-    if (isOpening) depth += 1;
+  for (const [piece] of xml.matchAll(pieces)) {
+    if (piece.startsWith("</")) depth -= 1;
+    if (piece.trim() !== "") lines.push(`${indentation.repeat(depth)}${piece.trim()}`);
+    if (isOpening(piece)) depth += 1;
   }
   return printable(lines.join("\n"));
+}
+
+function isOpening(piece: string): boolean {
+  return /^<[^/?]/.test(piece) && !piece.endsWith("/>") && !/<\/[^>]*>$/.test(piece);
 }
 
 /** Control characters could move the cursor or recolour the terminal. */

@@ -65,7 +65,7 @@ export async function rehearse(options: RehearsalOptions): Promise<StepResult[]>
       commands: command ? [command.name] : [],
       expected: expected.get(step.id) ?? step.expected,
       ...{ code: undefined, message: undefined, reason },
-      outcome: reason === undefined ? "ok" : "skipped",
+      outcome: reason === undefined ? "unsent" : "skipped",
       frames: reason === undefined ? frames.map((frame) => ({ direction: "sent" as const, xml: write(frame) })) : [],
     };
   });

@@ -15,7 +15,8 @@ export interface StepResult {
   readonly code: number | undefined;
   /** What the registry said with it, for people. */
   readonly message: string | undefined;
-  readonly outcome: "ok" | "failed" | "skipped";
+  /** "unsent": only shown. */
+  readonly outcome: "ok" | "failed" | "skipped" | "unsent";
   /** Why it failed or was skipped. */
   readonly reason: string | undefined;
   readonly frames: readonly Frame[];

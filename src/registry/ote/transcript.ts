@@ -2,7 +2,7 @@
 import { prettyXml } from "./pretty-xml.ts";
 import type { StepResult, WalkReport } from "./report.ts";
 
-const outcomeWords = { ok: "ok", failed: "FAILED", skipped: "skipped" } as const;
+const outcomeWords = { ok: "ok", failed: "FAILED", skipped: "skipped", unsent: "not sent" } as const;
 const frameIndentation = "     ";
 
 /** A step as lines of text. */
@@ -24,17 +24,22 @@ export function stepMarkdown(result: StepResult): string {
 
 /** How it went, in lines of text. */
 export function summaryText(report: WalkReport): string {
-  const count = (outcome: StepResult["outcome"]) =>
-    report.results.filter((result) => result.outcome === outcome).length;
   const failed = report.results.filter(({ outcome }) => outcome === "failed");
   const lines = [
-    `${count("ok")} ok, ${count("failed")} failed, ${count("skipped")} skipped`,
+    counts(report.results),
     ...failed.map(({ number, id, reason }) => `FAILED ${number} ${id}: ${reason}`),
     ...report.goesLater.map((what) => `the registry takes it away later: ${what}`),
     ...report.leftovers.map(({ what, why }) => `still there: ${what} (${why})`),
     ...(report.wasInterrupted ? ["interrupted: not every step was tried"] : []),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function counts(results: readonly StepResult[]): string {
+  const outcomes = Object.keys(outcomeWords) as StepResult["outcome"][];
+  const count = (wanted: StepResult["outcome"]) => results.filter(({ outcome }) => outcome === wanted).length;
+  const there = outcomes.filter((outcome) => outcome === "failed" || count(outcome) > 0);
+  return there.map((outcome) => `${count(outcome)} ${outcomeWords[outcome].toLowerCase()}`).join(", ");
 }
 
 /** The names of files for a step's frames, in their order: "07-domain-create-sent.xml". */

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { prettyXml } from "./pretty-xml.ts";
+
+describe("a frame for people", () => {
+  test("has a line for each element, and its texts as they are", () => {
+    const xml = '<?xml version="1.0"?><epp a="x>y"><hello/><pw b="">  a &lt; b </pw><x><y>1</y><y></y></x></epp>';
+    const lines = [
+      '<?xml version="1.0"?>',
+      '<epp a="x>y">',
+      "  <hello/>",
+      '  <pw b="">  a &lt; b </pw>',
+      "  <x>",
+      "    <y>1</y>",
+      "    <y></y>",
+      "  </x>",
+      "</epp>",
+    ];
+    assert.equal(prettyXml(xml), lines.join("\n"));
+  });
+
+  test("stays as it came when it is formatted already, or white space in it may be text", () => {
+    for (const xml of ["<a>\n <b/>\n</a>", "<a><![CDATA[<b>]]></a>", "<a><!-- c --><b/></a>"]) {
+      assert.equal(prettyXml(xml), xml);
+    }
+  });
+
+  test("sends no control characters to a terminal", () => {
+    assert.equal(prettyXml("<a>\u009b31m</a>"), "<a>�31m</a>");
+  });
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { runTool } from "../harness/running-system.ts";
+import { first, holdingsOf, ofOutcome, startStage } from "./stage.ts";
+
+const failedIds = (report: Parameters<typeof ofOutcome>[0]) => ofOutcome(report, "failed").map(({ id }) => id);
+
+describe("a walk in trouble", () => {
+  test("tells what was refused, skips what builds on it, goes on with the rest and cleans up", async (context) => {
+    const { registry, report } = await startStage(context);
+    const told = await report("--yes", "--label", "code-2306-exam");
+    assert.equal(told.exitCode, 1);
+    const create = told.results.find(({ id }) => id === "domain-create");
+    assert.deepEqual([create?.outcome, create?.code], ["failed", 2306]);
+    assert.match(create?.reason ?? "", /expected 1000 or 1001, got 2306/);
+    const renew = told.results.find(({ id }) => id === "domain-renew");
+    assert.match(renew?.reason ?? "", /builds on domain-create, which failed/);
+    assert.equal(told.results.find(({ id }) => id === "host-info")?.outcome, "ok");
+    assert.equal(told.results.at(-1)?.id, "logout");
+    assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
+  });
+
+  test("takes a name away whose registration was never answered", async (context) => {
+    const { registry, report } = await startStage(context);
+    const told = await report("--yes", "--label", "drop-after-exam");
+    assert.equal(told.exitCode, 1);
+    assert.deepEqual(failedIds(told).slice(0, 1), ["domain-create"]);
+    assert.equal(registry.store.journal.entries({ command: "domain:create", executed: true }).length, 2);
+    assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
+  });
+
+  test("touches no name that was there before", async (context) => {
+    const { registry, report } = await startStage(context);
+    await registry.seed([{ name: "shop.test", registrar: first.id }]);
+    const told = await report("--yes", "--label", "shop");
+    assert.equal(told.exitCode, 1);
+    assert.deepEqual(failedIds(told), ["domain-check-free"]);
+    assert.deepEqual(holdingsOf(registry), ["shop.test"]);
+    const touched = registry.store.journal.entries({ name: "shop.test", executed: true });
+    assert.deepEqual(touched, []);
+  });
+
+  test("does not try a second login after one that was refused", async (context) => {
+    const { registry, report } = await startStage(context, {}, { password: "wrong-password" });
+    const told = await report("--yes");
+    assert.deepEqual([told.exitCode, failedIds(told)], [1, ["login"]]);
+    assert.equal(told.results[0]?.code, 2200);
+    assert.equal(registry.store.journal.entries({ command: "login", direction: "in" }).length, 1);
+  });
+
+  test("says that the registry cannot be reached", async (context) => {
+    const { registry, report } = await startStage(context);
+    registry.pause();
+    const told = await report("--yes");
+    assert.equal(told.exitCode, 1);
+    assert.match(told.results[0]?.reason ?? "", /no session with the registry: connect/);
+  });
+
+  test("ends and cleans up on Ctrl-C, after the answer to what was under way", async (context) => {
+    const { registry, launch } = await startStage(context);
+    const hold = registry.hold({ command: "domain:renew", at: "before-execution" });
+    const { child, ended } = launch("--yes", "--json");
+    await hold.reached(1);
+    assert.notDeepEqual(holdingsOf(registry), []);
+    const told = new Promise((resolve) =>
+      child.stderr?.on("data", (text) => /Interrupted/.test(text) && resolve(text)),
+    );
+    child.kill("SIGINT");
+    await told;
+    hold.release();
+    const { code, stdout } = await ended;
+    const report = JSON.parse(stdout);
+    assert.deepEqual([code, report.wasInterrupted, report.leftovers], [1, true, []]);
+    assert.deepEqual(holdingsOf(registry), []);
+    const renewals = registry.store.journal.entries({ command: "domain:renew", direction: "in" });
+    assert.deepEqual(
+      renewals.map((entry) => entry.code),
+      [1000],
+    );
+  });
+
+  test("leaves the other password where its change can be brought to an end", async (context) => {
+    const { registry, report, profilesFile } = await startStage(context);
+    const passwordInFile = async () => JSON.parse(await readFile(profilesFile, "utf8"))[0].password;
+    const walk = report("--yes", "--change-password", "--only", "password-change");
+    // The first logout comes before the change, the second one before the change back.
+    for (const fault of [null, { as: "refuse-2502", times: 1 } as const]) {
+      const hold = registry.hold({ command: "logout", at: "before-execution", times: 1 });
+      await hold.reached(1);
+      registry.setFaults({ connect: fault });
+      hold.release();
+    }
+    const told = await walk;
+    assert.equal(told.exitCode, 1);
+    assert.equal(told.results.find(({ id }) => id === "password-change")?.outcome, "failed");
+    const other = registry.store.passwords.find(first.id)?.password;
+    assert.notEqual(other, first.password);
+    assert.equal(await passwordInFile(), first.password);
+    const again = await report("--yes", "--change-password").catch((error: Error) => error.message);
+    assert.match(String(again), /was begun before and not ended/);
+    const ended = await runTool(["registry", "password", "nic", "--registries", profilesFile]);
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.equal(await passwordInFile(), other);
+  });
+});

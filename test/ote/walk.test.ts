@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { WalkReport } from "#registry/ote/report.ts";
+import { steps } from "#registry/ote/steps.ts";
+import type { SandboxRegistry } from "../../sandbox/registry/server.ts";
+import { first, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
+
+const all = ["--yes", "--second-registrar", second.id, "--change-password"];
+
+/** What the tool says of each command is what the registry wrote down: clTRID, who sent it and how it was answered. */
+function assertJournalAgrees(registry: SandboxRegistry, { results }: WalkReport): void {
+  let compared = 0;
+  for (const { id, frames, code, registrar, outcome } of results) {
+    const clTRID = frames.findLast(({ direction }) => direction === "sent")?.xml.match(/<clTRID>(.*?)<\/clTRID>/)?.[1];
+    if (clTRID === undefined) continue;
+    const entry = registry.store.journal.entries({ clTRID, direction: "in" })[0];
+    assert.ok(entry, `${id} arrived`);
+    const isLogin = entry.command === "login";
+    assert.deepEqual([entry.code, isLogin || entry.registrar], [code, isLogin || registrar], `${id} ${outcome}`);
+    compared += 1;
+  }
+  assert.ok(compared > 30);
+}
+
+function idsSkippedFor(report: WalkReport, reason: RegExp): string[] {
+  return ofOutcome(report, "skipped")
+    .filter((result) => reason.test(result.reason ?? ""))
+    .map(({ id }) => id);
+}
+
+describe("the walk", () => {
+  test("passes at a thick registry with host objects and every extension, and leaves nothing", async (context) => {
+    const { registry, report } = await startStage(context);
+    const told = await report(...all);
+    assert.deepEqual([ofOutcome(told, "failed"), told.exitCode, told.leftovers], [[], 0, []]);
+    assert.deepEqual(idsSkippedFor(told, /--restore-name/), ["restore-request", "restore-report"]);
+    assert.equal(ofOutcome(told, "skipped").length, 2);
+    assertJournalAgrees(registry, told);
+    assert.deepEqual(holdingsOf(registry), []);
+    assert.equal(registry.store.passwords.find(first.id)?.password, first.password);
+    const created = registry.store.journal.entries({ command: "domain:create", executed: true });
+    assert.match(created[1]?.xml ?? "", /<secDNS:create.*<fee:create/s);
+  });
+
+  test("passes at a thin registry with host attributes and no extension, without what that does not have", async (context) => {
+    const { registry, report } = await startStage(context, {
+      dataModel: "thin",
+      hostModel: "attributes",
+      extensions: [],
+    });
+    const told = await report(...all);
+    assert.deepEqual([ofOutcome(told, "failed"), told.exitCode, told.leftovers], [[], 0, []]);
+    const contactSteps = steps.filter(({ needs }) => needs?.dataModel).length;
+    assert.equal(idsSkippedFor(told, /it has no contacts/).length, contactSteps);
+    assert.equal(
+      idsSkippedFor(told, /attributes of names/).length,
+      steps.filter(({ needs }) => needs?.hostModel).length,
+    );
+    assert.equal(idsSkippedFor(told, /does not offer/).length, steps.filter(({ needs }) => needs?.extensionURI).length);
+    assertJournalAgrees(registry, told);
+    assert.deepEqual(holdingsOf(registry), []);
+  });
+
+  test("restores a deleted name, and lists what a name in redemption holds", async (context) => {
+    const { registry, report } = await startStage(context, { graceDays: { add: 0 }, oldExpDateCode: 2105 });
+    const told = await report(...all);
+    assert.deepEqual([ofOutcome(told, "failed"), told.exitCode], [[], 0]);
+    const restored = told.results.filter(({ id }) => id.startsWith("restore-")).map(({ code }) => code);
+    assert.deepEqual(restored, [1000, 1000]);
+    assert.equal(told.goesLater.length, 2);
+    const left = holdingsOf(registry);
+    const names = registry.store.domains.values().map(({ name }) => `domain ${name}`);
+    assert.deepEqual(new Set(told.goesLater), new Set(names));
+    assert.ok(registry.store.domains.values().every(({ deletion }) => deletion?.stage === "redemptionPeriod"));
+    assert.equal(told.leftovers.length, left.length - names.length);
+    assert.ok(told.leftovers.every(({ what }) => left.includes(what.split(" ")[1] ?? "")));
+  });
+
+  test("passes where names have no contacts beside the registrant, and name servers exist already", async (context) => {
+    const stage = await startStage(context, { hostModel: "objects" }, { contactTypes: [] });
+    const servers = ["--name-servers", "ns1.known.net,ns2.known.net"];
+    const crDate = stage.registry.now().toISOString();
+    for (const number of [1, 2]) {
+      const host = { name: `ns${number}.known.net`, roid: `H${number}-SBX`, statuses: [], addresses: [] };
+      stage.registry.store.hosts.put({ ...host, clID: first.id, crID: first.id, crDate });
+    }
+    const told = await stage.report("--yes", "--key-data", ...servers);
+    assert.deepEqual([ofOutcome(told, "failed"), told.exitCode], [[], 0]);
+    assert.deepEqual(idsSkippedFor(told, /knows the host already/), ["host-create", "host-create-second"]);
+    assert.deepEqual(holdingsOf(stage.registry), ["ns1.known.net", "ns2.known.net"]);
+    const secured = stage.registry.store.journal.entries({ command: "domain:create", executed: true })[1];
+    assert.match(secured?.xml ?? "", /<secDNS:keyData>/);
+  });
+
+  test("acknowledges the messages of the queue until there are no more", async (context) => {
+    const { registry, report } = await startStage(context);
+    for (const text of ["one", "two", "three"]) await registry.enqueueMessage({ registrar: first.id, text });
+    const told = await report("--yes", "--only", "poll-ack");
+    assert.equal(told.exitCode, 0);
+    assert.equal(registry.store.messages.values().length, 0);
+    assert.equal(registry.store.journal.entries({ command: "poll:ack", direction: "in", code: 1000 }).length, 3);
+  });
+});
