@@ -22,6 +22,9 @@ export interface Mutation {
   replacements: Replacement[];
 }
 
+/** Few, so that no order waits for its turn while the registry undoes what the worker believes. */
+export const mutationLabels = ["plain-", "drop-after-", "undo-after-", "race-", "pending-deny-", "code-2304-", "late-"];
+
 export const mutations: readonly Mutation[] = [
   {
     id: "resend-blindly",

@@ -1,10 +1,12 @@
 /** Which batches are played, in which order: from the seed alone. */
 import { seededRandom } from "../harness/seeded-random.ts";
 import type { Batch } from "./batch.ts";
-import { canReach, drawnPoints, killPoints } from "./kill-points.ts";
+import { canReach, drawnPoints, type KillPoint, killPoints } from "./kill-points.ts";
 import { allFaults } from "./labels.ts";
 
 const seedMax = 2 ** 31;
+/** Few faults end with a message: there are more orders of each. */
+const messagesPerLabel = 4;
 
 /** For `npm test`: a few orders at most points. They end soon, and their faults lead to every kind of step. */
 const quickLabels = [
@@ -29,17 +31,20 @@ export function planWhole(seed: number, rounds: number): Batch[] {
 
 /** Not every point, and not every fault: what can be played before each push. */
 export function planReduced(seed: number): Batch[] {
+  const isQuick = (label: string, index: number, all: string[]) =>
+    quickLabels.includes(label) && all.indexOf(label) === index;
   return planRound(seededRandom(seed), 1)
     .filter(({ point }) => quickPoints.includes(point))
-    .map((batch) => ({ ...batch, labels: batch.labels.filter((label) => quickLabels.includes(label)) }));
+    .map((batch) => ({ ...batch, labels: batch.labels.filter(isQuick) }));
 }
 
 function planRound(draw: (limit: number) => number, round: number): Batch[] {
   const all = allFaults.map(({ label }) => label);
+  const labelsAt = (point: KillPoint) => allFaults.filter((fault) => canReach(point, fault)).map(({ label }) => label);
   const points = [
     ...killPoints.map((point) => ({
       id: point.id,
-      labels: allFaults.filter((fault) => canReach(point, fault)).map(({ label }) => label),
+      labels: Array.from({ length: point.reach === "message" ? messagesPerLabel : 1 }, () => labelsAt(point)).flat(),
     })),
     ...drawnPoints.map(({ id }) => ({ id, labels: all })),
   ];

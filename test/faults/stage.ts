@@ -55,7 +55,7 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
       pendingDelayMs: 300,
       lateMs: transformTimeoutMs + 300,
       // Between the two infos of row 15: they come after two and four times the timeout, and some time later after a kill.
-      undoDelayMs: 3.7 * transformTimeoutMs,
+      undoDelayMs: 3.9 * transformTimeoutMs,
     },
     profile: {
       sessionsMax,
@@ -63,7 +63,8 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
       // An answer that comes byte by byte takes its time on a busy machine.
       queryTimeoutMs: 10_000,
       pollIntervalMs: 50,
-      reconcileIntervalMs: 500,
+      // Later than the message that decides, so that most hear it.
+      reconcileIntervalMs: 8_000,
       backoffFirstMs: 50,
       backoffMaxMs: 300,
       // Faults are the rule here: a circuit that opened for each would only make everybody wait.
