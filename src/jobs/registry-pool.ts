@@ -20,7 +20,10 @@ export async function openRegistryPool(context: Context, profile: RegistryProfil
     clock: context.clock,
     random: context.random,
     log: context.log,
-    onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),
+    // Writing each frame once more without its secrets took 4 % of the worker's time while nobody looked at it.
+    ...(context.log.isLevelEnabled("trace") && {
+      onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),
+    }),
     onCircuit: ({ state, retryAfterMs }) => {
       const until = state === "open" ? new Date(context.clock.now().getTime() + retryAfterMs) : undefined;
       context.log.warn({ registry: profile.id, state, retryAfterMs }, "the registry's circuit changed");

@@ -1,4 +1,3 @@
-import { sleep } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { premiumDecision } from "#registry/premium.ts";
 import { isSuccess } from "./codes.ts";
@@ -37,14 +36,12 @@ export class CoalescedChecks {
       answer = this.#ask(name).finally(() => this.#underWay.delete(name));
       this.#underWay.set(name, answer);
     }
-    const answered = new AbortController();
-    const outOfBudget = sleep(budgetMs, answered.signal).then(() => {
-      throw new EppUnanswered("timeout");
-    });
+    const outOfBudget = Promise.withResolvers<never>();
+    const timer = setTimeout(() => outOfBudget.reject(new EppUnanswered("timeout")), budgetMs);
     try {
-      return await Promise.race([answer, outOfBudget]);
+      return await Promise.race([answer, outOfBudget.promise]);
     } finally {
-      answered.abort();
+      clearTimeout(timer);
     }
   }
 

@@ -122,7 +122,7 @@ export class SessionOpener {
       ...{ host, port, tls, services, clock, random, timeouts },
       credentials: { registrarId, password },
       validate: await loadFrameValidator(),
-      trace: (direction, xml) => this.#trace(direction, xml),
+      trace: pool.onFrame && ((direction, xml) => this.#trace(direction, xml)),
       signal: this.#abandon.signal,
     });
     for (const event of session.loginEvents) {
