@@ -170,9 +170,11 @@ async function gather(play: Play, point: KillPoint, held: HeldOrders, passed: Se
     const open = states.filter((state) => !isDone(state) && !passed.has(state.name));
     if (there.length === 0 && open.length === 0) return [];
     const nowMs = systemClock.monotonicMs();
+    // A kill that had to wait would find that the worker has given up what is held.
+    const canKill = there.length > 0 && play.stage.crew.isReady();
     if (there.length > 0) firstSeenMs ??= nowMs;
-    if (there.length > 0 && there.length >= Math.min(point.ordersMax, sessionsMax, open.length)) return there;
-    if (firstSeenMs !== undefined && nowMs - firstSeenMs > heldMsMax && there.length > 0) return there;
+    if (canKill && there.length >= Math.min(point.ordersMax, sessionsMax, open.length)) return there;
+    if (firstSeenMs !== undefined && nowMs - firstSeenMs > heldMsMax && canKill) return there;
     if (nowMs - startedMs > play.stage.patienceMs) throw new Error(`orders do not come on: ${JSON.stringify(open)}`);
     await sleep(lookMs);
   }

@@ -6,6 +6,8 @@ import type { Stage } from "./stage.ts";
 
 export interface Crew {
   owner(): Promise<WorkerProcess>;
+  /** Whether somebody waits behind the owner: then a kill comes at once. */
+  isReady(): boolean;
   /** Kills the owner; resolves when the next one owns the registry. */
   killOwner(): Promise<void>;
   /** Hires nobody any more. Those who are there end with their scope. */
@@ -19,6 +21,7 @@ const locksSql = `SELECT pid, granted FROM pg_locks WHERE locktype = 'advisory' 
 export async function startCrew(workers: Workers, query: Stage["query"], waiting: number): Promise<Crew> {
   const members: Promise<WorkerProcess>[] = [];
   let alive = 0;
+  let lined = 0;
   let isClosed = false;
   let hiring: Promise<unknown> = Promise.resolve();
 
@@ -32,6 +35,7 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
       const worker = await workers.start();
       alive += 1;
       await eventually("the worker owns the registry, or waits for it", async () => (await locks()).length === alive);
+      lined += 1;
       return worker;
     });
     hired.catch(() => {});
@@ -43,11 +47,13 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
   await members[0];
   return {
     owner: () => members[0]!,
+    isReady: () => lined > 1,
     async killOwner() {
       const [owner, next] = await Promise.all(members.slice(0, 2));
       const dead = await ownerPid();
       await owner!.kill();
       alive -= 1;
+      lined -= 1;
       members.shift();
       hire();
       await next;
