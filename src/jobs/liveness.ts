@@ -5,9 +5,10 @@
  * named by the pool's id, on one connection, which ends with the process. A job whose pool holds no such lock is
  * nobody's any more.
  */
-import { Client } from "pg";
+import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { sleep } from "#lib/clock.ts";
 
 /** The first half of the locks' keys; "job" in ASCII. */
@@ -51,13 +52,13 @@ export function startLiveness(context: Pick<Context, "database" | "log">, databa
 
   async function keepLocks(): Promise<void> {
     while (!stopped.signal.aborted) {
-      const connection = new Client({ connectionString: databaseUrl, application_name: "deedhouse-liveness" });
+      const connection = createLockClient(databaseUrl, "deedhouse-liveness");
       const broke = new Promise<void>((resolve) => {
         connection.on("error", () => resolve());
         connection.once("end", () => resolve());
       });
       try {
-        await connection.connect();
+        await connectForLocks(connection);
         client = connection;
         for (const poolId of poolIds) ask(lockSql, poolId);
         await broke;

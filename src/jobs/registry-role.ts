@@ -3,11 +3,12 @@
  * api's questions about names, and does the registry's chores. A successor waits for the lock, which PostgreSQL frees when
  * the owner's connection ends; what the owner may have sent stands in the attempt rows.
  */
-import { Client, type Pool } from "pg";
+import type { Pool } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { orderTask, renewalTask } from "#jobs/enqueue.ts";
 import type { Liveness } from "#jobs/liveness.ts";
+import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { orderStepTask } from "#jobs/order-steps.ts";
 import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
@@ -41,23 +42,23 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   const stopped = new AbortController();
 
   async function holdLock(): Promise<void> {
-    const connection = new Client({
-      connectionString: databaseUrl,
-      application_name: `deedhouse-owner-${profile.id}`,
-      keepAlive: true,
-    });
+    const connection = createLockClient(databaseUrl, `deedhouse-owner-${profile.id}`);
     const lost = new AbortController();
     connection.on("error", () => lost.abort());
     connection.on("end", () => lost.abort());
     const end = () => void connection.end().catch(() => {});
     stopped.signal.addEventListener("abort", end);
     try {
-      await connection.connect();
+      await connectForLocks(connection);
       await connection.query(`SELECT pg_advisory_lock(${ownerLockClass}, hashtext($1))`, [profile.id]);
       context.log.info({ registry: profile.id }, "this process owns the registry's sessions");
       // The lock is given up only after the last session is closed.
       stopped.signal.removeEventListener("abort", end);
-      await own(options, AbortSignal.any([lost.signal, stopped.signal]));
+      const ended = AbortSignal.any([lost.signal, stopped.signal]);
+      askUntilLost(connection, ended).then(() => {
+        if (!stopped.signal.aborted) lost.abort();
+      });
+      await own(options, ended, lost.signal);
     } finally {
       stopped.signal.removeEventListener("abort", end);
       end();
@@ -82,9 +83,13 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   };
 }
 
-async function own(options: RegistryRoleOptions, ended: AbortSignal): Promise<void> {
+/** @param lost fires when the lock is gone, and may be a successor's: then nothing new is sent */
+async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: AbortSignal): Promise<void> {
   const { context, profile } = options;
   const pool = await openRegistryPool(context, profile);
+  const drain = () => pool.drain(drainMs);
+  lost.addEventListener("abort", drain);
+  if (lost.aborted) drain();
   const sessions: RegistrySessions = {
     context,
     profile,
@@ -109,6 +114,6 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal): Promise<vo
   } finally {
     stopAnswering();
     await runner.stop();
-    await pool.drain(drainMs);
+    await drain();
   }
 }

@@ -70,3 +70,31 @@ test("a delete whose worker was killed may still be executed: nothing is believe
   const sent = "SELECT answered_at FROM order_attempts WHERE command = 'domain:delete'";
   assert.deepEqual(await runSql(gateway.databaseUrl, sent), [{ answered_at: null }]);
 });
+
+test("an owner that has lost its lock sends nothing new, for it may have a successor", async (t) => {
+  // One session for creates, and no order gives up waiting for it.
+  const { gateway, start } = await startWithWorkers(t, { profile: { sessionsMax: 2, transformTimeoutMs: 120_000 } });
+  const { databaseUrl, registry } = gateway;
+  await start();
+  const reseller = await gateway.addReseller();
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
+  await start();
+  const hold = registry.hold({ command: "domain:create", name: "sent.example", at: "before-answer" });
+  const sent = await place(gateway, reseller, "sent.example");
+  await hold.reached(1);
+  const waiting = await place(gateway, reseller, "waiting.example");
+  const attempts = `SELECT answered_at FROM order_attempts JOIN registration_orders AS o ON o.id = order_id
+    WHERE domain_name = 'waiting.example'`;
+  const attempt = async () => (await runSql<{ answered_at: string | null }>(databaseUrl, attempts))[0];
+  await until("the next waits for the session", async () => (await attempt()) !== undefined);
+  const ofFirst = new Set(registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection));
+  const owner = "FROM pg_stat_activity WHERE application_name = 'deedhouse-owner-sandbox' AND state = 'idle'";
+  await runSql(databaseUrl, `SELECT pg_terminate_backend(pid) ${owner}`);
+  await until("the next gives up", async () => (await attempt())?.answered_at !== null);
+  hold.release();
+  await assertEnds(gateway, reseller, sent, "Finished");
+  await assertEnds(gateway, reseller, waiting, "Finished");
+  const [create, ...others] = creates(gateway, waiting.name);
+  assert.ok(create && !ofFirst.has(create.connection), "the first one sent it");
+  assert.deepEqual(others, []);
+});
