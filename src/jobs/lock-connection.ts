@@ -6,11 +6,12 @@
 import { Client } from "pg";
 import { sleep, waitAtMost } from "#lib/clock.ts";
 
-const askMs = 5_000;
+const askMsDefault = 5_000;
 /** Questions without an answer before PostgreSQL takes the client for gone, and gives its locks away. */
 const unansweredMax = 4;
 
-const askOften = `SET tcp_keepalives_idle = ${askMs / 1_000}; SET tcp_keepalives_interval = ${askMs / 1_000};
+const askSeconds = askMsDefault / 1_000;
+const askOften = `SET tcp_keepalives_idle = ${askSeconds}; SET tcp_keepalives_interval = ${askSeconds};
   SET tcp_keepalives_count = ${unansweredMax}`;
 
 /** Not connected yet. */
@@ -19,7 +20,7 @@ export function createLockClient(databaseUrl: string, applicationName: string): 
     connectionString: databaseUrl,
     application_name: applicationName,
     keepAlive: true,
-    keepAliveInitialDelayMillis: askMs,
+    keepAliveInitialDelayMillis: askMsDefault,
   });
 }
 
@@ -33,7 +34,7 @@ export async function connectForLocks(client: Client): Promise<void> {
  * Asks over and over until `ended`, or until there is no answer in time. Then the locks may be somebody else's soon: it
  * ends well before PostgreSQL gives them away.
  */
-export async function askUntilLost(client: Client, ended: AbortSignal): Promise<void> {
+export async function askUntilLost(client: Client, ended: AbortSignal, askMs = askMsDefault): Promise<void> {
   let isAnswered = true;
   while (isAnswered && !ended.aborted) {
     await sleep(askMs, ended);
