@@ -7,7 +7,7 @@
 import type { Writable } from "node:stream";
 import { Client, type ClientConfig } from "pg";
 import type { Log } from "#lib/log.ts";
-import { preparedCall } from "./connection.ts";
+import { plannerOptions, preparedCall } from "./connection.ts";
 import { isStalePlan, translateError } from "./errors.ts";
 import type { SqlValue, Statement } from "./statement.ts";
 
@@ -23,7 +23,11 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
   let current: Promise<Client> | undefined;
 
   function connect(): Promise<Client> {
-    const client = new Client({ ...config, pipeline: true, options: "-c default_transaction_read_only=on" });
+    const client = new Client({
+      ...config,
+      pipeline: true,
+      options: `${plannerOptions} -c default_transaction_read_only=on`,
+    });
     const connected = client.connect().then(() => client);
     const forget = () => {
       if (current === connected) current = undefined;

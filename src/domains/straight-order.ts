@@ -18,15 +18,18 @@ const claimed = after("NotProvisioned", "claimed");
 const available = after("Processing (check)", "available");
 const created = after("Processing (create)", "created");
 
+// IS NOT DISTINCT FROM, here and below, because = would let PostgreSQL read the index of all live names, with those that
+// lived since the last vacuum, in place of the asked orders' own rows; ANY, because a join alone may read them all.
 const findStraight = statement(
   "orders-straight",
-  `SELECT item, o.id, o.order_code, o.reseller_id, o.domain_name, o.period_years, o.auth_info_sealed, o.contact_renewed,
+  `WITH asked AS MATERIALIZED (
+     SELECT item, order_id, at FROM jsonb_to_recordset($1::jsonb) AS asked(item int4, order_id int8, at timestamptz))
+   SELECT item, o.id, o.order_code, o.reseller_id, o.domain_name, o.period_years, o.auth_info_sealed, o.contact_renewed,
      o.waiting_since, o.fee_amount, o.fee_currency, o.checked_at, profile.xmin::text AS profile_version
-   FROM jsonb_to_recordset($1::jsonb) AS asked(item int4, order_id int8, at timestamptz)
-   JOIN registration_orders AS o ON o.id = asked.order_id
+   FROM asked JOIN registration_orders AS o ON o.id = asked.order_id AND o.id = ANY (ARRAY(SELECT order_id FROM asked))
    JOIN registries AS registry ON registry.id = o.registry_id
    JOIN reseller_profiles AS profile ON profile.reseller_id = o.reseller_id
-   WHERE o.status = 'NotProvisioned' AND o.next_step_at IS NULL
+   WHERE o.status IS NOT DISTINCT FROM 'NotProvisioned' AND o.next_step_at IS NULL
      AND o.cancel_requested_at IS NULL AND o.settle_as IS NULL AND o.operator_note IS NULL
      AND registry.creates_paused_reason IS NULL
      AND (registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at) IS NOT TRUE
@@ -57,7 +60,9 @@ const beginCreates = statement(
      FROM jsonb_to_recordset($1::jsonb) AS c(item int4, order_id int8, cl_trid text, command text, at timestamptz)),
    begun AS (
      UPDATE registration_orders AS o SET status = '${available.status}', phase = '${available.phase}', updated_at = at
-     FROM change WHERE o.id = change.order_id AND o.status = 'NotProvisioned' AND o.cancel_requested_at IS NULL
+     FROM change
+     WHERE o.id = change.order_id AND o.id = ANY (ARRAY(SELECT order_id FROM change))
+       AND o.status IS NOT DISTINCT FROM 'NotProvisioned' AND o.cancel_requested_at IS NULL
      RETURNING o.id, o.order_code, change.item, change.cl_trid, change.command, change.at),
    attempts AS (
      INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at)
@@ -82,7 +87,8 @@ const finishOrders = statement(
      UPDATE registration_orders AS o SET status = '${created.status}', phase = NULL, updated_at = at, ended_at = at,
        backoff_count = 0
      FROM change
-     WHERE o.id = change.order_id AND o.status = '${available.status}' AND o.phase = '${available.phase}'
+     WHERE o.id = change.order_id AND o.id = ANY (ARRAY(SELECT order_id FROM change))
+       AND o.status IS NOT DISTINCT FROM '${available.status}' AND o.phase = '${available.phase}'
        AND o.cancel_requested_at IS NULL
      RETURNING o.id, o.order_code, o.domain_name, o.reseller_id, o.registry_id, change.item),
    answered AS (

@@ -1,6 +1,7 @@
 /** The role that changes the outside world: hosting nodes by itself, registries through the owner's role it may get. */
 import { Pool } from "pg";
 import type { Context } from "#context.ts";
+import { plannerOptions } from "#db/connection.ts";
 import { statement } from "#db/statement.ts";
 import { type HostingNodes, provisionAccount } from "#hosting/provision.ts";
 import { followUsage } from "#hosting/usage.ts";
@@ -51,6 +52,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     connectionString: databaseUrl,
     max: Math.min(provisionsMax + sessions + 2 * (context.registries.length + 1), 20),
     application_name: "deedhouse-jobs",
+    options: plannerOptions,
   });
   jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
   jobPool.on("connect", (client) => client.on("error", () => {}));
@@ -61,6 +63,8 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     log: context.log,
     liveness,
     jobsMax: provisionsMax,
+    // Each new order is announced here too: then one looks whether there is work, and not all four.
+    jobsAhead: 1,
     tasks: {
       [provisionTask]: (payload) => provisionAccount(context, nodes, (payload as { accountId: number }).accountId),
       housekeeping: () => keepHouse(context),
