@@ -80,7 +80,7 @@ const retryingEvents = new Set<RenewalEvent>(["renewable", "resumed"]);
 
 /**
  * Lets something happen to a renewal: new state, history, the name and the next job in one transaction.
- * @throws RenewalChanged when it is not in the state any more in which it was read
+ * @throws RenewalChanged when it is not in the state any more in which it was read, or the wish has changed
  */
 export async function happenToRenewal(
   context: RenewalContext,
@@ -91,7 +91,9 @@ export async function happenToRenewal(
   const transition = nextRenewalState(renewalState(renewal), happening.event);
   if (!transition) throw new Error(`a renewal in ${renewalState(renewal)} has no transition for ${happening.event}`);
   const { id, status, phase, verify_cause, backoff_count } = renewal;
-  await lockName(tx, renewal);
+  const isWanted = await lockName(tx, renewal);
+  // A question can be asked again, and means another thing now; what a command was answered stands.
+  if (isWanted !== renewal.will_renew && !happening.attempt) throw new RenewalChanged();
   const now = context.clock.now();
   const next = renewalColumns(transition.to);
   const nextStepAt = happening.nextStepAt ?? now;

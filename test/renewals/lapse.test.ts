@@ -166,6 +166,21 @@ test("a name that is gone from the registry leaves the portfolio once nobody wan
   await assertLeft(stage, name);
 });
 
+test("a name that is wished back while the registry says that it is gone stays in the portfolio", async (t) => {
+  const name = "wished.example";
+  const { stage, gateway } = await startUnwanted(t, name);
+  await stage.travelTo(name, 29);
+  await untilRenewalIs(gateway, name, "Lapsing (wait)");
+  gateway.registry.store.domains.delete(name);
+  const hold = gateway.registry.hold({ command: "domain:info", name, at: "before-answer" });
+  await stage.travelTo(name, -1);
+  await hold.reached(1);
+  assert.equal(await setWillRenew(stage, name, true), 204);
+  hold.release();
+  await untilRenewalIs(gateway, name, "Attention");
+  assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, true);
+});
+
 test("a name that has left can be registered again, and has a renewal of its own then", async (t) => {
   const name = "again.example";
   const sandbox = { graceDays: { add: 0, renew: 0, autoRenew: 45, redemption: 0, pendingDelete: 0 } };
