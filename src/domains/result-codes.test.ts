@@ -33,6 +33,12 @@ test("a registry's own meaning of a code goes before the default", () => {
   assert.equal(eventOfCreate(2302, { 2304: "exists" }), "exists");
 });
 
+test("a meaning that a create cannot have counts for nothing", () => {
+  for (const meaning of ["exsits", "deleted", "seen-once"]) {
+    assert.equal(eventOfCreate(2304, { 2304: meaning }), "rejected", meaning);
+  }
+});
+
 test("every code leads a create somewhere", () => {
   for (let code = 1000; code < 3000; code++) {
     assert.ok(nextOrderState("Processing (create)", eventOfCreate(code, {})), String(code));

@@ -1,4 +1,4 @@
-import type { OrderEvent } from "#domains/states.ts";
+import { nextOrderState, type OrderEvent } from "#domains/states.ts";
 
 /** What a `<create>`'s result code means for an order (RFC 5730 §3), where a registry's profile says nothing else. */
 const createEvents: Readonly<Record<number, OrderEvent>> = {
@@ -33,10 +33,12 @@ const createEvents: Readonly<Record<number, OrderEvent>> = {
 /**
  * The order event of a create's result code. A code that nobody has described is treated like a lost answer: the name
  * is looked up before anything else is done.
- * @param overrides the registry profile's own meanings, code → event
+ * @param overrides the registry profile's own meanings, code → event; one that a create cannot have counts for nothing
  */
 export function eventOfCreate(code: number, overrides: Readonly<Record<string, string>>): OrderEvent {
-  return (overrides[String(code)] as OrderEvent | undefined) ?? createEvents[code] ?? "unanswered";
+  const own = overrides[String(code)] as OrderEvent | undefined;
+  if (own !== undefined && nextOrderState("Processing (create)", own)) return own;
+  return createEvents[code] ?? "unanswered";
 }
 
 const deleteEvents: Readonly<Record<number, OrderEvent>> = {
