@@ -5,6 +5,8 @@
  * an attempt is unanswered nothing is sent but questions. So whatever crashes, the next step knows what may have
  * happened, and asks the registry instead of guessing.
  */
+import type { Context } from "#context.ts";
+import { raiseAlarm } from "#domains/alarms.ts";
 import { availabilityOf } from "#domains/availability.ts";
 import { cancelUnsent } from "#domains/cancel.ts";
 import { cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
@@ -42,8 +44,12 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
   let answered = straight === "not-straight" ? undefined : straight;
   for (;;) {
     const order = await findOrder(context, orderId);
-    if (!order || isFinal(order.status)) return;
-    if (orderState(order) !== "Processing (create)") answered = undefined;
+    if (!order) return;
+    if (answered && orderState(order) !== "Processing (create)") {
+      await tellTooLate(context, order, answered);
+      answered = undefined;
+    }
+    if (isFinal(order.status)) return;
     try {
       if (!answered && (await isPostponed(sessions, order))) return;
       const happening = answered ? withRetry(sessions, order, answered) : await step(sessions, order);
@@ -83,13 +89,27 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
   } catch (error) {
     if (!(error instanceof OrderChanged)) throw error;
     const now = await findOrder(context, order.id);
-    if (!now || orderState(now) !== orderState(order)) throw error;
+    if (!now || orderState(now) !== orderState(order)) {
+      if (now) await tellTooLate(context, now, happening);
+      throw error;
+    }
     const isCancelNew = order.cancel_requested_at === null && now.cancel_requested_at !== null;
     // A question can be asked again; what a command was answered cannot.
     const isSettleNew = now.settle_as !== order.settle_as && happening.attempt !== undefined;
     if (!isCancelNew && !isSettleNew) throw error;
     return record(sessions, now, happening);
   }
+}
+
+/**
+ * What a create was answered when its order was over: its process stood still for so long that a successor had asked for
+ * the name and found nothing. No order explains what the registry holds then.
+ */
+async function tellTooLate(context: Context, order: Order, { event, attempt }: OrderHappening) {
+  if (event !== "created" && event !== "create-pending") return;
+  if (!isFinal(order.status) || order.status === "Finished") return;
+  const note = `${attempt?.clTrid} was answered with ${attempt?.resultCode} after the order's end as ${order.status}: the registry may hold ${order.domain_name} for us`;
+  await raiseAlarm(context, { kind: "order", subject: order.order_code, note });
 }
 
 async function step(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {

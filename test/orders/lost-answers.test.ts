@@ -136,3 +136,21 @@ test("a name found taken after a create of ours was sent is asked about, for it 
   assert.equal((await gateway.settled(reseller, order.location)).status, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
+
+test("a create that is executed after its order's end is an alarm, for no order explains the name", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  // The first order goes step by step, the second one straight: its reseller's contact is known.
+  for (const name of ["by-steps.example", "straight.example"]) {
+    const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-execution" });
+    const order = await place(gateway, reseller, name);
+    await hold.reached(1);
+    // As the successor of a process that stands still would: it looks for the name, and the operator wants none.
+    const end =
+      "UPDATE registration_orders SET status = 'Cancelled', phase = NULL, ended_at = now() WHERE order_code = $1";
+    await runSql(gateway.databaseUrl, end, [order.code]);
+    hold.release();
+    await until("an operator is told", async () => (await openAlarms(gateway)).at(-1)?.subject === order.code);
+    assert.equal(await statusOf(gateway, reseller, order), "Cancelled");
+  }
+});
