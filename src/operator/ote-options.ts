@@ -1,6 +1,7 @@
 /** Values of the options of `deedhouse ote`: what is wrong with one is told before anything is done. */
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
+import { parseDomainName } from "#lib/domain-name.ts";
 import { wholeNumber } from "#operator/arguments.ts";
 
 export interface OteOptions {
@@ -54,10 +55,17 @@ export function oteExpectation(text: string, others: Map<string, number[]> = new
 }
 
 export function outsideHosts(text: string): string[] {
-  const hosts = text.toLowerCase().split(",");
-  const areNames = hosts.every((host) => /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-z0-9]$/.test(host));
-  if (areNames && new Set(hosts).size === 2) return hosts;
+  const hosts = text.split(",").map(testName);
+  if (new Set(hosts).size === 2) return hosts;
   throw new InvalidArgumentError("It must be two names of hosts such as ns1.example.net,ns2.example.net.");
+}
+
+export function testName(text: string): string {
+  try {
+    return parseDomainName(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }
 
 export function testAddresses(text: string): string[] {

@@ -1,8 +1,8 @@
 /** What `deedhouse ote` prints, and writes into its folder. */
 import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OteInput } from "#operator/ote-input.ts";
 import type { OteOptions } from "#operator/ote-options.ts";
+import type { WalkPlan } from "#registry/ote/plan.ts";
 import type { StepResult, WalkReport } from "#registry/ote/report.ts";
 import { frameFileNames, stepMarkdown, stepText, summaryText } from "#registry/ote/transcript.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
@@ -18,11 +18,10 @@ const folderMode = 0o700;
 const fileMode = 0o600;
 
 /** @throws CommandFailure when the folder cannot be used */
-export function createOteOutput({ walk }: OteInput, { out, json }: OteOptions): OteOutput {
+export function createOteOutput({ profile, clock }: WalkPlan, { out, json }: OteOptions): OteOutput {
   if (out !== undefined) openFolder(out);
   const transcript = out === undefined ? undefined : join(out, "transcript.md");
   const write = (text: string) => transcript && appendFileSync(transcript, text, { mode: fileMode });
-  const { profile, clock } = walk;
   const where = `at ${profile.host}:${profile.port} as ${profile.registrarId}`;
   write(`# Certification test of ${profile.id}\n\n${clock.now().toISOString()}, ${where}\n\n`);
   return {
@@ -55,6 +54,6 @@ function openFolder(folder: string): void {
 
 function writeFrames(folder: string, result: StepResult): void {
   for (const [index, name] of frameFileNames(result).entries()) {
-    writeFileSync(join(folder, name), `${result.frames[index]!.xml}\n`, { mode: fileMode });
+    writeFileSync(join(folder, name), result.frames[index]!.xml, { mode: fileMode });
   }
 }

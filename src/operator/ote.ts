@@ -1,7 +1,6 @@
 /** Walks a registry's certification test (operational test and evaluation) over the gateway's own EPP client. */
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { type OteInput, readOteInput } from "#operator/ote-input.ts";
 import {
   namesInList,
   type OteOptions,
@@ -10,9 +9,12 @@ import {
   outsideHosts,
   portNumber,
   testAddresses,
+  testName,
 } from "#operator/ote-options.ts";
 import { createOteOutput } from "#operator/ote-output.ts";
+import { readWalkPlan } from "#operator/ote-plan.ts";
 import { registriesOption } from "#operator/profiles-file.ts";
+import type { WalkPlan } from "#registry/ote/plan.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printJson, printTable } from "../../client/cli/output.ts";
 
@@ -62,8 +64,8 @@ function addNameOptions(command: Command): void {
       "2001:db8::53",
     ])
     .option("--key-data", "secure names with keys instead of DS records (RFC 5910 §4)")
-    .option("--other-name <name>", "a name that another registrar holds, to be refused at")
-    .option("--restore-name <name>", "a name of ours in redemption, to be restored");
+    .option("--other-name <name>", "a name that another registrar holds, to be refused at", testName)
+    .option("--restore-name <name>", "a name of ours in redemption, to be restored", testName);
 }
 
 const help = `
@@ -78,45 +80,40 @@ Examples:
   deedhouse ote nic --second-registrar registrar-2 --yes < second-password.txt`;
 
 async function runOte(registry: string, options: OteOptions): Promise<void> {
-  const input = await readOteInput(registry, options);
-  if (options.list) return listSteps(input, options);
-  const output = createOteOutput(input, options);
+  const plan = await readWalkPlan(registry, options);
+  if (options.list) return listSteps(plan, options);
+  const output = createOteOutput(plan, options);
   if (options.dryRun) {
     const { rehearse } = await import("#registry/ote/rehearse.ts");
-    const results = await rehearse(input.walk);
+    const results = await rehearse(plan);
     for (const result of results) output.step(result);
     output.end({ results, leftovers: [], goesLater: [], wasInterrupted: false });
     return;
   }
-  await confirm(input, options);
+  await confirm(plan, options);
   const { walk } = await import("#registry/ote/walk.ts");
   using interruption = listenForInterruption();
-  const report = await walk({ ...input.walk, signal: interruption.signal, onResult: (result) => output.step(result) });
+  const report = await walk({ ...plan, signal: interruption.signal, onResult: (result) => output.step(result) });
   output.end(report);
   const failed = report.results.some(({ outcome }) => outcome === "failed");
   if (failed || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
 }
 
-async function listSteps({ walk }: OteInput, { json }: OteOptions): Promise<void> {
+async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
   const [{ steps }, { needsText, whyNotHere }, { readGreeting }] = await Promise.all([
     import("#registry/ote/steps.ts"),
     import("#registry/ote/plan.ts"),
     import("#registry/ote/account.ts"),
   ]);
-  const greeting = await readGreeting(walk.profile).catch((error: Error) => {
+  const greeting = await readGreeting(plan.profile).catch((error: Error) => {
     process.stderr.write(`${error.message}\nWhich extensions it has is not known.\n`);
   });
-  const facts = {
-    profile: walk.profile,
-    extensionURIs: greeting?.extensionURIs,
-    hasSecond: walk.secondProfile !== undefined,
-    hasOther: walk.secondProfile !== undefined || walk.otherName !== undefined,
-    changesPassword: walk.passwordChange !== undefined,
-  };
   const rows = steps.map((step) => {
     const isUnknown = !greeting && step.needs?.extensionURI !== undefined;
-    const here = whyNotHere(step, facts) ?? (isUnknown ? `if the registry offers ${needsText(step)}` : "yes");
-    const chosen = walk.chosen.has(step.id);
+    const here =
+      whyNotHere(step, plan, greeting?.extensionURIs) ??
+      (isUnknown ? `if the registry offers ${needsText(step)}` : "yes");
+    const chosen = plan.chosen.has(step.id);
     return { step: step.id, title: step.title, rfc: step.rfc, here: here === "yes" && !chosen ? "not chosen" : here };
   });
   if (json) printJson(rows);
@@ -124,14 +121,13 @@ async function listSteps({ walk }: OteInput, { json }: OteOptions): Promise<void
 }
 
 /** Says where it goes and what it does, and asks. @throws CommandFailure when nobody can answer, or says no */
-async function confirm({ walk }: OteInput, { yes, keep }: OteOptions): Promise<void> {
-  const { profile, secondProfile, label, suffix, chosen } = walk;
+async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void> {
+  const { profile, secondProfile, label, suffix } = plan;
   const second = secondProfile ? ` and ${secondProfile.registrarId}` : "";
   const told = [
     `host       ${profile.host}:${profile.port}`,
     `registrar  ${profile.registrarId}${second}`,
     `names      ${label}.${suffix}, ${label}-2.${suffix}`,
-    `steps      ${chosen.size}`,
     "",
     "It registers, renews, changes and deletes names there, which costs what that costs there, and acknowledges every",
     `message in the poll queue. ${keep ? "What is there at the end is left." : "What it made is taken away at the end."}`,

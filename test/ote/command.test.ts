@@ -6,7 +6,7 @@ import { loadFrameValidator } from "#registry/epp/schema.ts";
 import { requireStep } from "#registry/ote/plan.ts";
 import { steps } from "#registry/ote/steps.ts";
 import { runTool } from "../harness/running-system.ts";
-import { first, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
+import { first, heldFor, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
 
 const withSecond = ["--second-registrar", second.id];
 
@@ -37,7 +37,7 @@ describe("deedhouse ote", () => {
       const out = join(folder, `frames-${shows}`);
       const hold = registry.hold({ command: "domain:renew", at: "before-execution", times: 1 });
       const tool = launch("--yes", "--change-password", ...withSecond, "--out", out, ...(shows ? ["--secrets"] : []));
-      await hold.reached(1);
+      await heldFor(tool.ended, hold);
       const authInfos = registry.store.domains.values().map(({ authInfo }) => authInfo);
       const secrets = [first.password, second.password, ...new Set(authInfos)];
       assert.equal(secrets.length, 4, "the first authInfo and the new one");

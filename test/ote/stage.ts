@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { StepResult, WalkReport } from "#registry/ote/report.ts";
 import type { RegistryEntry } from "#registry/registries.ts";
+import type { Hold } from "../../sandbox/registry/holds.ts";
 import {
   type SandboxRegistry,
   type SandboxRegistryOptions,
@@ -63,6 +64,14 @@ export async function startStage(
       return { ...(JSON.parse(stdout) as WalkReport), exitCode: code };
     },
   };
+}
+
+/** Waits until a frame is held. @throws when the tool ends before */
+export async function heldFor(tool: Promise<unknown>, hold: Hold): Promise<void> {
+  const tooEarly = tool.then((ended) => {
+    throw new Error(`it ended before: ${JSON.stringify(ended)}`);
+  });
+  await Promise.race([hold.reached(1), tooEarly]);
 }
 
 export function ofOutcome({ results }: Pick<WalkReport, "results">, outcome: StepResult["outcome"]): StepResult[] {

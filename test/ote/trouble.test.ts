@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { runTool } from "../harness/running-system.ts";
-import { first, holdingsOf, ofOutcome, startStage } from "./stage.ts";
+import { first, heldFor, holdingsOf, ofOutcome, startStage } from "./stage.ts";
 
 const failedIds = (report: Parameters<typeof ofOutcome>[0]) => ofOutcome(report, "failed").map(({ id }) => id);
 
@@ -61,7 +61,7 @@ describe("a walk in trouble", () => {
     const { registry, launch } = await startStage(context);
     const hold = registry.hold({ command: "domain:renew", at: "before-execution" });
     const { child, ended } = launch("--yes", "--json");
-    await hold.reached(1);
+    await heldFor(ended, hold);
     assert.notDeepEqual(holdingsOf(registry), []);
     const told = new Promise((resolve) =>
       child.stderr?.on("data", (text) => /Interrupted/.test(text) && resolve(text)),
@@ -80,6 +80,19 @@ describe("a walk in trouble", () => {
     );
   });
 
+  test("goes on with the password that holds when its change never reached the registry", async (context) => {
+    const { registry, report, folder } = await startStage(context);
+    const hold = registry.hold({ command: "logout", at: "before-execution", times: 1 });
+    const walk = report("--yes", "--change-password", "--only", "password-change,domain-check-free");
+    await heldFor(walk, hold);
+    registry.setFaults({ connect: { as: "refuse-2502", times: 1 } });
+    hold.release();
+    const told = await walk;
+    assert.deepEqual([failedIds(told), told.exitCode], [["password-change"], 1]);
+    assert.equal(told.results.find(({ id }) => id === "domain-check-free")?.outcome, "ok");
+    assert.deepEqual(await readdir(folder), ["registries.json"]);
+  });
+
   test("leaves the other password where its change can be brought to an end", async (context) => {
     const { registry, report, profilesFile } = await startStage(context);
     const passwordInFile = async () => JSON.parse(await readFile(profilesFile, "utf8"))[0].password;
@@ -87,7 +100,7 @@ describe("a walk in trouble", () => {
     // The first logout comes before the change, the second one before the change back.
     for (const fault of [null, { as: "refuse-2502", times: 1 } as const]) {
       const hold = registry.hold({ command: "logout", at: "before-execution", times: 1 });
-      await hold.reached(1);
+      await heldFor(walk, hold);
       registry.setFaults({ connect: fault });
       hold.release();
     }

@@ -9,7 +9,7 @@ import { openConnection } from "../epp/connection.ts";
 import { EppUnavailable } from "../epp/errors.ts";
 import { type Greeting, parseGreeting } from "../epp/greeting.ts";
 import { loadFrameValidator } from "../epp/schema.ts";
-import { createClTRID, type EppResponse, type EppSession, openSession } from "../epp/session.ts";
+import { createClTRID, type EppResponse, type EppSession, isRefusedLogin, openSession } from "../epp/session.ts";
 import { TokenBucket } from "../epp/token-bucket.ts";
 import { eppOptionsOf } from "../epp-options.ts";
 import type { RegistryProfile } from "../registries.ts";
@@ -18,6 +18,9 @@ export interface Frame {
   readonly direction: "sent" | "received";
   readonly xml: string;
 }
+
+/** Registries lock accounts that keep trying; one that is gone is not waited for at every step. */
+const openFailuresMax = 3;
 
 export interface AccountOptions {
   /** With the credentials of this account. */
@@ -51,8 +54,10 @@ export class Account {
   #password: Secret;
   #session: EppSession | undefined;
   #frames: Frame[] = [];
-  /** The registry refused who we are: it locks accounts that keep trying. */
-  #refusal: EppUnavailable | undefined;
+  /** Why no session is opened any more. */
+  #hopeless: EppUnavailable | undefined;
+  /** Since a login last worked. */
+  #failures = 0;
 
   constructor(options: AccountOptions) {
     this.#options = options;
@@ -81,14 +86,19 @@ export class Account {
 
   /**
    * Logs out, in with a change to another password, and in with a change back to the first one: two logins.
-   * @throws EppUnavailable after which either password may hold
+   * @param end called once the first one certainly holds
+   * @throws EppUnavailable
    */
-  async changePasswordAndBack(other: Secret): Promise<void> {
+  async changePasswordAndBack(other: Secret, end: () => void): Promise<void> {
     const first = this.#password;
     await this.#session?.close();
-    const changed = await this.#open(other);
+    const changed = await this.#open(other).catch((error) => {
+      if (wasNotExecuted(error)) end();
+      throw error;
+    });
     await changed.close();
     this.#session = await this.#open(first);
+    end();
   }
 
   /** The answer to the logout; undefined where there was no session any more. @throws as `request` does */
@@ -97,7 +107,7 @@ export class Account {
   }
 
   async #open(newPassword?: Secret): Promise<EppSession> {
-    if (this.#refusal) throw this.#refusal;
+    if (this.#hopeless) throw this.#hopeless;
     const { profile, clock, random, revealsSecrets } = this.#options;
     const { host, port, tls, services, timeouts, registrarId } = eppOptionsOf(profile);
     await this.#bucket.take();
@@ -110,10 +120,19 @@ export class Account {
         signal: new AbortController().signal,
       });
       this.#password = newPassword ?? this.#password;
+      this.#failures = 0;
       return session;
     } catch (error) {
-      if (error instanceof EppUnavailable && error.reason === "login") this.#refusal = error;
+      this.#failures += 1;
+      const isHopeless =
+        error instanceof EppUnavailable && (isRefusedLogin(error) || this.#failures >= openFailuresMax);
+      if (isHopeless) this.#hopeless = error;
       throw error;
     }
   }
+}
+
+/** Whether a login certainly changed nothing: it was refused, or there was none. */
+function wasNotExecuted(error: unknown): boolean {
+  return error instanceof EppUnavailable && (error.reason !== "login" || error.resultCode !== undefined);
 }

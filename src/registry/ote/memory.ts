@@ -25,8 +25,8 @@ export interface MemoryOptions {
   readonly restoreName?: string | undefined;
   /** A name that another registrar holds. */
   readonly otherName?: string | undefined;
-  /** Whether a second account can look at our names as somebody else. */
-  readonly hasSecond: boolean;
+  /** The same registry with another account, which can look at our names as somebody else. */
+  readonly secondProfile?: RegistryProfile | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -80,7 +80,7 @@ const dsDigestBytes = 32;
 const publicKeyBytes = 64;
 
 export function createMemory(options: MemoryOptions): Memory {
-  const { profile, clock, random, label, suffix, addresses, otherName, hasSecond, restoreName } = options;
+  const { profile, clock, random, label, suffix, addresses, otherName, secondProfile, restoreName } = options;
   const names = nameAll(options, `${label}.${suffix}`);
   const now = clock.now();
   const exDate = new Date(now);
@@ -88,7 +88,11 @@ export function createMemory(options: MemoryOptions): Memory {
   return {
     ...{ profile, clock, names, addresses, restoreName, exDate },
     secDns: makeSecDns(options),
-    other: hasSecond ? { name: names.domain, by: "second" } : otherName ? { name: otherName, by: "main" } : undefined,
+    other: secondProfile
+      ? { name: names.domain, by: "second" }
+      : otherName
+        ? { name: otherName, by: "main" }
+        : undefined,
     deletedAt: now,
     authInfo: makePassword(random),
     newAuthInfo: makePassword(random),

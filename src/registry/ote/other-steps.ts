@@ -4,7 +4,7 @@ import { domainUpdate } from "../epp/commands/domain-update.ts";
 import { hostCreate } from "../epp/commands/host-create.ts";
 import { createDomain } from "./domain-steps.ts";
 import type { Memory } from "./memory.ts";
-import { domainThing, done, hostThing, type Step, statusThing, step } from "./step.ts";
+import { domainThing, doneCodes, hostThing, type Step, statusThing, step, type Thing } from "./step.ts";
 
 /** Longer than any registry registers a name for; the schema allows it. */
 const absurdPeriodYears = 99;
@@ -77,7 +77,11 @@ export const otherSteps: readonly Step[] = [
 const needsSecond = { second: true } as const;
 const second = () => "second" as const;
 
-function requestSteps(suffix: string, title: string, buildsOn: string): Step {
+function transferThing(name: string): Thing {
+  return { what: `transfer of ${name}`, undo: domainTransfer("cancel", { name }), by: "second" };
+}
+
+function requestStep(suffix: string, title: string, buildsOn: string): Step {
   return step({
     id: `transfer-request${suffix}`,
     title,
@@ -87,16 +91,12 @@ function requestSteps(suffix: string, title: string, buildsOn: string): Step {
     expected: [1001],
     by: second,
     command: ({ names, authInfo }) => domainTransfer("request", { name: names.domain, periodYears: 1, authInfo }),
-    makes: ({ names }) => ({
-      what: `transfer of ${names.domain}`,
-      undo: domainTransfer("cancel", { name: names.domain }),
-      by: "second",
-    }),
+    makes: ({ names }) => transferThing(names.domain),
   });
 }
 
 export const transferSteps: readonly Step[] = [
-  requestSteps("", "Ask for a name as the second account", "transfer-lock-off"),
+  requestStep("", "Ask for a name as the second account", "transfer-lock-off"),
   step({
     id: "transfer-query",
     title: "Ask how the transfer stands",
@@ -113,20 +113,20 @@ export const transferSteps: readonly Step[] = [
     rfc: "RFC 5731 §3.2.4",
     needs: needsSecond,
     buildsOn: ["transfer-request"],
-    expected: done,
+    expected: doneCodes,
     by: second,
     command: ({ names }) => domainTransfer("cancel", { name: names.domain }),
-    unmakes: ({ names }) => `transfer of ${names.domain}`,
+    unmakes: ({ names }) => transferThing(names.domain).what,
   }),
-  requestSteps("-again", "Ask for it again", "transfer-cancel"),
+  requestStep("-again", "Ask for it again", "transfer-cancel"),
   step({
     id: "transfer-reject",
     title: "Refuse it, as its holder",
     rfc: "RFC 5731 §3.2.4",
     needs: needsSecond,
     buildsOn: ["transfer-request-again"],
-    expected: done,
+    expected: doneCodes,
     command: ({ names }) => domainTransfer("reject", { name: names.domain }),
-    unmakes: ({ names }) => `transfer of ${names.domain}`,
+    unmakes: ({ names }) => transferThing(names.domain).what,
   }),
 ];

@@ -1,6 +1,7 @@
 /** Which steps a walk has: those that were chosen, as far as registry and operator have what they need. */
+import type { Secret } from "#lib/secret.ts";
 import { feeNamespace, rgpNamespace, secDnsNamespace } from "../epp/namespaces.ts";
-import type { RegistryProfile } from "../registries.ts";
+import type { MemoryOptions } from "./memory.ts";
 import type { Needs, Step } from "./step.ts";
 import { steps } from "./steps.ts";
 
@@ -12,14 +13,22 @@ export interface Choice {
   readonly from?: string | undefined;
 }
 
-/** What the needs of steps are held against. */
-export interface Facts {
-  readonly profile: RegistryProfile;
-  /** Namespaces; undefined while they are not known. */
-  readonly extensionURIs: readonly string[] | undefined;
-  readonly hasSecond: boolean;
-  readonly hasOther: boolean;
-  readonly changesPassword: boolean;
+/** All that a walk is told before it begins. */
+export interface WalkPlan extends MemoryOptions {
+  readonly chosen: ReadonlySet<string>;
+  /** Result codes that are right here, instead of the table's: step → codes. */
+  readonly expected: ReadonlyMap<string, readonly number[]>;
+  readonly passwordChange?: PasswordChange | undefined;
+  /** Leaves what is there at the end. */
+  readonly keeps: boolean;
+  readonly revealsSecrets: boolean;
+}
+
+export interface PasswordChange {
+  readonly password: Secret;
+  /** Called before the registry hears of it, and once the first one certainly holds. */
+  readonly begin: () => void;
+  readonly end: () => void;
 }
 
 /** @throws RangeError that names a step which does not exist */
@@ -42,9 +51,8 @@ function addWithBase(id: string, chosen: Set<string>): void {
 /** @throws RangeError */
 export function requireStep(id: string): Step {
   const found = steps.find((step) => step.id === id);
-  if (!found)
-    throw new RangeError(`there is no step ${id}: deedhouse ote <registry> --list shows those that there are`);
-  return found;
+  if (found) return found;
+  throw new RangeError(`there is no step ${id}: deedhouse ote <registry> --list shows those that there are`);
 }
 
 const extensionNames: Readonly<Record<string, string>> = {
@@ -53,9 +61,15 @@ const extensionNames: Readonly<Record<string, string>> = {
   [secDnsNamespace]: "secDNS (RFC 5910)",
 };
 
-/** Why a step is not for this registry, or not without more from the operator; undefined when it is. */
-export function whyNotHere({ needs = {} }: Step, facts: Facts): string | undefined {
-  const { profile, extensionURIs } = facts;
+/**
+ * Why a step is not for this registry, or not without more from the operator; undefined when it is.
+ * @param extensionURIs that the registry offers; undefined while they are not known
+ */
+export function whyNotHere(
+  { needs = {} }: Step,
+  { profile, secondProfile, otherName, passwordChange }: WalkPlan,
+  extensionURIs: readonly string[] | undefined,
+): string | undefined {
   const { extensionURI } = needs;
   const lacks: Readonly<Record<keyof Needs, false | string>> = {
     dataModel: profile.dataModel === "thin" && "the registry is thin: it has no contacts",
@@ -65,9 +79,9 @@ export function whyNotHere({ needs = {} }: Step, facts: Facts): string | undefin
       extensionURIs?.includes(extensionURI) === false &&
       `the registry does not offer ${extensionNames[extensionURI]}`,
     contactTypes: profile.contactTypes.length === 0 && "names have no contacts beside the registrant here",
-    second: !facts.hasSecond && "it needs a second account: --second-registrar",
-    other: !facts.hasOther && "it needs another registrar's name: --other-name or --second-registrar",
-    passwordChange: !facts.changesPassword && "only with --change-password",
+    second: !secondProfile && "it needs a second account: --second-registrar",
+    other: !secondProfile && !otherName && "it needs another registrar's name: --other-name or --second-registrar",
+    passwordChange: !passwordChange && "only with --change-password",
   };
   const names = Object.keys(needs) as (keyof Needs)[];
   return names.map((name) => lacks[name]).find((reason) => reason !== false) || undefined;

@@ -7,71 +7,47 @@ import type { XmlElement } from "../epp/xml.ts";
 import { writeXml, writeXmlRedacted } from "../epp/xml-writer.ts";
 import { eppOptionsOf } from "../epp-options.ts";
 import { createMemory } from "./memory.ts";
-import { whyNotHere } from "./plan.ts";
+import { type WalkPlan, whyNotHere } from "./plan.ts";
 import type { StepResult } from "./report.ts";
 import type { SessionStep } from "./step.ts";
 import { steps } from "./steps.ts";
-import type { WalkOptions } from "./walk.ts";
 
 const clTRID = "dh-dry-run";
-
-export type RehearsalOptions = Pick<
-  WalkOptions,
-  | "profile"
-  | "secondProfile"
-  | "chosen"
-  | "expected"
-  | "passwordChange"
-  | "revealsSecrets"
-  | "label"
-  | "suffix"
-  | "addresses"
-  | "outerHosts"
-  | "takesKeys"
-  | "restoreName"
-  | "otherName"
-  | "clock"
-  | "random"
->;
 
 /**
  * Every step that was chosen, as if the registry offered all extensions, with the frames that would be sent, each checked
  * against the schemas. @throws EppFrameInvalid
  */
-export async function rehearse(options: RehearsalOptions): Promise<StepResult[]> {
-  const { profile, secondProfile, passwordChange, chosen, expected, revealsSecrets } = options;
+export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
+  const { profile, secondProfile, chosen, expected, revealsSecrets } = plan;
   const validate = await loadFrameValidator();
-  const memory = createMemory({ ...options, hasSecond: secondProfile !== undefined });
+  const memory = createMemory(plan);
   const write = (frame: XmlElement) => {
     const xml = writeXml(frame);
     validate(xml);
     return revealsSecrets ? xml : writeXmlRedacted(frame);
   };
   return steps.map((step, index) => {
-    const notHere = whyNotHere(step, {
-      profile,
-      extensionURIs: undefined,
-      hasSecond: secondProfile !== undefined,
-      hasOther: memory.other !== undefined,
-      changesPassword: passwordChange !== undefined,
-    });
-    const reason = notHere ?? (chosen.has(step.id) ? undefined : "not chosen");
-    const by = (step.session === undefined && step.by?.(memory)) || "main";
-    const { registrarId } = by === "second" ? (secondProfile ?? profile) : profile;
+    const { id, title, rfc } = step;
+    const reason = whyNotHere(step, plan, undefined) ?? (chosen.has(id) ? undefined : "not chosen");
     const command = step.session === undefined ? step.command(memory) : undefined;
-    const frames = step.session === undefined ? [step.command(memory).frame(clTRID)] : sessionFrames(step, options);
+    const frames = command ? [command.frame(clTRID)] : sessionFrames(step.session, plan);
+    const by = (step.session === undefined && step.by?.(memory)) || "main";
     return {
-      ...{ number: index + 1, id: step.id, title: step.title, rfc: step.rfc, registrar: registrarId },
-      commands: command ? [command.name] : [],
-      expected: expected.get(step.id) ?? step.expected,
-      ...{ code: undefined, message: undefined, reason },
+      ...{ number: index + 1, id, title, rfc, reason, code: undefined, message: undefined },
+      registrar: by === "second" ? (secondProfile ?? profile).registrarId : profile.registrarId,
+      commands: [command?.name ?? step.session ?? ""],
+      expected: expected.get(id) ?? step.expected,
       outcome: reason === undefined ? "unsent" : "skipped",
-      frames: reason === undefined ? frames.map((frame) => ({ direction: "sent" as const, xml: write(frame) })) : [],
+      frames: reason === undefined ? frames.map((frame) => ({ direction: "sent", xml: write(frame) })) : [],
     };
   });
 }
 
-function sessionFrames({ session }: SessionStep, { profile, passwordChange }: RehearsalOptions): XmlElement[] {
+function sessionFrames(
+  session: SessionStep["session"] | undefined,
+  { profile, passwordChange }: WalkPlan,
+): XmlElement[] {
   const { registrarId, password, services } = eppOptionsOf(profile);
   const all = {
     objectURIs: [...services.requiredObjectURIs, ...services.optionalObjectURIs],

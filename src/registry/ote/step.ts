@@ -68,7 +68,8 @@ export function step<Data>(form: CommandStep<Data>): Step {
   return form as CommandStep<unknown>;
 }
 
-export const done = [1000, 1001];
+/** It is done, or will be. */
+export const doneCodes = [1000, 1001];
 
 export function domainThing(name: string): Thing {
   return { what: `domain ${name}`, undo: domainDelete(name) };

@@ -2,9 +2,6 @@
  * Walks the steps at a registry, one command after the other, and is rid afterwards of whatever it made: also when a step
  * failed, when an answer was lost, and when it was interrupted.
  */
-import type { Clock } from "#lib/clock.ts";
-import type { Random } from "#lib/random.ts";
-import type { Secret } from "#lib/secret.ts";
 import { isSuccess } from "../epp/codes.ts";
 import type { EppCommand } from "../epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "../epp/errors.ts";
@@ -12,36 +9,17 @@ import type { EppResponse } from "../epp/session.ts";
 import type { RegistryProfile } from "../registries.ts";
 import { Account } from "./account.ts";
 import { Ledger } from "./ledger.ts";
-import { createMemory, type Memory, type MemoryOptions, type Who } from "./memory.ts";
-import { whyNotHere } from "./plan.ts";
+import { createMemory, type Memory, type Who } from "./memory.ts";
+import { type WalkPlan, whyNotHere } from "./plan.ts";
 import type { StepResult, WalkReport } from "./report.ts";
 import type { CommandStep, SessionStep, Step, Thing } from "./step.ts";
 import { steps } from "./steps.ts";
 
-export interface WalkOptions extends Omit<MemoryOptions, "hasSecond"> {
-  readonly profile: RegistryProfile;
-  /** The same registry with another account. */
-  readonly secondProfile?: RegistryProfile | undefined;
-  readonly chosen: ReadonlySet<string>;
-  /** Result codes that are right here, instead of the table's: step → codes. */
-  readonly expected: ReadonlyMap<string, readonly number[]>;
-  readonly passwordChange?: PasswordChange | undefined;
-  /** Leaves what is there at the end. */
-  readonly keeps: boolean;
-  readonly revealsSecrets: boolean;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface WalkOptions extends WalkPlan {
   /** Ends the walk before the next step; what was made is still taken away. */
   readonly signal: AbortSignal;
   /** Told of each step when it is over. */
   readonly onResult: (result: StepResult) => void;
-}
-
-export interface PasswordChange {
-  readonly password: Secret;
-  /** Called before the registry hears of it, and when the first one holds again. */
-  readonly begin: () => void;
-  readonly end: () => void;
 }
 
 /** What a step came to, before it is told. */
@@ -77,35 +55,26 @@ class Walk {
   constructor(options: WalkOptions) {
     this.#options = options;
     const { secondProfile, profile, revealsSecrets, clock, random } = options;
-    this.#memory = createMemory({ ...options, hasSecond: secondProfile !== undefined });
+    this.#memory = createMemory(options);
     const accountOf = (own: RegistryProfile) => new Account({ profile: own, revealsSecrets, clock, random });
     this.#accounts = { main: accountOf(profile), second: accountOf(secondProfile ?? profile) };
   }
 
   async run(): Promise<WalkReport> {
     const { signal, keeps } = this.#options;
-    for (const step of steps) {
-      if (step.session === "logout") continue;
-      if (signal.aborted) break;
-      await this.#take(step);
-    }
+    const [ending, walked] = [steps.filter(isEnding), steps.filter((step) => !isEnding(step))];
+    for (const step of walked) if (!signal.aborted) await this.#take(step);
     const wasInterrupted = signal.aborted;
     const leftovers = keeps
       ? this.#ledger.inReverse().map(({ what }) => ({ what, why: "kept" }))
       : await this.#cleanUp();
-    for (const step of steps) if (step.session === "logout") await this.#take(step);
+    for (const step of ending) await this.#take(step);
     await this.#accounts.second.logOut().catch(() => undefined);
     return { results: this.#results, leftovers, goesLater: [...this.#goesLater], wasInterrupted };
   }
 
   async #take(step: Step): Promise<void> {
-    const notHere = whyNotHere(step, {
-      profile: this.#options.profile,
-      extensionURIs: this.#memory.extensionURIs,
-      hasSecond: this.#options.secondProfile !== undefined,
-      hasOther: this.#memory.other !== undefined,
-      changesPassword: this.#options.passwordChange !== undefined,
-    });
+    const notHere = whyNotHere(step, this.#options, this.#memory.extensionURIs);
     if (notHere !== undefined) return this.#skip(step, notHere);
     const obstacle = this.#whyNotNow(step);
     if (obstacle !== undefined) {
@@ -212,8 +181,7 @@ class Walk {
       trial.commands = ["login", "login"];
       const { password, begin, end } = this.#options.passwordChange!;
       begin();
-      await account.changePasswordAndBack(password);
-      end();
+      await account.changePasswordAndBack(password, end);
       trial.code = 1000;
     } else {
       trial.commands = ["logout"];
@@ -250,6 +218,11 @@ class Walk {
       return { ...trial, failure: describeFault(error) };
     }
   }
+}
+
+/** What comes after all is cleaned up. */
+function isEnding({ session }: Step): boolean {
+  return session === "logout";
 }
 
 /** An answer that was lost may hide that the command was executed; without one, certainly nothing was made. */

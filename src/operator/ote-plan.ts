@@ -1,22 +1,18 @@
-/** What a walk is given: the profile, the accounts, and what the options say. */
+/** The plan of a walk, from the file of profiles and the options. */
 import { text as readAll } from "node:stream/consumers";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import type { OteOptions } from "#operator/ote-options.ts";
 import { readProfiles } from "#operator/profiles-file.ts";
-import type { PasswordChange, WalkOptions } from "#registry/ote/walk.ts";
+import type { PasswordChange, WalkPlan } from "#registry/ote/plan.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-
-export interface OteInput {
-  walk: Omit<WalkOptions, "signal" | "onResult">;
-}
 
 const labelBytes = 3;
 
 /** @throws CommandFailure that says what to do */
-export async function readOteInput(registry: string, options: OteOptions): Promise<OteInput> {
+export async function readWalkPlan(registry: string, options: OteOptions): Promise<WalkPlan> {
   const { file, profiles } = await readProfiles(options);
   const found = profiles.find(({ id }) => id === registry);
   if (!found) {
@@ -34,19 +30,17 @@ export async function readOteInput(registry: string, options: OteOptions): Promi
   }
   const chosen = await chooseSteps(options);
   return {
-    walk: {
-      ...{ profile, label, suffix, chosen, clock: systemClock, random: systemRandom },
-      secondProfile: await findSecond(profile, profiles, options),
-      expected: options.expect ?? new Map(),
-      passwordChange: options.changePassword ? await preparePasswordChange(file, profile, options) : undefined,
-      keeps: options.keep === true,
-      revealsSecrets: options.secrets === true,
-      addresses: options.addresses,
-      outerHosts: options.nameServers,
-      takesKeys: options.keyData === true,
-      restoreName: options.restoreName?.toLowerCase(),
-      otherName: options.otherName?.toLowerCase(),
-    },
+    ...{ profile, label, suffix, chosen, clock: systemClock, random: systemRandom },
+    secondProfile: await findSecond(profile, profiles, options),
+    expected: options.expect ?? new Map(),
+    passwordChange: options.changePassword ? await preparePasswordChange(file, profile, options) : undefined,
+    keeps: options.keep === true,
+    revealsSecrets: options.secrets === true,
+    addresses: options.addresses,
+    outerHosts: options.nameServers,
+    takesKeys: options.keyData === true,
+    restoreName: options.restoreName,
+    otherName: options.otherName,
   };
 }
 
