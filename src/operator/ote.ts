@@ -72,7 +72,7 @@ const help = `
 It registers, renews, changes and deletes names: run it at a registry's test system, because elsewhere that costs money.
 What it made is taken away at the end, also after a failure or Ctrl-C. docs/ote.md says what each step does.
 
-Exit codes: 0 all is well, 1 a step failed or something is left, 2 wrong usage
+Exit codes: 0 all is well, 1 a step failed or it was interrupted, 2 wrong usage
 
 Examples:
   deedhouse ote nic --dry-run
@@ -82,6 +82,7 @@ Examples:
 async function runOte(registry: string, options: OteOptions): Promise<void> {
   const plan = await readWalkPlan(registry, options);
   if (options.list) return listSteps(plan, options);
+  if (!options.dryRun) await confirm(plan, options);
   const output = createOteOutput(plan, options);
   if (options.dryRun) {
     const { rehearse } = await import("#registry/ote/rehearse.ts");
@@ -90,10 +91,13 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
     output.end({ results, leftovers: [], goesLater: [], wasInterrupted: false });
     return;
   }
-  await confirm(plan, options);
   const { walk } = await import("#registry/ote/walk.ts");
   using interruption = listenForInterruption();
-  const report = await walk({ ...plan, signal: interruption.signal, onResult: (result) => output.step(result) });
+  const report = await walk({
+    ...plan,
+    signal: interruption.signal,
+    onResult: (result) => interruption.unlessFails(() => output.step(result)),
+  });
   output.end(report);
   const failed = report.results.some(({ outcome }) => outcome === "failed");
   if (failed || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
@@ -145,16 +149,39 @@ async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void>
   if (answer.trim() !== "yes") throw new CommandFailure("nothing was done", exitCodes.usage);
 }
 
-function listenForInterruption(): Disposable & { signal: AbortSignal } {
+interface Interruption extends Disposable {
+  signal: AbortSignal;
+  /** Ends the walk when the work fails: whatever cannot be told, what was made is taken away. */
+  unlessFails(work: () => void): void;
+}
+
+const endingSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+function listenForInterruption(): Interruption {
   const controller = new AbortController();
-  const stop = () => {
-    process.stderr.write("\nInterrupted: taking away what was made. Once more leaves it.\n");
-    end();
+  const stop = (reason: string) => {
+    if (controller.signal.aborted) return;
+    process.stderr.write(`\n${reason}: taking away what was made. Ctrl-C leaves it.\n`);
+    stopListening();
     controller.abort();
   };
-  const end = () => {
-    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, stop);
+  const interrupt = () => stop("Interrupted");
+  const stopListening = () => {
+    for (const signal of endingSignals) process.off(signal, interrupt);
   };
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, stop);
-  return { signal: controller.signal, [Symbol.dispose]: end };
+  for (const signal of endingSignals) process.on(signal, interrupt);
+  // Elsewhere a reader that has gone (`| head`) ends the tool at once; here that would leave names behind.
+  process.stdout.removeAllListeners("error").on("error", () => stop("Nobody reads this"));
+  process.stderr.on("error", () => stop("Nobody reads this"));
+  return {
+    signal: controller.signal,
+    unlessFails(work) {
+      try {
+        work();
+      } catch (error) {
+        stop((error as Error).message);
+      }
+    },
+    [Symbol.dispose]: stopListening,
+  };
 }

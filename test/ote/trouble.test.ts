@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { runTool } from "../harness/running-system.ts";
+import { type LaunchedTool, runTool } from "../harness/running-system.ts";
 import { first, heldFor, holdingsOf, ofOutcome, startStage } from "./stage.ts";
 
 const failedIds = (report: Parameters<typeof ofOutcome>[0]) => ofOutcome(report, "failed").map(({ id }) => id);
@@ -79,6 +80,25 @@ describe("a walk in trouble", () => {
       [1000],
     );
   });
+
+  for (const [what, spoil] of [
+    ["nobody reads what it prints any more", ({ child }: LaunchedTool) => child.stdout?.destroy()],
+    ["its folder is gone", (_tool: LaunchedTool, out: string) => rm(out, { recursive: true })],
+  ] as const) {
+    test(`ends and cleans up when ${what}`, async (context) => {
+      const { registry, launch, folder } = await startStage(context);
+      const hold = registry.hold({ command: "domain:renew", at: "before-execution" });
+      const out = join(folder, "frames");
+      const tool = launch("--yes", "--out", out);
+      await heldFor(tool.ended, hold);
+      await spoil(tool, out);
+      hold.release();
+      const { code, stderr } = await tool.ended;
+      assert.equal(code, 1);
+      assert.match(stderr, /taking away what was made/);
+      assert.deepEqual(holdingsOf(registry), []);
+    });
+  }
 
   test("goes on with the password that holds when its change never reached the registry", async (context) => {
     const { registry, report, folder } = await startStage(context);

@@ -149,6 +149,7 @@ class Walk {
       trial.code = response.code;
       trial.message = [response.message, ...response.reasons].join("; ");
       if (!isSuccess(response.code)) return takeBack?.();
+      if (thing) this.#goesLater.delete(thing.what);
       if (step.unmakes) this.#unmake(step.unmakes(memory), response.code);
       if (response.data !== undefined && expected.includes(response.code)) {
         trial.failure = step.judge?.(response.data, memory);
