@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { loadFrameValidator } from "#registry/epp/schema.ts";
-import { requireStep } from "#registry/ote/plan.ts";
+import { chosenIds, requireStep } from "#registry/ote/plan.ts";
 import { steps } from "#registry/ote/steps.ts";
 import { runTool } from "../harness/running-system.ts";
 import { first, heldFor, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
@@ -144,4 +144,10 @@ test("every step builds on steps that come before it", () => {
     assert.ok(!seen.has(id), `${id} is there once`);
     seen.add(id);
   }
+});
+
+test("--from takes a step, all after it, and what they build on; --skip leaves steps out", () => {
+  const chosen = chosenIds({ from: "domain-delete-delegated", skip: ["domain-delete", "domain-info-deleted"] });
+  assert.ok(["login", "domain-check-several", "domain-create-delegated", "logout"].every((id) => chosen.has(id)));
+  assert.ok(["hello", "domain-delete", "domain-info-deleted", "poll-request"].every((id) => !chosen.has(id)));
 });
