@@ -4,7 +4,8 @@ import { statement } from "#db/statement.ts";
 import { medianSeconds } from "#domains/estimate.ts";
 import { ownedRegistryKeys, registryKey } from "#jobs/owner-lock.ts";
 
-// LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it whole.
+// LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it
+// whole. And = in place of IS NOT DISTINCT FROM would let it read the index of all finished orders.
 const facts = statement(
   "registration-facts",
   `WITH asked AS MATERIALIZED (
@@ -33,7 +34,7 @@ const facts = statement(
      SELECT reseller_id, order_id FROM domains WHERE domain_name = asked.name LIMIT 1) AS domain ON true
    LEFT JOIN LATERAL (
      SELECT order_code FROM registration_orders AS o
-     WHERE o.domain_name = asked.name AND o.reseller_id = asked.reseller_id AND o.status = 'Finished'
+     WHERE o.domain_name = asked.name AND o.reseller_id = asked.reseller_id AND o.status IS NOT DISTINCT FROM 'Finished'
        AND (o.id = domain.order_id OR o.ended_at > asked.at - interval '7 days')
      ORDER BY o.id DESC LIMIT 1) AS own ON true
    LEFT JOIN registries AS registry ON registry.id = asked.registry_id`,
