@@ -6,9 +6,11 @@ import type { PendingActionData } from "#registry/epp/commands/poll-request.ts";
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
 const renewalByTrid = statement(
   "renewal-by-trid",
-  `SELECT renewal_id FROM renewal_attempts JOIN renewals ON renewals.id = renewal_id
+  `SELECT renewal_id, NOT EXISTS (SELECT FROM renewal_attempts AS later
+     WHERE later.renewal_id = renewals.id AND later.number > attempt.number) AS is_latest
+   FROM renewal_attempts AS attempt JOIN renewals ON renewals.id = renewal_id
    WHERE registry_id = $1 AND domain_name = $2 AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
-  { renewal_id: "int8" },
+  { renewal_id: "int8", is_latest: "bool" },
 );
 
 /**
@@ -22,6 +24,8 @@ export async function wakeRenewalOf(
   const values = [profile.id, name.toLowerCase(), paTRID.clTRID ?? null, paTRID.svTRID];
   const [found] = await context.database.query(renewalByTrid, values);
   if (!found) return false;
+  // That of a command which another one followed must not cut the wait for that one's answer.
+  if (!found.is_latest) return true;
   const now = context.clock.now();
   await context.database.transaction((tx) => rescheduleRenewal(context, tx, found.renewal_id, now));
   return true;

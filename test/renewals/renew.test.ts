@@ -170,6 +170,31 @@ test("a renew that the registry leaves pending is renewed when it says so", asyn
   assert.equal(commands(gateway, name, "domain:renew").length, 1);
 });
 
+test("a message about a renew that another one followed does not cut the wait for that one's answer", async (t) => {
+  const stage = await startStage(t, { registry: { settleMs: 3_600_000, pollIntervalMs: 20 } });
+  const { registry, databaseUrl } = stage.gateway;
+  const name = "followed.example";
+  await own(stage, name);
+  const hold = registry.hold({ command: "domain:renew", name, at: "before-execution" });
+  await stage.travelTo(name, 30);
+  for (const sent of [1, 2]) {
+    await hold.reached(sent);
+    registry.closeSessions();
+    await hold.abandoned(sent);
+    await untilRenewalIs(stage.gateway, name, "Processing (verify)");
+    if (sent === 1) await stage.travel(0.1);
+  }
+  const next = "SELECT next_step_at::text FROM renewals";
+  const before = await runSql(databaseUrl, next);
+  const { renewal_code } = (await renewalOf(stage.gateway, name))!;
+  const about = { registrar: registrarId, queuedAt: "2030-01-01T00:00:00.000Z", name, svTRID: "SBX-0" };
+  registry.store.messages.put({ id: "late", text: "no", approved: false, clTRID: `${renewal_code}-1`, ...about });
+  await until("it is acknowledged", () => registry.store.messages.find("late") === undefined);
+  assert.deepEqual(await runSql(databaseUrl, next), before);
+  const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
+  assert.deepEqual(await runSql(databaseUrl, flagged), []);
+});
+
 test("a name that is gone or was transferred is an operator's matter, and stays in the portfolio", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
