@@ -104,13 +104,19 @@ function requireScope(scopes: readonly string[], scope: Scope): void {
   throw new ApiError("authorization_scope_missing", { text: `This API key does not have the scope ${scope}.` });
 }
 
+/**
+ * A nonce that was released after a 5xx may belong to a write whose commit went through unseen, here or in another
+ * process. A write that commits finds out by the unique key of its nonce; one that does not has to look.
+ */
 async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Promise<Answer> {
-  // A nonce that was released after a 5xx may belong to a write whose commit went through unseen.
-  const committed = await findOwnAnswer(context, call.write());
-  if (committed) return committed;
   try {
-    if (!call.idempotent) return (await runOnce(context, call)).answer;
-    return await gate.once(call.idempotent, () => runOnce(context, call));
+    if (!call.idempotent) {
+      const { answer, isStored } = await runOnce(context, call);
+      return isStored ? answer : ((await findOwnAnswer(context, call.write())) ?? answer);
+    }
+    // Before anything is kept under the Idempotency-Key.
+    const committed = await findOwnAnswer(context, call.write());
+    return committed ?? (await gate.once(call.idempotent, () => runOnce(context, call)));
   } catch (error) {
     if (!(error instanceof AlreadyCommitted)) throw error;
     // Somebody has committed a write under this nonce since: this very request elsewhere, or another one.
@@ -129,18 +135,20 @@ async function findOwnAnswer(context: Context, write: SignedWrite): Promise<Answ
 
 /** @throws AlreadyCommitted */
 async function runOnce(context: Context, { route, request, useCaseRequest, write, idempotent }: Call) {
-  let isStored = false;
+  let stored: Answer | undefined;
   const commit: UseCaseRequest["commit"] = async (tx, answer) => {
     await storeCommittedAnswer(context, tx, write(), answer);
     if (idempotent) await storeIdempotentAnswer(context, tx, idempotent, answer);
-    isStored = true;
+    stored = answer;
   };
-  const rowOf = (answer: Answer) => (idempotent ? undefined : committedRow(write(), answer));
+  const rowOf: UseCaseRequest["committedRow"] = (answer) => {
+    if (idempotent) return undefined;
+    stored = answer;
+    return committedRow(write(), answer);
+  };
   try {
-    return {
-      answer: await route.useCase.handle(context, { ...useCaseRequest, commit, committedRow: rowOf }),
-      isStored,
-    };
+    const answer = await route.useCase.handle(context, { ...useCaseRequest, commit, committedRow: rowOf });
+    return { answer, isStored: answer === stored };
   } catch (error) {
     if (error instanceof AlreadyCommitted) throw error;
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();

@@ -12,11 +12,8 @@ const answerColumns = { status: "int4", headers: "jsonb", body: "text?" } as con
 
 const committedByNonce = statement(
   "committed-request",
-  `SELECT item, request_digest, status, headers, body
-   FROM jsonb_to_recordset($1::jsonb) AS asked(item int4, key_id text, nonce text),
-     LATERAL (SELECT request_digest, status, headers, body FROM committed_requests AS committed
-       WHERE committed.key_id = asked.key_id AND committed.nonce = asked.nonce LIMIT 1) AS found`,
-  { item: "int4", request_digest: "bytea", ...answerColumns },
+  "SELECT request_digest, status, headers, body FROM committed_requests WHERE key_id = $1 AND nonce = $2",
+  { request_digest: "bytea", ...answerColumns },
 );
 
 const insertCommitted = statement(
@@ -75,7 +72,7 @@ export async function findCommittedAnswer(
   context: Context,
   { keyId, nonce, digest }: Omit<SignedWrite, "timestamp">,
 ): Promise<Answer | "other" | undefined> {
-  const [row] = await context.database.together(committedByNonce, { key_id: keyId, nonce });
+  const [row] = await context.database.point(committedByNonce, [keyId, nonce]);
   if (!row) return undefined;
   return row.request_digest.equals(digest) ? storedAnswer(row) : "other";
 }
