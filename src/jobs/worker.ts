@@ -9,6 +9,7 @@ import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
 import { startLiveness } from "#jobs/liveness.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
 import { startJobRunner } from "#jobs/runner.ts";
+import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
 import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 
 const provisionsMax = 4;
@@ -52,7 +53,9 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     connectionString: databaseUrl,
     max: Math.min(provisionsMax + sessions + 2 * (context.registries.length + 1), 20),
     application_name: "deedhouse-jobs",
-    options: plannerOptions,
+    // Only what the queue itself writes: that a job was taken or done. If PostgreSQL crashes at once it is done again,
+    // and finds its row as it left it. Who enqueues a job does it in a transaction of the database's own pool.
+    options: `${plannerOptions} -c synchronous_commit=off`,
   });
   jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
   jobPool.on("connect", (client) => client.on("error", () => {}));
@@ -94,7 +97,7 @@ function openNodes(context: Context): HostingNodes {
   );
 }
 
-/** Forgets what is too old to matter, and finds accounts whose job was lost, or sleeps after many failures. */
+/** Forgets what is too old to matter, finds accounts whose job was lost or sleeps long, and registries that nobody serves. */
 async function keepHouse(context: Context): Promise<void> {
   const { database, clock } = context;
   const seconds = Math.floor(clock.now().getTime() / 1000);
@@ -105,4 +108,5 @@ async function keepHouse(context: Context): Promise<void> {
     const delayMs = Math.max(0, (account.next_step_at ?? now).getTime() - now.getTime());
     await enqueueProvision(database, account.id, delayMs);
   }
+  await tellOfUnservedRegistries(context);
 }

@@ -1,7 +1,9 @@
 /** Several registries at once: names go to the one that serves their suffix, and each stands or falls alone. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
@@ -87,6 +89,27 @@ test("a registry that stays away is an alarm, until it is back", async (t) => {
   });
   assert.match(JSON.stringify(await openAlarms(gateway)), /registry-away.*sandbox/);
   gateway.registry.resume();
+  await until("the alarm is over", async () => (await openAlarms(gateway)).length === 0);
+});
+
+test("a registry without a profile whose names are here is an alarm, until a process serves it again", async (t) => {
+  const gateway = await startWithTwo(t);
+  const reseller = await gateway.addReseller();
+  const { location } = await place(gateway, reseller, "kept.second");
+  assert.equal((await gateway.settled(reseller, location)).status, "Finished");
+  await gateway.stopWorker();
+  const owned = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = $1";
+  await until(
+    "nobody serves it",
+    async () => (await runSql(gateway.databaseUrl, owned, [ownerLockClass])).length === 0,
+  );
+  const profiles = gateway.context.registries as RegistryProfile[];
+  const [second] = profiles.splice(1);
+  await gateway.startWorker();
+  assert.deepEqual(await openAlarms(gateway), [{ kind: "registry-away", subject: "second" }]);
+  await gateway.stopWorker();
+  profiles.push(second!);
+  await gateway.startWorker();
   await until("the alarm is over", async () => (await openAlarms(gateway)).length === 0);
 });
 

@@ -1,0 +1,26 @@
+/**
+ * Tells an operator of registries that no process serves, although orders or names of theirs are here: one that was taken
+ * out of the profiles, or renamed there. Its owner, if it gets one again, resolves the alarm (registry-absence.ts).
+ */
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { raiseAlarm } from "#domains/alarms.ts";
+import { registryOwnerAlive } from "#jobs/owner-lock.ts";
+
+// Every name is in one of the two indexes: without a renewal, or with one that has not ended.
+const unserved = statement(
+  "registries-unserved",
+  `SELECT id FROM registries WHERE id <> ALL($1::text[]) AND NOT ${registryOwnerAlive("id")} AND (
+     EXISTS (SELECT FROM registration_orders
+       WHERE registry_id = registries.id AND status IN ('NotProvisioned', 'Processing', 'Pending'))
+     OR EXISTS (SELECT FROM domains WHERE registry_id = registries.id AND renewal_id IS NULL)
+     OR EXISTS (SELECT FROM renewals WHERE registry_id = registries.id AND ended_at IS NULL))`,
+  { id: "text" },
+);
+
+export async function tellOfUnservedRegistries(context: Context): Promise<void> {
+  for (const { id } of await context.database.query(unserved, [context.registries.map((profile) => profile.id)])) {
+    const note = `no profile of the registry ${id}: its orders wait, and its names are not renewed`;
+    await raiseAlarm(context, { kind: "registry-away", subject: id, note });
+  }
+}
