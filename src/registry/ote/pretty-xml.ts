@@ -1,7 +1,7 @@
 const indentation = "  ";
 const tag = /<(?:"[^"]*"|'[^']*'|[^"'>])*>/.source;
 /** An element without elements in it, on one line; any other tag; text. */
-const pieces = new RegExp(`(?!</)${tag}[^<]*</[^>]*>|${tag}|[^<]+`, "g");
+const pieces = new RegExp(`(?!</)${tag}(?<!/>)[^<]*</[^>]*>|${tag}|[^<]+`, "g");
 
 /**
  * A frame with a line for each element, as people read it. Only white space between elements is added: texts stay as they
