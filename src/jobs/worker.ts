@@ -40,11 +40,8 @@ export interface WorkerRole {
 /**
  * Provisions accounts, follows what they use, keeps house, and competes for the ownership of each registry; several
  * workers can run at once.
- * @throws the driver's error when the database cannot be asked
- */
-/**
- * Starts the worker: runs the jobs of orders and accounts, and enqueues those that were forgotten.
  * @param databaseUrl for the connections of the job queue, beside those of the context
+ * @throws the driver's error when the database cannot be asked
  */
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
   // Two connections beside those of the jobs: for LISTEN, and for taking the next job.
