@@ -9,7 +9,7 @@ import { DatabaseUnavailable } from "./errors.ts";
 /** Bounds what one statement holds locked, and for how long the next has to wait. */
 const batchItemsMax = 64;
 /** Between two batches: a statement costs much the same for one item as for ten. */
-const gatherMs = 4;
+const gatherMs = 8;
 
 /** A row says which item of the batch it belongs to: the item's place in the array. */
 export interface ItemRow {
