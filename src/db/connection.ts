@@ -22,7 +22,7 @@ const answerGraceMs = 2_000;
  * it while the table grows, for a minute and more: until it is analyzed. Every look-up of ours has its index, so whole
  * tables are read only where there is no other way. And of an index's entries whose rows are gone, as the queue of jobs
  * makes them by the thousand, only a plain index scan takes note for those who come next; a bitmap scan meets them all
- * until the next vacuum. Measured over 4,000 orders: bench/README.md.
+ * until the next vacuum (docs/decisions/0005-plans-stay-on-indexes.md).
  */
 export const plannerOptions = "-c enable_seqscan=off -c enable_bitmapscan=off";
 
