@@ -10,6 +10,7 @@ import { Secret } from "#lib/secret.ts";
 import { type Ended, type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { sendSigned } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
+import { delayJobs } from "../orders/hold.ts";
 
 const folder = await systemFolder({ after });
 let system: RunningSystem;
@@ -127,15 +128,14 @@ test("a blocked name cannot be registered until it is unblocked", async () => {
 });
 
 test("cancels an order that has not reached the registry, and none that has ended", async () => {
-  // Its registry takes a second over each answer, and the worker is halted over the first one.
-  const accepted = await system.send("POST", "/domains/registrations", {
-    body: { domain_name: "slow-1000-x.example" },
-  });
-  const worker = system.ready().pids.worker!;
-  process.kill(worker, "SIGSTOP");
+  const { database_url: url } = system.ready();
+  await delayJobs(url, 60_000);
+  const accepted = await system
+    .send("POST", "/domains/registrations", { body: { domain_name: "not-begun.example" } })
+    .finally(() => runSql(url, "DROP FUNCTION test_delay CASCADE"));
   assert.equal(accepted.status, 202);
   const code = accepted.headers.location!.split("/").at(-1)!;
-  const cancelled = await operated("orders", "cancel", code).finally(() => process.kill(worker, "SIGCONT"));
+  const cancelled = await operated("orders", "cancel", code);
   assert.equal(cancelled.status, "Cancelled");
   const { body } = await system.send("GET", accepted.headers.location!);
   assert.equal((body as { status: string }).status, "Cancelled");
