@@ -4,7 +4,8 @@ import { prettyXml } from "./pretty-xml.ts";
 
 describe("a frame for people", () => {
   test("has a line for each element, and its texts as they are", () => {
-    const xml = '<?xml version="1.0"?><epp a="x>y"><hello/><pw b="">  a &lt; b </pw><x><y>1</y><y></y></x><z><all/></z></epp>';
+    const xml =
+      '<?xml version="1.0"?><epp a="x>y"><hello/><pw b="">  a &lt; b </pw><x><y>1</y><y></y></x><z><all/></z></epp>';
     const lines = [
       '<?xml version="1.0"?>',
       '<epp a="x>y">',
