@@ -132,7 +132,8 @@ async function readAnswer(
       const { crDate, exDate } = response.data ?? {};
       // Without an expiry date there is nothing true to tell the reseller yet: an info will bring it.
       if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
-      return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "ok" } };
+      // RFC 5731 §2.3: the status of a new name without delegation, and we send no name servers.
+      return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "inactive" } };
     }
     case "create-pending":
       return { event, attempt, nextStepAt: new Date(context.clock.now().getTime() + profile.reconcileIntervalMs) };

@@ -1,5 +1,8 @@
 /** The orders of one registry as jobs: one step at a time for each, and none without a job. */
+import { DatabaseUnavailable } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
+import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
+import { findOrder } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { advanceOrder } from "#domains/steps.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
@@ -26,7 +29,31 @@ export async function enqueueForgotten({ context, profile }: RegistrySessions): 
   }
 }
 
+/** A step that fails so often in a row, and not for want of the database, will not mend itself. */
+const failuresToleratedMax = 1;
+
 export function orderStepTask(sessions: RegistrySessions): (payload: unknown) => Promise<void> {
   const advance = oneAtATime((id) => advanceOrder(sessions, id));
-  return (payload) => advance((payload as { orderId: number }).orderId);
+  const failures = new Map<number, number>();
+  return async (payload) => {
+    const { orderId } = payload as { orderId: number };
+    try {
+      await advance(orderId);
+      if (failures.delete(orderId)) await resolveAlarm(sessions.context, await failureOf(sessions, orderId));
+    } catch (error) {
+      const count = (failures.get(orderId) ?? 0) + 1;
+      if (!(error instanceof DatabaseUnavailable)) failures.set(orderId, count);
+      if (count > failuresToleratedMax) {
+        const note = "its step fails again and again, by a fault of ours: the worker's log says which";
+        await raiseAlarm(sessions.context, { ...(await failureOf(sessions, orderId)), note });
+      }
+      // The queue tries again.
+      throw error;
+    }
+  };
+}
+
+async function failureOf({ context }: RegistrySessions, orderId: number) {
+  const order = await findOrder(context, orderId);
+  return { kind: "order-step", subject: order?.order_code ?? String(orderId) } as const;
 }

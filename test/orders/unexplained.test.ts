@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
+import { delayJobs } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 import { countEvents, holdByHand, openAlarms, placeUnexplained } from "./stage.ts";
 
@@ -60,4 +61,23 @@ test("a name that once ended here is nobody's when it comes back: an operator de
   const order = await placeUnexplained(gateway, reseller, "again.example");
   assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
+});
+
+test("an order whose steps fail by a fault of ours is an alarm, and goes on once that is mended", async (t) => {
+  const gateway = await startTestGateway(t);
+  const { databaseUrl } = gateway;
+  const reseller = await gateway.addReseller();
+  await delayJobs(databaseUrl, 500);
+  const order = await place(gateway, reseller, "unreadable.example");
+  const [sealed] = await runSql<{ auth_info_sealed: Buffer }>(
+    databaseUrl,
+    "SELECT auth_info_sealed FROM registration_orders",
+  );
+  const seal = "UPDATE registration_orders SET auth_info_sealed = $1";
+  await runSql(databaseUrl, seal, [Buffer.from("sealed with a key that is gone")]);
+  await until("it is an alarm", async () => (await openAlarms(gateway)).some(({ subject }) => subject === order.code));
+  assert.deepEqual(creates(gateway, order.name), []);
+  await runSql(databaseUrl, seal, [sealed?.auth_info_sealed ?? null]);
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.deepEqual(await openAlarms(gateway), []);
 });
