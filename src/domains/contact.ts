@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { beginAttempt, type Order, type OrderHappening } from "#domains/orders.ts";
+import { answerAttempt, beginAttempt, type Order, type OrderHappening } from "#domains/orders.ts";
 import { pauseCreates } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
@@ -48,12 +48,6 @@ const knownContact = statement(
 const insertContact = statement(
   "registry-contact-insert",
   "INSERT INTO registry_contacts (registry_id, contact_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-  {},
-);
-
-const answerContactAttempt = statement(
-  "attempt-answer-contact",
-  "UPDATE order_attempts SET result_code = $2, sv_trid = $3, answered_at = $4 WHERE cl_trid = $1",
   {},
 );
 
@@ -151,7 +145,7 @@ async function createContact(
   const clTRID = await beginAttempt(context, order, command.name);
   const response = await session.request(command, { clTRID, timeoutMs: registry.transformTimeoutMs });
   const now = context.clock.now();
-  await context.database.query(answerContactAttempt, [clTRID, response.code, response.svTRID ?? null, now]);
+  await context.database.query(answerAttempt, [clTRID, response.code, response.svTRID ?? null, now]);
   const event = eventOfCreate(response.code, registry.resultCodes);
   if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
   const reason = `contact: ${[`${response.code} ${response.message}`, ...response.reasons].join("; ")}`;

@@ -10,7 +10,7 @@ import {
   readCreateAttempts,
 } from "#domains/orders.ts";
 import { areCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
-import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
@@ -19,8 +19,6 @@ import type { Lease } from "#registry/epp/pool.ts";
 import { EppFrameInvalid } from "#registry/epp/schema.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
-/** How often an order tries again that waits for an operator to put things right. */
-const operatorRetryMs = 15 * 60_000;
 /** How long an order waits for the registrar's account to be topped up (2104). */
 const creditWaitMsMax = 24 * 60 * 60_000;
 

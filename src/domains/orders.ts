@@ -100,7 +100,8 @@ const insertAttempt = statement(
   { cl_trid: "text" },
 );
 
-const answerAttempt = statement(
+/** Values: clTRID, result code, svTRID, and when it was answered, or nothing while it may still be executed. */
+export const answerAttempt = statement(
   "attempt-answer",
   `UPDATE order_attempts SET result_code = $2, sv_trid = $3, answered_at = $4 WHERE cl_trid = $1`,
   {},

@@ -21,7 +21,7 @@ import {
   readCreateAttempts,
 } from "#domains/orders.ts";
 import { reconcilePending } from "#domains/pending-step.ts";
-import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { settleOrder } from "#domains/settle-step.ts";
 import { isFinal, isSettleable, orderState } from "#domains/states.ts";
 import { goStraight } from "#domains/straight-order.ts";
@@ -29,9 +29,6 @@ import { verifyCreate } from "#domains/verify-step.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
-
-/** An order that waits for an operator is looked at again this often. */
-const operatorRetryMs = 15 * 60_000;
 
 /**
  * Takes an order as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process.
