@@ -143,13 +143,13 @@ async function readAnswer(
       await pauseCreates(context, profile.id, "configuration", reason);
       return { event, attempt, reason };
     case "out-of-credit": {
-      await pauseCreates(context, profile.id, "credit", reason);
+      const creditPause = { pauseForCredit: reason };
       const since = order.waiting_since ?? context.clock.now();
       const isOver = context.clock.now().getTime() - since.getTime() > creditWaitMsMax;
-      if (isOver) return { event: "credit-never-came", attempt, reason };
+      if (isOver) return { event: "credit-never-came", attempt, reason, ...creditPause };
       // The pause has told the operator already.
       const nextStepAt = new Date(context.clock.now().getTime() + operatorRetryMs);
-      return { event, attempt, reason, countsAsFailure: true, nextStepAt };
+      return { event, attempt, reason, countsAsFailure: true, nextStepAt, ...creditPause };
     }
     case "not-executed":
       return { event, attempt, reason, countsAsFailure: true };

@@ -204,6 +204,8 @@ export interface OrderHappening {
   operatorNote?: string | undefined;
   confirmAfter?: Date | undefined;
   contactRenewed?: boolean;
+  /** Why creates at the registry are paused for want of credit, once this is written: who resumes them wakes the order. */
+  pauseForCredit?: string;
   /** Counts a failure, for the backoff. */
   countsAsFailure?: boolean;
 }

@@ -20,6 +20,7 @@ import {
   postponeUntil,
   readCreateAttempts,
 } from "#domains/orders.ts";
+import { pauseCreates } from "#domains/pause.ts";
 import { reconcilePending } from "#domains/pending-step.ts";
 import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { settleOrder } from "#domains/settle-step.ts";
@@ -82,6 +83,10 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
   const heeded = heedCancel(sessions, order, happening);
   try {
     await context.database.transaction((tx) => happen(context, tx, order, heeded));
+    // Not before: what is resumed wakes only the orders that are written down as waiting.
+    if (happening.pauseForCredit !== undefined) {
+      await pauseCreates(context, order.registry_id, "credit", happening.pauseForCredit);
+    }
     return heeded;
   } catch (error) {
     if (!(error instanceof OrderChanged)) throw error;
