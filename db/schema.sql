@@ -155,6 +155,34 @@ TABLE hosting_history
 
 SEQUENCE hosting_history_id_seq
 
+TABLE hosting_nodes
+  id text NOT NULL
+  kind text NOT NULL
+  ftp_host text NOT NULL
+  ftp_port integer NOT NULL
+  web_host text NOT NULL
+  web_port integer NOT NULL
+  web_is_https boolean NOT NULL DEFAULT false
+  settings_sealed bytea
+  capacity_bytes bigint NOT NULL
+  accounts_max integer NOT NULL
+  committed_bytes bigint NOT NULL DEFAULT 0
+  accounts_count integer NOT NULL DEFAULT 0
+  tags text[] NOT NULL DEFAULT '{}'::text[]
+  is_draining boolean NOT NULL DEFAULT false
+  created_at timestamp with time zone NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  CONSTRAINT hosting_nodes_accounts_count_check CHECK ((accounts_count >= 0))
+  CONSTRAINT hosting_nodes_accounts_max_check CHECK ((accounts_max >= 0))
+  CONSTRAINT hosting_nodes_capacity_bytes_check CHECK ((capacity_bytes >= 0))
+  CONSTRAINT hosting_nodes_committed_bytes_check CHECK ((committed_bytes >= 0))
+  CONSTRAINT hosting_nodes_ftp_port_check CHECK (((ftp_port >= 1) AND (ftp_port <= 65535)))
+  CONSTRAINT hosting_nodes_id_check CHECK ((id ~ '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'::text))
+  CONSTRAINT hosting_nodes_kind_check CHECK ((kind = ANY (ARRAY['embedded'::text, 'proftpd-nginx'::text, 'cpanel'::text])))
+  CONSTRAINT hosting_nodes_pkey PRIMARY KEY (id)
+  CONSTRAINT hosting_nodes_web_port_check CHECK (((web_port >= 1) AND (web_port <= 65535)))
+  CREATE TRIGGER hosting_node_changed AFTER INSERT OR DELETE OR UPDATE OF id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed, is_draining ON public.hosting_nodes FOR EACH ROW EXECUTE FUNCTION notify_hosting_node_changed()
+
 SEQUENCE hosting_uid
 
 TABLE idempotent_requests
@@ -569,6 +597,17 @@ BEGIN
   PERFORM pg_notify('api_key_changed', OLD.id::text);
   RETURN NULL;
 END $function$
+
+
+CREATE OR REPLACE FUNCTION public.notify_hosting_node_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('hosting_node_changed', coalesce(NEW.id, OLD.id));
+  RETURN NULL;
+END
+$function$
 
 
 CREATE OR REPLACE FUNCTION public.notify_reseller_keys_changed()

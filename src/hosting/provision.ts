@@ -58,6 +58,7 @@ async function makeAndProbe(context: Context, node: HostingNode, account: Accoun
       sessionsMax: account.ftp_sessions_max,
       ftpEnabled: true,
       suspended: false,
+      hostNames: [],
     });
     await node.probe(key);
     await record(context, account, { event: "probed" });

@@ -1,6 +1,7 @@
 /** The tests that the driver of every kind of node passes. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { Client } from "basic-ftp";
 import type { Secret } from "#lib/secret.ts";
 import { type DesiredAccount, type HostingNode, NodeRefused, type RefusalReason } from "./driver.ts";
 
@@ -40,6 +41,7 @@ export function testDriver(kind: string, start: () => Promise<DriverUnderTest>):
         sessionsMax: 5,
         ftpEnabled: true,
         suspended: false,
+        hostNames: [],
         ...changes,
       };
     };
@@ -174,6 +176,25 @@ export function testDriver(kind: string, start: () => Promise<DriverUnderTest>):
       const account = await make();
       await node.driver.probe(account);
       assert.deepEqual(await node.driver.usage(account.identifier), { bytes: 0, files: 0 });
+    });
+
+    test("a login of ours opens the home, also of a suspended account and of one without FTP", async () => {
+      for (const changes of [{}, { ftpEnabled: false }, { suspended: true }]) {
+        const account = await make(changes);
+        const login = await node.driver.oneTimeLogin(account);
+        const client = new Client(5_000);
+        try {
+          const secureOptions = { ca: login.certificate, checkServerIdentity: () => undefined };
+          await client.access({ ...login, password: login.password.reveal(), secure: true, secureOptions });
+          assert.deepEqual(
+            (await client.list("/")).map(({ name }) => name),
+            ["www"],
+          );
+        } finally {
+          client.close();
+        }
+      }
+      await refuses("account_unknown", node.driver.oneTimeLogin(describeNew()));
     });
 
     test("a change of usage reaches who waits for it", async () => {

@@ -7,6 +7,11 @@
  */
 import type { Secret } from "#lib/secret.ts";
 
+export interface Endpoint {
+  host: string;
+  port: number;
+}
+
 export interface AccountKey {
   /** Canonical host name (lower-case A-labels, at most 243 characters); also the FTP user name. */
   identifier: string;
@@ -27,6 +32,8 @@ export interface DesiredAccount extends AccountKey, AccountLimits {
   /** bcrypt, `$2b$`; with undefined no password opens the account. */
   passwordHash: Secret | undefined;
   suspended: boolean;
+  /** Names beside the platform's one at which the site answers: canonical, each proven to be the customer's. */
+  hostNames: readonly string[];
 }
 
 export interface Usage {
@@ -34,16 +41,36 @@ export interface Usage {
   files: number;
 }
 
+/** What a site has sent. */
+export interface Traffic {
+  /** UTC, `2026-11`. */
+  month: string;
+  /** Of that month so far, as this node counted it; never falls within a month. */
+  bytes: number;
+}
+
+/** A login of ours into an account's home: for one FTP session, for a short time. */
+export interface OneTimeLogin {
+  host: string;
+  port: number;
+  user: string;
+  password: Secret;
+  /** PEM: what the FTP server must show; nothing else is trusted. */
+  certificate: string;
+}
+
 /** An account as the node has it. Hashes never come back from a node. */
 export interface NodeAccount extends AccountKey, AccountLimits {
   suspended: boolean;
+  hostNames: readonly string[];
   usage: Usage;
 }
 
 export interface UsageChanges {
   /** Ask for what came after this next time. Opaque: only the node that gave it understands it. */
   version: number;
-  accounts: (AccountKey & Usage)[];
+  /** `traffic` where the node counts it. */
+  accounts: (AccountKey & Usage & { traffic?: Traffic })[];
 }
 
 interface UsageQuestion {
@@ -76,6 +103,11 @@ export interface HostingNode {
    * home, an upload, the page read back over HTTP, clean-up. With FTP disabled: the HTTP read only.
    */
   probe(account: AccountKey): Promise<void>;
+  /**
+   * Opens the account's home to us, to copy it: also while the account is suspended or without FTP.
+   * @throws NodeRefused account_unknown, unsupported
+   */
+  oneTimeLogin(account: AccountKey): Promise<OneTimeLogin>;
 }
 
 /** The node did not do it and may do it later: repeat with backoff. */
@@ -94,6 +126,8 @@ export const refusalReasons = [
   "uid_retired",
   /** The account is suspended, so it cannot be probed. */
   "suspended",
+  /** This kind of node cannot do that. */
+  "unsupported",
   /** The question itself is wrong. */
   "invalid",
 ] as const;

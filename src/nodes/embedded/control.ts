@@ -5,11 +5,11 @@ import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import type { Log } from "#lib/log.ts";
 import { Secret } from "#lib/secret.ts";
+import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "../account-json.ts";
 import { NodeRefused, type RefusalReason } from "../driver.ts";
-import { type Accounts, describeAccount } from "./accounts.ts";
+import { type Account, type Accounts, describeAccount } from "./accounts.ts";
 import type { EmbeddedNodeLimits } from "./limits.ts";
 import type { OneTimeLogins } from "./one-time-logins.ts";
-import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "./records.ts";
 import type { UsageFeed } from "./usage-feed.ts";
 
 const bodyBytesMax = 16_384;
@@ -116,16 +116,23 @@ function addChangeRoutes(server: FastifyInstance, { accounts, oneTimeLogins, cer
       return reply.code(204).send();
     },
   );
+  const createLogin = (account: Account) => {
+    const { user, password } = oneTimeLogins.create(account);
+    return { user, password: password.reveal(), certificate };
+  };
   server.post<Key>(
-    "/accounts/:identifier/one-time-login",
+    "/accounts/:identifier/probe-login",
     { schema: { params: Params, body: UidBody } },
     async ({ params, body }) => {
       const account = accounts.get({ ...params, ...body });
       if (account.record.suspended) throw new NodeRefused("suspended");
-      if (!account.record.ftpEnabled) return { login: null };
-      const { user, password } = oneTimeLogins.create(account);
-      return { login: { user, password: password.reveal(), certificate } };
+      return { login: account.record.ftpEnabled ? createLogin(account) : null };
     },
+  );
+  server.post<Key>(
+    "/accounts/:identifier/one-time-login",
+    { schema: { params: Params, body: UidBody } },
+    async ({ params, body }) => createLogin(accounts.get({ ...params, ...body })),
   );
 }
 

@@ -2,26 +2,22 @@ import { type Static, type TSchema, Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
-import type { Secret } from "#lib/secret.ts";
+import { Secret } from "#lib/secret.ts";
+import { accountToJson, Identifier } from "../account-json.ts";
 import {
   type AccountKey,
+  type Endpoint,
   type HostingNode,
   NodeRefused,
   NodeUnavailable,
   type RefusalReason,
   refusalReasons,
 } from "../driver.ts";
-import { probeAccount } from "./probe.ts";
-import { accountToJson, Identifier } from "./records.ts";
+import { probeAccount } from "../probe.ts";
 
 const requestMs = 10_000;
 /** Above what the node was asked to wait. */
 const waitGraceMs = 5_000;
-
-export interface Endpoint {
-  host: string;
-  port: number;
-}
 
 export interface EmbeddedNodeDriverOptions {
   /** `http://127.0.0.1:<controlPort>` */
@@ -43,6 +39,7 @@ const Shown = Type.Object({
   sessionsMax: Type.Integer(),
   ftpEnabled: Type.Boolean(),
   suspended: Type.Boolean(),
+  hostNames: Type.Array(Type.String()),
   usage: Type.Object(usageFields),
 });
 const ShownList = Type.Object({ accounts: Type.Array(Shown) });
@@ -50,12 +47,8 @@ const Changes = Type.Object({
   version: Type.Integer(),
   accounts: Type.Array(Type.Object({ ...keyFields, ...usageFields })),
 });
-const OneTimeLogin = Type.Object({
-  login: Type.Union([
-    Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() }),
-    Type.Null(),
-  ]),
-});
+const OneTimeLogin = Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() });
+const ProbeLogin = Type.Object({ login: Type.Union([OneTimeLogin, Type.Null()]) });
 const Refusal = Type.Object({ error: Type.Union(refusalReasons.map((reason) => Type.Literal(reason))) });
 
 /** The driver of an embedded node: speaks to its control port, and as a customer to its FTP and web ports. */
@@ -103,8 +96,12 @@ export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): Ho
       return parse(Changes, await control("GET", `/usage?after=${after}&waitMs=${waitMs}`, undefined, either));
     },
     probe: async (account) => {
-      const { login } = parse(OneTimeLogin, await post(account, "one-time-login"));
+      const { login } = parse(ProbeLogin, await post(account, "probe-login"));
       await probeAccount({ ...options, identifier: account.identifier, login });
+    },
+    oneTimeLogin: async (account) => {
+      const { password, ...login } = parse(OneTimeLogin, await post(account, "one-time-login"));
+      return { ...options.ftp, ...login, password: new Secret(password) };
     },
   };
 }

@@ -106,6 +106,7 @@ export function testAccount(identifier: string, uid: number, changes: Partial<De
     sessionsMax: 10,
     ftpEnabled: true,
     suspended: false,
+    hostNames: [],
     ...changes,
   };
 }

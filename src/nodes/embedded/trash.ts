@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
-import { ignoreMissing } from "./atomic-file.ts";
+import { ignoreMissing } from "../atomic-file.ts";
 
 const dayMs = 86_400_000;
 

@@ -65,7 +65,7 @@ async function givePassword(session: FtpSession, argument: string): Promise<void
 
 function findOneTimeAccount(session: FtpSession, user: string, password: Secret): Account | undefined {
   const account = session.services.oneTimeLogins.redeem(user, password);
-  return account !== undefined && mayLogIn(session, account) ? account : undefined;
+  return account !== undefined && session.services.accounts.isCurrent(account) ? account : undefined;
 }
 
 async function findPasswordAccount(session: FtpSession, user: string, password: Secret): Promise<Account | undefined> {

@@ -6,7 +6,7 @@
 import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { ignoreMissing } from "../atomic-file.ts";
+import { ignoreMissing } from "../../atomic-file.ts";
 import { notAvailable } from "./reply.ts";
 
 const nameBytesMax = 255;

@@ -5,8 +5,8 @@ import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { noSiteText } from "../../probe.ts";
 import { getPage, startTestNode, type TestNode, testAccount } from "../test-node.ts";
-import { noSiteText } from "./server.ts";
 
 describe("a site", () => {
   let node: TestNode;

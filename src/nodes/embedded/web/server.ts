@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
 import type { Log } from "#lib/log.ts";
+import { noSiteText } from "../../probe.ts";
 import type { Account } from "../accounts.ts";
 import type { EmbeddedNodeLimits } from "../limits.ts";
 import { isNotModified, parseRange } from "./conditions.ts";
@@ -10,9 +11,6 @@ import { contentTypeOf } from "./content-types.ts";
 import { identifierOf, parseHost } from "./host.ts";
 import { parseRequestPath } from "./request-path.ts";
 import { openSiteFile, type SiteFile } from "./site-file.ts";
-
-/** The page of a host name without a site: it tells a probe that the account is not there yet. */
-export const noSiteText = "There is no site of this name here.";
 
 const headersMs = 10_000;
 const requestMs = 30_000;

@@ -4,9 +4,10 @@ import { Readable } from "node:stream";
 import { Client } from "basic-ftp";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
-import { NodeUnavailable } from "../driver.ts";
-import type { Endpoint } from "./driver.ts";
-import { noSiteText } from "./web/server.ts";
+import { type Endpoint, NodeUnavailable } from "./driver.ts";
+
+/** The page of every kind of node for a host name without a site: it tells a probe that the account is not there yet. */
+export const noSiteText = "There is no site of this name here.";
 
 const stepMs = 10_000;
 const pageBytesMax = 65_536;
