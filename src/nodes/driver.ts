@@ -32,7 +32,11 @@ export interface DesiredAccount extends AccountKey, AccountLimits {
   /** bcrypt, `$2b$`; with undefined no password opens the account. */
   passwordHash: Secret | undefined;
   suspended: boolean;
-  /** Names beside the platform's one at which the site answers: canonical, each proven to be the customer's. */
+  /**
+   * Names beside the platform's one at which the site answers: canonical, each proven to be the customer's. On a node a
+   * name belongs to the account that was given it last, which takes it away from another; a new account takes its
+   * identifier away so too. Another account's identifier, or a name of the platform's own, is refused as invalid.
+   */
   hostNames: readonly string[];
 }
 

@@ -19,6 +19,7 @@ import {
 import { createLane, type Lane } from "./lane.ts";
 import { Quota } from "./quota.ts";
 import { readRecords, removeRecord, writeRecord } from "./records.ts";
+import type { Traffic } from "./traffic.ts";
 import type { Trash } from "./trash.ts";
 import { countUsage } from "./usage.ts";
 import type { UsageFeed } from "./usage-feed.ts";
@@ -40,6 +41,7 @@ export interface AccountsOptions {
   homesFolder: string;
   trash: Trash;
   feed: UsageFeed;
+  traffic: Traffic;
   siteDomain: string;
   /** Called when the sessions of an account must end now. */
   cutSessions: (account: Account) => void;
@@ -49,6 +51,7 @@ export class Accounts {
   readonly #options: AccountsOptions;
   readonly #byIdentifier = new Map<string, Account>();
   readonly #byUid = new Map<number, Account>();
+  readonly #byHostName = new Map<string, Account>();
   readonly #changes = createLane();
 
   constructor(options: AccountsOptions) {
@@ -64,6 +67,11 @@ export class Accounts {
     return this.#byIdentifier.get(identifier);
   }
 
+  /** The account that has this name beside the platform's one. */
+  findByHostName(name: string): Account | undefined {
+    return this.#byHostName.get(name);
+  }
+
   list(): Account[] {
     return [...this.#byUid.values()];
   }
@@ -74,11 +82,14 @@ export class Accounts {
   }
 
   usageAfter(version: number): UsageChanges {
-    const { feed } = this.#options;
+    const { feed, traffic } = this.#options;
     const changed = feed.changedAfter(version).flatMap((uid) => this.#byUid.get(uid) ?? []);
     return {
       version: feed.version,
-      accounts: changed.map((account) => ({ ...keyOf(account), ...account.quota.usage })),
+      accounts: changed.map((account) => {
+        const key = keyOf(account);
+        return { ...key, ...account.quota.usage, traffic: traffic.of(key.uid) };
+      }),
     };
   }
 
@@ -88,6 +99,8 @@ export class Accounts {
       const existing = this.#byUid.get(wanted.uid);
       if (existing === undefined) return this.#create(wanted);
       if (existing.record.identifier !== wanted.identifier) throw new NodeRefused("uid_taken");
+      this.#checkHostNames(wanted);
+      await this.#takeHostNames(wanted);
       await this.#replace(existing, wanted);
     });
   }
@@ -112,7 +125,9 @@ export class Accounts {
       await removeRecord(this.#options.recordsFolder, key.uid);
       this.#byUid.delete(key.uid);
       this.#byIdentifier.delete(key.identifier);
+      for (const name of account.record.hostNames) this.#byHostName.delete(name);
       this.#options.feed.forget(key.uid);
+      this.#options.traffic.forget(key.uid);
       this.#options.cutSessions(account);
       await account.lane(() => this.#options.trash.take(key.uid, account.home));
     });
@@ -126,16 +141,43 @@ export class Accounts {
   }
 
   async #create(wanted: DesiredAccount): Promise<void> {
-    const { siteDomain, trash, recordsFolder } = this.#options;
+    const { trash, recordsFolder } = this.#options;
     const { identifier, uid } = wanted;
-    // Such a name would be the platform's name of another account.
-    if (identifier === siteDomain || identifier.endsWith(`.${siteDomain}`)) throw new NodeRefused("invalid");
+    if (this.#isPlatformName(identifier)) throw new NodeRefused("invalid");
     if (this.#byIdentifier.has(identifier)) throw new NodeRefused("identifier_taken");
     if (await trash.has(uid)) throw new NodeRefused("uid_retired");
+    this.#checkHostNames(wanted);
+    await this.#takeHostNames(wanted);
     // The record comes last: until then there is no login and no site, and a repetition finds the folders and goes on.
     await mkdir(join(this.#home(uid), "www"), { recursive: true });
     await writeRecord(recordsFolder, wanted);
     await this.#open(wanted);
+  }
+
+  /** @throws NodeRefused invalid for a name that is the platform's, or the identifier of another account */
+  #checkHostNames({ uid, hostNames }: DesiredAccount): void {
+    for (const name of hostNames) {
+      const namesake = this.#byIdentifier.get(name);
+      if (this.#isPlatformName(name) || (namesake !== undefined && namesake.record.uid !== uid)) {
+        throw new NodeRefused("invalid");
+      }
+    }
+  }
+
+  /** Such a name would be the platform's name of some account. */
+  #isPlatformName(name: string): boolean {
+    const { siteDomain } = this.#options;
+    return name === siteDomain || name.endsWith(`.${siteDomain}`);
+  }
+
+  /** Takes the account's names away from those that have them. They lose them first, so no crash leaves a name to two. */
+  async #takeHostNames({ uid, identifier, hostNames }: DesiredAccount): Promise<void> {
+    for (const name of [identifier, ...hostNames]) {
+      const holder = this.#byHostName.get(name);
+      if (holder === undefined || holder.record.uid === uid) continue;
+      const left = holder.record.hostNames.filter((one) => one !== name);
+      await this.#replace(holder, { ...holder.record, hostNames: left });
+    }
   }
 
   async #replace(account: Account, wanted: DesiredAccount): Promise<void> {
@@ -144,6 +186,8 @@ export class Accounts {
     await writeRecord(this.#options.recordsFolder, wanted);
     // A login compares the hash object it checked with the current one: an unchanged hash stays the same object.
     account.record = isSamePassword ? { ...wanted, passwordHash: before.passwordHash } : wanted;
+    for (const name of before.hostNames) this.#byHostName.delete(name);
+    for (const name of wanted.hostNames) this.#byHostName.set(name, account);
     if (isSamePassword && !wanted.suspended && wanted.ftpEnabled) return;
     this.#options.cutSessions(account);
     await account.lane(async () => {});
@@ -166,6 +210,7 @@ export class Accounts {
     };
     this.#byUid.set(record.uid, account);
     this.#byIdentifier.set(record.identifier, account);
+    for (const name of record.hostNames) this.#byHostName.set(name, account);
     feed.changed(record.uid);
   }
 

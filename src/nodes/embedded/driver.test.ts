@@ -41,6 +41,7 @@ testDriver("embedded", async () => {
     pageStatus: async (identifier, path) => {
       return (await getPage(node.ports.webPort, path, { host: `${identifier}.localhost` })).status;
     },
+    hostStatus: async (host, path) => (await getPage(node.ports.webPort, path, { host })).status,
     close: () => node.close(),
   };
 });

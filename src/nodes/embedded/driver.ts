@@ -45,7 +45,13 @@ const Shown = Type.Object({
 const ShownList = Type.Object({ accounts: Type.Array(Shown) });
 const Changes = Type.Object({
   version: Type.Integer(),
-  accounts: Type.Array(Type.Object({ ...keyFields, ...usageFields })),
+  accounts: Type.Array(
+    Type.Object({
+      ...keyFields,
+      ...usageFields,
+      traffic: Type.Object({ month: Type.String(), bytes: Type.Integer() }),
+    }),
+  ),
 });
 const OneTimeLogin = Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() });
 const ProbeLogin = Type.Object({ login: Type.Union([OneTimeLogin, Type.Null()]) });

@@ -30,7 +30,18 @@ export interface EmbeddedNodeLimits {
   dataStallMs: number;
   oneTimeLoginMs: number;
   webConnectionsMax: number;
+  /** Connections to the web port of one client address. */
+  webAddressConnectionsMax: number;
+  /** Requests that a client may send ahead of the answers on one connection. */
+  webRequestsWaitingMax: number;
+  /** From a request's first byte to the end of its headers. */
+  webHeadersMs: number;
+  /** From a request's first byte to the end of its body. */
+  webRequestMs: number;
+  /** A web connection on which nothing moves is cut after this. */
   webStallMs: number;
+  /** What sites have sent is counted in memory and kept this often. */
+  trafficFlushMs: number;
   /** The longest that a question for usage changes is held. */
   usageWaitMsMax: number;
   trashDaysMax: number;
@@ -56,7 +67,12 @@ export const defaultLimits: EmbeddedNodeLimits = {
   dataStallMs: 60_000,
   oneTimeLoginMs: 60_000,
   webConnectionsMax: 1_000,
+  webAddressConnectionsMax: 250,
+  webRequestsWaitingMax: 100,
+  webHeadersMs: 10_000,
+  webRequestMs: 30_000,
   webStallMs: 60_000,
+  trafficFlushMs: 5_000,
   usageWaitMsMax: 60_000,
   trashDaysMax: 30,
 };

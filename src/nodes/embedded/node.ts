@@ -6,6 +6,7 @@
  *     homes/<uid>/www/      the account's files
  *     uploads/              uploads in progress; emptied at start
  *     trash/<uid>/          files of removed accounts
+ *     traffic.json          what the sites have sent this month
  *     ftp-tls.pem           the certificate of FTP over TLS
  */
 import { mkdir, realpath, rm } from "node:fs/promises";
@@ -25,6 +26,7 @@ import { Sessions } from "./ftp/sessions.ts";
 import { defaultLimits, type EmbeddedNodeLimits } from "./limits.ts";
 import { OneTimeLogins } from "./one-time-logins.ts";
 import { Passwords } from "./passwords.ts";
+import { Traffic } from "./traffic.ts";
 import { Trash } from "./trash.ts";
 import { UsageFeed } from "./usage-feed.ts";
 import { startWebServer } from "./web/server.ts";
@@ -75,58 +77,44 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   const feed = new UsageFeed(clock);
   const sessions = new Sessions(limits);
   const oneTimeLogins = new OneTimeLogins({ clock, random, validMs: limits.oneTimeLoginMs });
+  const traffic = await Traffic.load({
+    ...{ file: join(dataDir, "traffic.json"), flushMs: limits.trafficFlushMs, clock, log },
+    onChange: (uid) => feed.changed(uid),
+  });
   const accounts = new Accounts({
+    ...{ trash, feed, traffic, siteDomain },
     recordsFolder: folders.accounts,
     homesFolder: folders.homes,
-    trash,
-    feed,
-    siteDomain,
     cutSessions: (account) => sessions.cut(account),
   });
   await accounts.load();
   const certificate = await loadCertificate(dataDir, host, clock);
   const passwords = await Passwords.create(limits.hashesMax, random);
   const started: { close(): Promise<void> }[] = [purgeDaily(trash, limits.trashDaysMax, log)];
+  traffic.start();
   const close = async () => {
     await Promise.all(started.map((server) => server.close()));
+    await traffic.close();
   };
   try {
     const ftp = await startFtpServer(host, options.ftpPort, {
-      accounts,
-      sessions,
-      passwords,
-      oneTimeLogins,
+      ...{ accounts, sessions, passwords, oneTimeLogins, limits, clock, random, log },
       guesses: new AddressGuesses(clock, limits),
       secureContext: secureContextOf(certificate),
       passivePorts: options.passivePorts,
       uploadsFolder: folders.uploads,
-      limits,
-      clock,
-      random,
-      log,
     });
     started.push(ftp);
-    const findAccount = (identifier: string) => accounts.find(identifier);
-    const { bareIdentifiers } = options;
+    const { bareIdentifiers, webPort } = options;
     const web = await startWebServer({
-      host,
-      port: options.webPort,
-      siteDomain,
-      bareIdentifiers,
-      findAccount,
-      limits,
-      log,
+      ...{ host, port: webPort, siteDomain, bareIdentifiers, accounts, traffic, limits, log },
     });
     started.push(web);
     const control = await startControlServer({
+      ...{ accounts, feed, oneTimeLogins, limits, log },
       port: options.controlPort,
       token: options.controlToken,
-      accounts,
-      feed,
-      oneTimeLogins,
       certificate: certificate.certificate,
-      limits,
-      log,
     });
     started.push(control);
     return { ftpPort: ftp.port, webPort: web.port, controlPort: control.port, close };

@@ -1,3 +1,5 @@
+import type { Account, Accounts } from "../accounts.ts";
+
 const hostCharsMax = 255;
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
@@ -10,9 +12,16 @@ export function parseHost(header: string | undefined): string | undefined {
   return host !== undefined && host.length <= hostCharsMax && hostName.test(host) ? host : undefined;
 }
 
-/** The identifier whose site a host name asks for: the platform's name of the account, or its bare name. */
-export function identifierOf(host: string, siteDomain: string, bareIdentifiers: boolean): string | undefined {
+export interface SiteNames {
+  siteDomain: string;
+  /** Whether a site answers at its bare identifier too. */
+  bareIdentifiers: boolean;
+  accounts: Pick<Accounts, "find" | "findByHostName">;
+}
+
+/** The account whose site a host name asks for: by the platform's name, by its bare one, or by a name of its own. */
+export function findSite(host: string, { siteDomain, bareIdentifiers, accounts }: SiteNames): Account | undefined {
   const suffix = `.${siteDomain}`;
-  if (host.endsWith(suffix)) return host.slice(0, -suffix.length);
-  return bareIdentifiers && host !== siteDomain ? host : undefined;
+  if (host.endsWith(suffix)) return accounts.find(host.slice(0, -suffix.length));
+  return (bareIdentifiers ? accounts.find(host) : undefined) ?? accounts.findByHostName(host);
 }

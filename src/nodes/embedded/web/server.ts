@@ -1,27 +1,23 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import type { Log } from "#lib/log.ts";
 import { noSiteText } from "../../probe.ts";
-import type { Account } from "../accounts.ts";
 import type { EmbeddedNodeLimits } from "../limits.ts";
+import type { Traffic } from "../traffic.ts";
+import { AddressConnections } from "./address-connections.ts";
 import { isNotModified, parseRange } from "./conditions.ts";
 import { contentTypeOf } from "./content-types.ts";
-import { identifierOf, parseHost } from "./host.ts";
+import { findSite, parseHost, type SiteNames } from "./host.ts";
 import { parseRequestPath } from "./request-path.ts";
 import { openSiteFile, type SiteFile } from "./site-file.ts";
+import { Turns } from "./turns.ts";
 
-const headersMs = 10_000;
-const requestMs = 30_000;
-
-export interface WebOptions {
+export interface WebOptions extends SiteNames {
   host: string;
   port: number;
-  siteDomain: string;
-  /** Whether a site answers at its bare identifier too. */
-  bareIdentifiers: boolean;
-  findAccount: (identifier: string) => Account | undefined;
+  traffic: Traffic;
   limits: EmbeddedNodeLimits;
   log: Log;
 }
@@ -33,14 +29,28 @@ export interface WebServer {
 
 /** Starts the static server of all sites, told apart by the Host header. @throws when the port is taken */
 export async function startWebServer(options: WebOptions): Promise<WebServer> {
-  const server = createServer({ headersTimeout: headersMs, requestTimeout: requestMs }, (request, response) => {
-    answer(options, request, response).catch((error) => fail(options.log, response, error));
+  const { limits, log } = options;
+  const turns = new Turns(limits.webRequestsWaitingMax);
+  const timeouts = {
+    headersTimeout: limits.webHeadersMs,
+    requestTimeout: limits.webRequestMs,
+    connectionsCheckingInterval: limits.webHeadersMs / 2,
+  };
+  const server = createServer(timeouts, (request, response) => {
+    turns
+      .take(request.socket, async () => {
+        await answer(options, request, response);
+        await finished(response);
+      })
+      .catch((error) => fail(log, response, error));
   });
-  server.maxConnections = options.limits.webConnectionsMax;
-  server.setTimeout(options.limits.webStallMs);
+  server.maxConnections = limits.webConnectionsMax;
+  const connections = new AddressConnections(limits.webAddressConnectionsMax);
+  server.on("connection", (socket) => connections.add(socket));
+  server.setTimeout(limits.webStallMs);
   server.listen(options.port, options.host);
   await once(server, "listening");
-  server.on("error", (error) => options.log.error({ err: error }, "web connection not accepted"));
+  server.on("error", (error) => log.error({ err: error }, "web connection not accepted"));
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
@@ -58,9 +68,9 @@ async function answer(options: WebOptions, request: IncomingMessage, response: S
   const hosts = request.headersDistinct.host ?? [];
   const host = hosts.length === 1 ? parseHost(hosts[0]) : undefined;
   if (host === undefined) return say(response, 400, "This request names no host.");
-  const identifier = identifierOf(host, options.siteDomain, options.bareIdentifiers);
-  const account = identifier === undefined ? undefined : options.findAccount(identifier);
+  const account = findSite(host, options);
   if (account === undefined) return say(response, 404, noSiteText);
+  response.once("close", options.traffic.begin(account.record.uid, request.socket));
   if (account.record.suspended) return say(response, 503, "This site is suspended.");
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");

@@ -1,0 +1,134 @@
+/**
+ * What the sites have sent, by account, in the running month (UTC).
+ *
+ * Counted are the bytes that were given to connections, headers too, as they go: a long download counts while it runs.
+ * Every `flushMs` what was counted is told to the feed and written to one file, so a killed process forgets no more
+ * than that.
+ */
+import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+import type { Clock } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
+import type { Traffic as MonthTraffic } from "../driver.ts";
+
+const Kept = Type.Object({
+  month: Type.String({ pattern: "^\\d{4}-\\d{2}$" }),
+  bytes: Type.Record(Type.String({ pattern: "^\\d+$" }), Type.Integer({ minimum: 0 })),
+});
+
+export interface TrafficOptions {
+  file: string;
+  flushMs: number;
+  clock: Clock;
+  /** Called with each account that has sent something since the last time. */
+  onChange: (uid: number) => void;
+  log: Log;
+}
+
+/** An answer that is being sent. */
+interface Sending {
+  uid: number;
+  socket: Socket;
+  countedBytes: number;
+}
+
+export class Traffic {
+  readonly #options: TrafficOptions;
+  readonly #bytes: Map<number, number>;
+  readonly #sending = new Set<Sending>();
+  readonly #changed = new Set<number>();
+  #timer: NodeJS.Timeout | undefined;
+  #month: string;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(options: TrafficOptions, month: string, bytes: Map<number, number>) {
+    this.#options = options;
+    this.#month = month;
+    this.#bytes = bytes;
+  }
+
+  /** @throws when the file is there and cannot be read: counts of a month never fall */
+  static async load(options: TrafficOptions): Promise<Traffic> {
+    const { file, clock } = options;
+    const text = await readFile(file, "utf8").catch(ignoreMissing);
+    if (text === undefined) return new Traffic(options, monthOf(clock), new Map());
+    const { month, bytes } = parseKept(file, text);
+    return new Traffic(options, month, new Map(Object.entries(bytes).map(([uid, sent]) => [Number(uid), sent])));
+  }
+
+  /** From now on what is counted is written and told. */
+  start(): void {
+    this.#timer = setInterval(() => this.#flush(), this.#options.flushMs).unref();
+  }
+
+  of(uid: number): MonthTraffic {
+    this.#turnMonth();
+    return { month: this.#month, bytes: this.#bytes.get(uid) ?? 0 };
+  }
+
+  /** Counts what goes out on a connection for an account, until the function that is returned is called. */
+  begin(uid: number, socket: Socket): () => void {
+    const sending = { uid, socket, countedBytes: socket.bytesWritten };
+    this.#sending.add(sending);
+    return () => {
+      this.#count(sending);
+      this.#sending.delete(sending);
+    };
+  }
+
+  forget(uid: number): void {
+    this.#bytes.delete(uid);
+  }
+
+  /** Writes what was counted. Close what sends first. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#flush();
+    await this.#writing;
+  }
+
+  #count(sending: Sending): void {
+    const { uid, socket } = sending;
+    const bytes = socket.bytesWritten - sending.countedBytes;
+    if (bytes === 0) return;
+    sending.countedBytes += bytes;
+    this.#turnMonth();
+    this.#bytes.set(uid, (this.#bytes.get(uid) ?? 0) + bytes);
+    this.#changed.add(uid);
+  }
+
+  /** A clock that is set back does not bring an earlier month back. */
+  #turnMonth(): void {
+    const month = monthOf(this.#options.clock);
+    if (month <= this.#month) return;
+    this.#month = month;
+    this.#bytes.clear();
+  }
+
+  #flush(): void {
+    for (const sending of this.#sending) this.#count(sending);
+    if (this.#changed.size === 0) return;
+    const { file, onChange, log } = this.#options;
+    for (const uid of this.#changed) onChange(uid);
+    this.#changed.clear();
+    const kept = JSON.stringify({ month: this.#month, bytes: Object.fromEntries(this.#bytes) });
+    this.#writing = this.#writing
+      .then(() => writeFileAtomic(file, `${kept}\n`))
+      .catch((error) => log.error({ err: error }, "traffic not written"));
+  }
+}
+
+function monthOf(clock: Clock): string {
+  return clock.now().toISOString().slice(0, 7);
+}
+
+function parseKept(file: string, text: string): { month: string; bytes: Record<string, number> } {
+  try {
+    return Value.Parse(Kept, JSON.parse(text));
+  } catch (error) {
+    throw new Error(`${file} is no count of traffic: remove it to count the month from 0`, { cause: error });
+  }
+}
