@@ -5,6 +5,7 @@
  */
 import { SaxesParser } from "saxes";
 import type { Secret } from "#lib/secret.ts";
+import { parsePlainXml } from "./plain-xml.ts";
 
 export const xmlDepthMax = 64;
 export const xmlElementsMax = 20_000;
@@ -35,6 +36,11 @@ export class XmlError extends Error {
  * @throws XmlError when it is malformed, has a DOCTYPE, or passes a limit
  */
 export function parseXml(text: string): XmlElement {
+  return parsePlainXml(text) ?? parseAnyXml(text);
+}
+
+/** The same, whatever the document makes use of. @throws XmlError */
+export function parseAnyXml(text: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, position: false, defaultXMLVersion: "1.0", forceXMLVersion: true });
   const open: (XmlElement & { children: XmlNode[] })[] = [];
   let root: XmlElement | undefined;
