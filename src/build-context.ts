@@ -8,7 +8,6 @@ import { createLog } from "#lib/log.ts";
 import { createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
-import { loadNodes } from "#nodes/profiles.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
 const transactionsMax = 10;
@@ -43,7 +42,6 @@ export function buildContext(config: Config, role: string): OpenContext {
     log,
     sealer: createSealer({ keys: config.masterKeys.map(parseNamedKey), random }),
     registries: loadRegistries(config.registriesFile),
-    nodes: loadNodes(config.nodesFile),
     passwordQueue: createPasswordQueue({ waitingMax: passwordsWaitingMax, cost: bcryptCost, random }),
     commonPasswords: loadCommonPasswords(config.commonPasswordsFile),
     reservedHosts: config.reservedHosts,

@@ -23,7 +23,6 @@ export interface Config {
   checkBudgetMs: number;
   checkFreshMs: number;
   registriesFile: string;
-  nodesFile: string;
   siteDomain: string;
   reservedHosts: string[];
 }
@@ -85,7 +84,6 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 5_000, 0),
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
-    nodesFile: text("DEEDHOUSE_NODES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
   });

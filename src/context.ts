@@ -5,7 +5,6 @@ import type { Log } from "#lib/log.ts";
 import type { PasswordQueue } from "#lib/password-queue.ts";
 import type { Random } from "#lib/random.ts";
 import type { Sealer } from "#lib/sealed-secret.ts";
-import type { NodeProfile } from "#nodes/profiles.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** What a use case gets. Each process builds it once, at its start. */
@@ -19,8 +18,6 @@ export interface Context {
   sealer: Sealer;
   /** The configured registries; the first one that serves a suffix is the one that is asked. */
   registries: readonly RegistryProfile[];
-  /** The configured hosting nodes. */
-  nodes: readonly NodeProfile[];
   passwordQueue: PasswordQueue;
   commonPasswords: ReadonlySet<string>;
   /** Host names of the service itself, which nobody can have as an identifier. */

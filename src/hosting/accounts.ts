@@ -2,6 +2,7 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { releaseRoomOf } from "#hosting/place.ts";
 import { type HostingEvent, type HostingStatus, nextHostingStatus } from "#hosting/states.ts";
 import { enqueueProvision } from "#jobs/enqueue.ts";
 
@@ -68,6 +69,9 @@ export interface AccountHappening {
   operatorNote?: string;
 }
 
+/** Whether accounts in this state have room committed on their node. */
+const holdsRoom = (status: string) => ["Provisioning", "Ready", "Suspended"].includes(status);
+
 /** New state, history and next job in one transaction. Returns nothing when the account has changed since it was read. */
 export async function happenToAccount(
   context: Context,
@@ -85,6 +89,7 @@ export async function happenToAccount(
     ...[account.node_id, account.error_text],
   ]);
   if (!updated) return undefined;
+  if (holdsRoom(account.status) && !holdsRoom(status)) await releaseRoomOf(tx, account);
   const note = happening.operatorNote ?? happening.note ?? null;
   await tx.query(insertHistory, [account.id, now, happening.event, status, note, account.identifier]);
   if (happening.nextStepAt) await enqueueProvision(tx, account.id, happening.nextStepAt.getTime() - now.getTime());

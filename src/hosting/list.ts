@@ -1,8 +1,9 @@
 import { answerPage, pagedList } from "#api/paging.ts";
 import type { UseCase } from "#api/use-case.ts";
-import { accountColumns, presentAccount } from "#hosting/present.ts";
+import { accountColumns, accountsWithPlaces, presentAccount } from "#hosting/present.ts";
 
-const accounts = pagedList("hosting", "identifier", "FROM hosting_accounts WHERE status <> 'Failed'", accountColumns);
+const listed = `FROM ${accountsWithPlaces} WHERE status NOT IN ('Failed', 'Removed')`;
+const accounts = pagedList("hosting", "identifier", listed, accountColumns);
 
 /** GET /hostingaccounts: the caller's accounts by identifier, paged; failed ones are read directly. */
 export const listHostingAccounts: UseCase = {

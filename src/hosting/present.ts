@@ -2,13 +2,24 @@ import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import { checkAfter } from "#domains/estimate.ts";
 
+/**
+ * SQL: what accounts are read from: beside each the place where it is found. Until a node is chosen it is not anywhere;
+ * with one node it can only come to be there. Counting leaves the join out, since it can neither add nor take a row.
+ */
+export const accountsWithPlaces = `hosting_accounts LEFT JOIN
+     (SELECT id AS place_id, ftp_host, ftp_port, web_port, web_is_https FROM hosting_nodes) AS place
+     ON place_id = coalesce(node_id, (SELECT min(id) FROM hosting_nodes HAVING count(*) = 1))`;
+
 /** What every read of hosting accounts selects, so that they have one public form. */
 export const accountColumns = {
   identifier: "text",
   servicepack_id: "int8",
   status: "text",
   created_at: "timestamptz",
-  node_id: "text?",
+  ftp_host: "text?",
+  ftp_port: "int4?",
+  web_port: "int4?",
+  web_is_https: "bool?",
   disk_quota_bytes: "int8",
   disk_used_bytes: "int8",
   error_text: "text?",
@@ -19,7 +30,10 @@ export interface AccountRow {
   servicepack_id: number | null;
   status: string | null;
   created_at: Date | null;
-  node_id: string | null;
+  ftp_host: string | null;
+  ftp_port: number | null;
+  web_port: number | null;
+  web_is_https: boolean | null;
   disk_quota_bytes: number | null;
   disk_used_bytes: number | null;
   error_text: string | null;
@@ -27,16 +41,15 @@ export interface AccountRow {
 
 /** The public form of a hosting account. */
 export function presentAccount(context: Context, row: AccountRow) {
-  // Until a node is chosen the account is not anywhere; with one node it can only be there.
-  const node = context.nodes.find(({ id }) => id === row.node_id) ?? context.nodes[0];
-  const port = node && node.web.port !== 80 ? `:${node.web.port}` : "";
+  const [scheme, usualPort] = row.web_is_https ? ["https", 443] : ["http", 80];
+  const port = row.web_port === null || row.web_port === usualPort ? "" : `:${row.web_port}`;
   return {
     identifier: row.identifier,
     servicepack_id: String(row.servicepack_id),
     status: row.status,
     created_at: row.created_at?.toISOString(),
-    ftp: { host: node?.ftp.host, port: node?.ftp.port, username: row.identifier },
-    web: { url: `http://${row.identifier}.${context.siteDomain}${port}/` },
+    ftp: { ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }), username: row.identifier },
+    web: { url: `${scheme}://${row.identifier}.${context.siteDomain}${port}/` },
     disk_quota_bytes: row.disk_quota_bytes,
     disk_used_bytes: row.disk_used_bytes,
     ...(row.status === "Failed" && { error_text: row.error_text ?? "The account could not be created." }),

@@ -11,6 +11,8 @@ import {
   happenToAccount,
   passwordHashRow,
 } from "#hosting/accounts.ts";
+import type { HostingNodes } from "#hosting/nodes-open.ts";
+import { placeAccount } from "#hosting/place.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
@@ -22,26 +24,27 @@ const givenUpAfterMs = 24 * 60 * 60_000;
 
 const failedText = "The account could not be created. The identifier is free again; ask the operator for the cause.";
 
-/** The nodes' drivers, by node id. */
-export type HostingNodes = ReadonlyMap<string, HostingNode>;
-
 /** The task `provision`. */
 export async function provisionAccount(context: Context, nodes: HostingNodes, accountId: number): Promise<void> {
   const found = await findAccount(context, accountId);
   if (found?.status !== "Provisioning") return;
-  const account = found.node_id === null ? await place(context, nodes, found) : found;
+  const account = found.node_id === null ? await place(context, found) : found;
   if (!account) return;
-  const node = nodes.get(account.node_id ?? "");
-  if (!node) await again(context, account, `the hosting node ${account.node_id} is not configured any more`);
+  const node = await nodes.find(account.node_id ?? "");
+  if (!node) await again(context, account, `the hosting node ${account.node_id} cannot be reached from here`);
   else if (account.error_text !== null) await unmake(context, node, account);
   else await makeAndProbe(context, node, account);
 }
 
 /** The account with its node, the same in every retry; nothing when there is none or somebody else has changed it. */
-async function place(context: Context, nodes: HostingNodes, account: Account): Promise<Account | undefined> {
-  const [nodeId] = nodes.keys();
-  if (nodeId !== undefined) return record(context, account, { event: "placed", nodeId });
-  const note = "no hosting node is configured";
+async function place(context: Context, account: Account): Promise<Account | undefined> {
+  const placed = await context.database.transaction(async (tx) => {
+    const choice = await placeAccount(tx, account, []);
+    if (choice?.nodeId === undefined) return choice;
+    return happenToAccount(context, tx, account, { event: "placed", nodeId: choice.nodeId });
+  });
+  if (placed === undefined || "id" in placed) return placed;
+  const { note } = placed;
   if (ageMs(context, account) > givenUpAfterMs) {
     await record(context, account, { event: "refused", note, errorText: failedText });
   } else await again(context, account, note);

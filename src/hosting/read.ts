@@ -3,15 +3,15 @@ import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { checkAfter } from "#domains/estimate.ts";
 import { ApiError } from "#errors.ts";
-import { accountColumns, medianSeconds, presentAccount } from "#hosting/present.ts";
+import { accountColumns, accountsWithPlaces, medianSeconds, presentAccount } from "#hosting/present.ts";
 import { parseHostIdentifier } from "#lib/host-identifier.ts";
 
 // A failed identifier is free for anyone, so the caller may have a live account and failed ones before it.
 const accountByIdentifier = statement(
   "hosting-account-by-identifier",
-  `SELECT identifier, servicepack_id, status, created_at, node_id, disk_quota_bytes, disk_used_bytes, error_text,
-          CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
-   FROM hosting_accounts WHERE reseller_id = $1 AND identifier = $2
+  `SELECT identifier, servicepack_id, status, created_at, ftp_host, ftp_port, web_port, web_is_https, disk_quota_bytes, disk_used_bytes,
+          error_text,          CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
+   FROM ${accountsWithPlaces} WHERE reseller_id = $1 AND identifier = $2
    ORDER BY (status = 'Failed'), id DESC LIMIT 1`,
   { ...accountColumns, median_seconds: "int4?" },
 );

@@ -3,14 +3,14 @@ import { Pool } from "pg";
 import type { Context } from "#context.ts";
 import { plannerOptions } from "#db/connection.ts";
 import { statement } from "#db/statement.ts";
-import { type HostingNodes, provisionAccount } from "#hosting/provision.ts";
+import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { provisionAccount } from "#hosting/provision.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
 import { startLiveness } from "#jobs/liveness.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
 import { startJobRunner } from "#jobs/runner.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 
 const provisionsMax = 4;
 const committedRequestsKeptSeconds = 24 * 60 * 60;
@@ -57,7 +57,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
   jobPool.on("connect", (client) => client.on("error", () => {}));
   const liveness = startLiveness(context, databaseUrl);
-  const nodes = openNodes(context);
+  const nodes = await openHostingNodes(context, (node, _id, signal) => followUsage(context, node, signal));
   const runner = await startJobRunner({
     pool: jobPool,
     log: context.log,
@@ -72,26 +72,17 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     crontab: "* * * * * housekeeping",
   });
   await keepHouse(context);
-  const stopped = new AbortController();
-  const following = [...nodes.values()].map((node) => followUsage(context, node, stopped.signal));
   const roles = context.registries.map((profile) =>
     startRegistryRole({ context, profile, databaseUrl, jobPool, liveness }),
   );
   return {
     async close() {
-      stopped.abort();
-      await Promise.all([...roles.map((role) => role.close()), ...following, runner.stop()]);
+      await Promise.all([...roles.map((role) => role.close()), runner.stop()]);
+      await nodes.close();
       await liveness.close();
       await jobPool.end();
     },
   };
-}
-
-function openNodes(context: Context): HostingNodes {
-  const { random, log, siteDomain } = context;
-  return new Map(
-    context.nodes.map((node) => [node.id, createEmbeddedNodeDriver({ ...node, siteDomain, random, log })] as const),
-  );
 }
 
 /** Forgets what is too old to matter, finds accounts whose job was lost or sleeps long, and registries that nobody serves. */

@@ -17,7 +17,6 @@ export interface DataDir {
   nodeTokenFile: string;
   registrarsFile: string;
   registriesFile: string;
-  nodesFile: string;
   /** Where this instance is reached, for the operator's commands. */
   instanceFile: string;
 }
@@ -41,7 +40,6 @@ export function openDataDir(path: string, random: Random): DataDir {
     nodeTokenFile: at("keys", "node-control.token"),
     registrarsFile: at("keys", "registrars.json"),
     registriesFile: at("keys", "registries.json"),
-    nodesFile: at("keys", "nodes.json"),
     instanceFile: at("keys", "instance.json"),
   };
   try {

@@ -1,5 +1,7 @@
 /** The processes of `deedhouse start`, and where each is reached. */
+import { readFileSync } from "node:fs";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#db/embedded.ts";
+import type { NodePlace } from "#hosting/nodes.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { type Child, keepAlive } from "#start/child.ts";
@@ -110,7 +112,6 @@ export class Parts {
     });
     await Promise.all([registry, node]);
     writePrivateFile(dir.registriesFile, JSON.stringify([this.#registryProfile()], null, 2));
-    writePrivateFile(dir.nodesFile, JSON.stringify([this.#nodeProfile()], null, 2));
   }
 
   async startInside(): Promise<void> {
@@ -158,7 +159,6 @@ export class Parts {
       DEEDHOUSE_API_PORT: String(ports.api),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
       DEEDHOUSE_REGISTRIES_FILE: dir.registriesFile,
-      DEEDHOUSE_NODES_FILE: dir.nodesFile,
       DEEDHOUSE_SITE_DOMAIN: siteDomain,
       DEEDHOUSE_NODE_DATA_DIR: dir.node,
       DEEDHOUSE_NODE_FTP_PORT: String(ports.ftp),
@@ -187,14 +187,16 @@ export class Parts {
     return { id: "sandbox", ...place, registrarId: id, password, suffixes, ...sandboxTimes };
   }
 
-  #nodeProfile() {
+  /** The hosting node, once it has told its ports. */
+  node(): NodePlace {
     const { dir, ports } = this.#options;
+    const controlToken = readFileSync(dir.nodeTokenFile, "utf8").trim();
     return {
       id: "embedded",
-      controlUrl: `http://127.0.0.1:${ports.nodeControl}`,
-      controlTokenFile: dir.nodeTokenFile,
+      kind: "embedded",
       ftp: { host: "127.0.0.1", port: ports.ftp },
-      web: { host: "127.0.0.1", port: ports.web },
+      web: { host: "127.0.0.1", port: ports.web, isHttps: false },
+      settings: { controlUrl: `http://127.0.0.1:${ports.nodeControl}`, controlToken },
     };
   }
 

@@ -1,8 +1,9 @@
-/** What a new sandbox has: a reseller with a complete profile, a key, and three service packs. */
+/** What a new sandbox has: a hosting node, a reseller with a complete profile, a key, and three service packs. */
 
 import type { Config } from "#config.ts";
 import { createDatabase } from "#db/database.ts";
 import { createPack, hasPacks } from "#hosting/manage-packs.ts";
+import { type NodePlace, registerNode } from "#hosting/nodes.ts";
 import { systemClock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -20,6 +21,9 @@ const packs = [
   { name: "Medium", diskBytesMax: 1_000 * megabyte, filesMax: 50_000, ftpSessionsMax: 8 },
   { name: "Large", diskBytesMax: 10_000 * megabyte, filesMax: 200_000, ftpSessionsMax: 16 },
 ];
+
+/** What the operator may change with `deedhouse node set`. */
+const nodeRoom = { capacityBytes: 1_000_000 * megabyte, accountsMax: 10_000, tags: [] };
 
 const profile = {
   fullName: "Sandy Sandbox",
@@ -39,7 +43,12 @@ export interface Seeded {
 }
 
 /** Makes what is missing; what is there stays as it is. @throws Error when the master key is not the database's */
-export async function seedSandbox(config: Config, log: Log, rateLimit: number | undefined): Promise<Seeded> {
+export async function seedSandbox(
+  config: Config,
+  log: Log,
+  node: NodePlace,
+  rateLimit: number | undefined,
+): Promise<Seeded> {
   const database = createDatabase({
     url: config.databaseUrl,
     transactionsMax: 1,
@@ -50,6 +59,8 @@ export async function seedSandbox(config: Config, log: Log, rateLimit: number | 
   const sealer = createSealer({ keys: config.masterKeys.map(parseNamedKey), random: systemRandom });
   const context: OperatorContext = { database, sealer, clock: systemClock, random: systemRandom };
   try {
+    // Its ports may be others than at the last start.
+    await registerNode(context, node, nodeRoom, true);
     let resellerId = await findReseller(context, sandboxReseller);
     if (resellerId === undefined) {
       resellerId = await createReseller(context, { name: sandboxReseller, kind: "reseller", rateLimit });

@@ -55,7 +55,7 @@ export async function start(options: StartOptions): Promise<void> {
 async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<Seeded> {
   await Promise.all([parts.startPostgres(), parts.startOutside()]);
   await migrate(parts.databaseUrl);
-  const seeded = await seedSandbox(loadConfig(parts.environment()), log, options.rateLimit);
+  const seeded = await seedSandbox(loadConfig(parts.environment()), log, parts.node(), options.rateLimit);
   await parts.startInside();
   return seeded;
 }

@@ -27,7 +27,6 @@ export async function startApiProcess(
     return { id, host, port, servername, registrarId, password, suffixes, caFile: gateway.registry.caFile };
   });
   await writeFile(join(folder, "registries.json"), JSON.stringify(registries));
-  await writeFile(join(folder, "nodes.json"), "[]");
   const environment = {
     ...process.env,
     DATABASE_URL: databaseUrl,
@@ -36,7 +35,6 @@ export async function startApiProcess(
     DEEDHOUSE_CHECK_BUDGET_MS: String(gateway.context.checkBudgetMs),
     DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
     DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
-    DEEDHOUSE_NODES_FILE: join(folder, "nodes.json"),
     DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
   };
   let port = 0;

@@ -12,6 +12,7 @@ import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createPack } from "#hosting/manage-packs.ts";
+import { registerNode } from "#hosting/nodes.ts";
 import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 import { startWorker, type WorkerRole } from "#jobs/worker.ts";
 import { type Clock, sleep, systemClock } from "#lib/clock.ts";
@@ -30,7 +31,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
 import { type Scope, testDatabase } from "./database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
-import { nodeProfile, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
+import { nodePlace, nodeRoom, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
 export const masterKey = Buffer.alloc(32, "test key");
@@ -155,7 +156,6 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     log,
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
     registries,
-    nodes: node ? [nodeProfile(node)] : [],
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
     commonPasswords: loadCommonPasswords(),
     reservedHosts: ["panel.deedhouse.test"],
@@ -165,6 +165,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     siteDomain: "localhost",
     ...options.context,
   };
+  if (node) await registerNode(context, nodePlace(node), nodeRoom, false);
   return runGateway(context, { ...options, databaseUrl, folder, registry, moreRegistries, node, proxy, closers });
 }
 

@@ -1,6 +1,6 @@
 /** Profiles of the servers that tests run against. */
 import { readFileSync } from "node:fs";
-import type { NodeProfile } from "#nodes/profiles.ts";
+import type { NodePlace } from "#hosting/nodes.ts";
 import { completeProfile, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 import type { SandboxRegistry } from "../../sandbox/registry/server.ts";
 import type { TestNode } from "../../src/nodes/embedded/test-node.ts";
@@ -38,13 +38,20 @@ function withoutTimeouts({ timeouts: _timeouts, ...own }: Partial<RegistryProfil
   return own;
 }
 
-export function nodeProfile(node: TestNode): NodeProfile {
-  const { ftpPort, webPort, controlPort } = node.ports;
+/** Where a test's node is found. @param ports other ones than its own: relays before it */
+export function nodePlace(
+  node: TestNode,
+  id = "embedded",
+  { ftpPort, webPort, controlPort }: Pick<TestNode["ports"], "ftpPort" | "webPort" | "controlPort"> = node.ports,
+): NodePlace {
   return {
-    id: "embedded",
-    controlUrl: `http://127.0.0.1:${controlPort}`,
-    controlToken: node.controlToken,
+    id,
+    kind: "embedded",
     ftp: { host: "127.0.0.1", port: ftpPort },
-    web: { host: "127.0.0.1", port: webPort },
+    web: { host: "127.0.0.1", port: webPort, isHttps: false },
+    settings: { controlUrl: `http://127.0.0.1:${controlPort}`, controlToken: node.controlToken.reveal() },
   };
 }
+
+/** Room enough for any test that does not ask about it. */
+export const nodeRoom = { capacityBytes: 1_000_000_000_000, accountsMax: 10_000, tags: [] };

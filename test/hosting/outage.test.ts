@@ -106,7 +106,7 @@ test("an account that was given up while its node went down fails once the node 
 });
 
 test("without any hosting node an account waits, and is given up after a day", async (t) => {
-  const bare = await startHostingStage(t, { clock, worker: false, context: { nodes: [] } });
+  const bare = await startHostingStage(t, { clock, worker: false, node: false });
   const id = await bare.create("homeless.example");
   await bare.provision(id);
   clock.advance(11 * minuteMs);

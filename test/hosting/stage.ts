@@ -1,13 +1,14 @@
 /** A gateway with a real hosting node whose three ports can be taken away one by one, a reseller and a service pack. */
 import assert from "node:assert/strict";
 import { statement } from "#db/statement.ts";
+import { registerNode } from "#hosting/nodes.ts";
+import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
-import type { NodeProfile } from "#nodes/profiles.ts";
 import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
 import type { Scope } from "../harness/database.ts";
 import { type GatewayOptions, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { type Relay, startRelay } from "./relay.ts";
 
 export const password = "Correct-horse-9-battery";
@@ -75,14 +76,7 @@ export async function startHostingStage(
   const { controlPort, ftpPort, webPort } = node.ports;
   const relays = await Promise.all([controlPort, ftpPort, webPort].map((port) => startRelay(port)));
   const [control, ftp, web] = relays as [Relay, Relay, Relay];
-  const profile: NodeProfile = {
-    id: "embedded",
-    controlUrl: `http://127.0.0.1:${control.port}`,
-    controlToken: node.controlToken,
-    ftp: { host: "127.0.0.1", port: ftp.port },
-    web: { host: "127.0.0.1", port: web.port },
-  };
-  const gateway = await startTestGateway(scope, { ...options, context: { nodes: [profile], ...options.context } });
+  const gateway = await startTestGateway(scope, options);
   // The gateway's own hook, made before, ends the worker first.
   scope.after(async () => {
     await Promise.all(relays.map((relay) => relay.close()));
@@ -91,9 +85,10 @@ export async function startHostingStage(
   const reseller = await gateway.addReseller();
   const packId = await gateway.addPack({ diskBytesMax: options.diskBytesMax ?? 100_000 });
   const { context } = gateway;
-  const drivers = new Map(
-    context.nodes.map((one) => [one.id, createEmbeddedNodeDriver({ ...one, ...context })] as const),
-  );
+  const ports = { ftpPort: ftp.port, webPort: web.port, controlPort: control.port };
+  if (options.node ?? true) await registerNode(context, nodePlace(node, "embedded", ports), nodeRoom, false);
+  const nodes = await openHostingNodes(context);
+  scope.after(() => nodes.close());
   return {
     ...{ gateway, node, control, ftp, web, reseller, packId },
     async create(identifier, owner = reseller) {
@@ -110,7 +105,7 @@ export async function startHostingStage(
     },
     settled: async (identifier, owner = reseller) =>
       (await gateway.settled(owner, `/v1/hostingaccounts/${identifier}`)) as unknown as Account,
-    provision: (id) => provisionAccount(context, drivers, id),
+    provision: (id) => provisionAccount(context, nodes, id),
     async story(id) {
       const events = (await context.database.query(history, [id])).map(({ event }) => event);
       return events.filter((event, index) => event !== events[index - 1]);

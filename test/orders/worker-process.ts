@@ -73,14 +73,8 @@ async function writeConfiguration(
     caFile: gateway.registry.caFile,
     ...own,
   };
-  const nodes = gateway.context.nodes.map(({ controlToken: _token, ...node }) => ({
-    ...node,
-    controlTokenFile: "token",
-  }));
   const write = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o600 });
   await write("registries.json", JSON.stringify([profile]));
-  await write("nodes.json", JSON.stringify(nodes));
-  await write("token", gateway.node?.controlToken.reveal() ?? "");
   return {
     DATABASE_URL: gateway.databaseUrl,
     DEEDHOUSE_DEPLOYMENT: "sandbox",
@@ -88,7 +82,6 @@ async function writeConfiguration(
     DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
     DEEDHOUSE_REPLAY_DIR: folder,
     DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
-    DEEDHOUSE_NODES_FILE: join(folder, "nodes.json"),
   };
 }
 

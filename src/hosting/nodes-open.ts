@@ -1,0 +1,105 @@
+/**
+ * The drivers of the hosting nodes, kept as the rows say: a node that is added, moved or taken away while a process runs
+ * is opened, opened anew or left, on the notification of its row.
+ */
+import type { Context } from "#context.ts";
+import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes.ts";
+import { Secret } from "#lib/secret.ts";
+import type { HostingNode } from "#nodes/driver.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+
+export interface HostingNodes {
+  /** The driver of a node; nothing when there is no such node, or none of its kind can be reached from here. */
+  find(nodeId: string): Promise<HostingNode | undefined>;
+  /** Resolves when everything that `whileOpen` does has ended. */
+  close(): Promise<void>;
+}
+
+/** What is done with each node for as long as it is open, e.g. following what its accounts use. Must not throw. */
+export type WhileOpen = (driver: HostingNode, nodeId: string, signal: AbortSignal) => Promise<void>;
+
+type OpenDriver = (context: Context, place: NodePlace) => HostingNode;
+
+const drivers: { readonly [Kind in NodeKind]?: OpenDriver } = {
+  embedded: ({ random, log, siteDomain }, { ftp, web, settings }) =>
+    createEmbeddedNodeDriver({
+      ...{ ftp, web, siteDomain, random, log },
+      controlUrl: settings.controlUrl ?? "",
+      controlToken: new Secret(settings.controlToken ?? ""),
+    }),
+};
+
+interface OpenNode {
+  driver: HostingNode;
+  /** What it was opened with. */
+  place: string;
+  leave: AbortController;
+  ended: Promise<void>;
+}
+
+/** Opens all nodes. @throws DatabaseUnavailable when they cannot be read at the start */
+export async function openHostingNodes(context: Context, whileOpen: WhileOpen = async () => {}): Promise<HostingNodes> {
+  const open = new Map<string, OpenNode>();
+  /** What was left, as long as it has not ended. */
+  const ending = new Set<Promise<void>>();
+  let reading: Promise<void> = Promise.resolve();
+
+  function leave(nodeId: string): void {
+    const node = open.get(nodeId);
+    if (!node) return;
+    open.delete(nodeId);
+    ending.add(node.ended);
+    void node.ended.then(() => ending.delete(node.ended));
+    node.leave.abort();
+  }
+
+  function take(place: NodePlace): void {
+    const asText = JSON.stringify(place);
+    if (open.get(place.id)?.place === asText) return;
+    leave(place.id);
+    const openDriver = drivers[place.kind];
+    if (!openDriver) {
+      context.log.warn({ node: place.id, kind: place.kind }, "there is no driver for this kind of node");
+      return;
+    }
+    const driver = openDriver(context, place);
+    const leaving = new AbortController();
+    const ended = whileOpen(driver, place.id, leaving.signal);
+    open.set(place.id, { driver, place: asText, leave: leaving, ended });
+  }
+
+  /** One at a time, so that what was read last counts. */
+  function read(nodeId: string | null): Promise<void> {
+    reading = reading
+      .catch(() => {})
+      .then(async () => {
+        const places = await readNodePlaces(context, nodeId);
+        const there = new Set(places.map(({ id }) => id));
+        for (const id of nodeId === null ? [...open.keys()] : [nodeId]) if (!there.has(id)) leave(id);
+        for (const place of places) take(place);
+      });
+    return reading;
+  }
+
+  // After a failure the heartbeat of the connection fails too, and its return reads everything again.
+  const readAgain = (nodeId: string | null) =>
+    void read(nodeId).catch((error: unknown) => context.log.warn({ err: error }, "the hosting nodes cannot be read"));
+  const stopListening = context.listener.on("hosting_node_changed", readAgain);
+  const stopReconnects = context.listener.onReconnect(() => readAgain(null));
+  await read(null);
+
+  return {
+    async find(nodeId) {
+      // A node that was added a moment ago: its notification may be on its way.
+      if (!open.has(nodeId)) await read(nodeId);
+      return open.get(nodeId)?.driver;
+    },
+    async close() {
+      stopListening();
+      stopReconnects();
+      await reading.catch(() => {});
+      for (const nodeId of [...open.keys()]) leave(nodeId);
+      await Promise.all(ending);
+    },
+  };
+}

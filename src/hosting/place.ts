@@ -1,0 +1,132 @@
+/**
+ * Which node an account goes to. A node's committed bytes and count of accounts are kept by the transactions that place,
+ * end and move accounts, under the node's row lock; so however many are placed at once, no node is given more than it
+ * has room for. Whoever locks an account and nodes locks the account first.
+ */
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { jobSpec, provisionTask } from "#jobs/enqueue.ts";
+
+/** SQL: a node that takes an account of $1 bytes with the tags $2. */
+const fits = `NOT is_draining AND tags @> $2::text[] AND accounts_count < accounts_max
+     AND capacity_bytes - committed_bytes >= $1::int8`;
+
+// The condition stands twice: the inner one chooses, the outer one is checked again under the row's lock, when others
+// have placed accounts there meanwhile.
+const reserveRoomiest = statement(
+  "hosting-node-reserve-roomiest",
+  `UPDATE hosting_nodes SET committed_bytes = committed_bytes + $1::int8, accounts_count = accounts_count + 1
+   WHERE id = (SELECT id FROM hosting_nodes WHERE ${fits} AND id <> ALL ($3::text[])
+               ORDER BY capacity_bytes - committed_bytes DESC, id LIMIT 1)
+     AND ${fits}
+   RETURNING id`,
+  { id: "text" },
+);
+
+const roomSurvey = statement(
+  "hosting-node-survey",
+  `SELECT count(*) AS nodes, count(*) FILTER (WHERE tags @> $2::text[]) AS tagged,
+     count(*) FILTER (WHERE tags @> $2::text[] AND is_draining) AS draining,
+     coalesce(bool_or(${fits}), false) AS has_room
+   FROM hosting_nodes WHERE id <> ALL ($3::text[])`,
+  { nodes: "int8", tagged: "int8", draining: "int8", has_room: "bool" },
+);
+
+const lockUnplaced = statement(
+  "hosting-account-lock-unplaced",
+  `SELECT id FROM hosting_accounts
+   WHERE id = $1 AND status = 'Provisioning' AND node_id IS NULL AND error_text IS NULL FOR UPDATE`,
+  { id: "int8" },
+);
+
+const releaseRoom = statement(
+  "hosting-node-release",
+  `UPDATE hosting_nodes SET committed_bytes = greatest(committed_bytes - $2::int8, 0),
+     accounts_count = greatest(accounts_count - 1, 0) WHERE id = $1`,
+  {},
+);
+
+const changeRoom = statement(
+  "hosting-node-change-committed",
+  "UPDATE hosting_nodes SET committed_bytes = greatest(committed_bytes + $2::int8, 0) WHERE id = $1",
+  {},
+);
+
+// The ones that wait longest go first: what does not fit now waits for its own next try.
+const wakeUnplacedAccounts = statement(
+  "hosting-accounts-wake-unplaced",
+  `SELECT count(*) AS woken FROM graphile_worker.add_jobs(ARRAY(
+     SELECT ${jobSpec(`'${provisionTask}'`, "json_build_object('accountId', id)", "'account:' || id")}
+     FROM hosting_accounts WHERE status = 'Provisioning' AND node_id IS NULL ORDER BY id LIMIT $1))`,
+  { woken: "int8" },
+);
+
+/** What one change of a node's room wakes. */
+const wokenMax = 1_000;
+/** What one account that has ended wakes. */
+const wokenByOneMax = 5;
+
+export type Reservation = { nodeId: string } | { nodeId?: undefined; note: string };
+
+/**
+ * Commits room on the node with the most of it.
+ * @param except nodes that are not asked
+ * @returns the node, or a sentence on why there is none
+ */
+export async function reserveRoom(
+  tx: Pick<Transaction, "query">,
+  diskBytes: number,
+  nodeTags: readonly string[],
+  except: readonly string[] = [],
+): Promise<Reservation> {
+  const wanted = [diskBytes, nodeTags, except];
+  for (;;) {
+    const [reserved] = await tx.query(reserveRoomiest, wanted);
+    if (reserved) return { nodeId: reserved.id };
+    const [survey] = await tx.query(roomSurvey, wanted);
+    if (!survey) throw new Error("the survey of nodes returned no row");
+    // The node chosen was filled by others meanwhile, and there is another.
+    if (survey.has_room) continue;
+    if (survey.nodes === 0) return { note: "no hosting node is configured" };
+    if (survey.tagged === 0) return { note: `no hosting node has the tags ${nodeTags.join(", ")}` };
+    const { tagged, draining } = survey;
+    return { note: `no hosting node has room: ${tagged - draining} are full, ${draining} are draining` };
+  }
+}
+
+/**
+ * Chooses the node of an account and commits its room there, in the transaction that then writes `placed`.
+ * @returns the node, or why there is none; nothing when somebody else has changed the account
+ */
+export async function placeAccount(
+  tx: Pick<Transaction, "query">,
+  account: { id: number; disk_quota_bytes: number },
+  nodeTags: readonly string[],
+): Promise<Reservation | undefined> {
+  const [locked] = await tx.query(lockUnplaced, [account.id]);
+  return locked && reserveRoom(tx, account.disk_quota_bytes, nodeTags);
+}
+
+/** Gives an account's room back, in the transaction that ends it, and lets those try that wait for room. */
+export async function releaseRoomOf(
+  tx: Pick<Transaction, "query">,
+  account: { node_id: string | null; disk_quota_bytes: number },
+): Promise<void> {
+  if (account.node_id === null) return;
+  await tx.query(releaseRoom, [account.node_id, account.disk_quota_bytes]);
+  await tx.query(wakeUnplacedAccounts, [wokenByOneMax]);
+}
+
+/** Another disk quota of an account that stays where it is, in the transaction that writes it. */
+export async function changeCommittedBytes(
+  tx: Pick<Transaction, "query">,
+  nodeId: string,
+  differenceBytes: number,
+): Promise<void> {
+  await tx.query(changeRoom, [nodeId, differenceBytes]);
+}
+
+/** Lets the accounts that wait for a node try at once: for whoever adds a node, or gives one more room. */
+export async function wakeUnplaced(tx: Pick<Transaction, "query">): Promise<void> {
+  await tx.query(wakeUnplacedAccounts, [wokenMax]);
+}
