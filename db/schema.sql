@@ -127,18 +127,29 @@ TABLE hosting_accounts
   created_at timestamp with time zone NOT NULL
   ready_at timestamp with time zone
   updated_at timestamp with time zone NOT NULL
+  servicepack_version integer NOT NULL DEFAULT 1
+  files_used integer NOT NULL DEFAULT 0
+  wanted_version bigint NOT NULL DEFAULT 1
+  applied_version bigint NOT NULL DEFAULT 0
+  wanted_at timestamp with time zone NOT NULL DEFAULT now()
+  suspended_at timestamp with time zone
+  suspended_reason text
+  removal_requested_at timestamp with time zone
+  CONSTRAINT hosting_accounts_check CHECK (((suspended_at IS NULL) = (suspended_reason IS NULL)))
+  CONSTRAINT hosting_accounts_check1 CHECK ((applied_version <= wanted_version))
   CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
   CONSTRAINT hosting_accounts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
-  CONSTRAINT hosting_accounts_servicepack_id_fkey FOREIGN KEY (servicepack_id) REFERENCES service_packs(id)
-  CONSTRAINT hosting_accounts_status_check CHECK ((status = ANY (ARRAY['Provisioning'::text, 'Ready'::text, 'Suspended'::text, 'Failed'::text])))
+  CONSTRAINT hosting_accounts_servicepack_id_servicepack_version_fkey FOREIGN KEY (servicepack_id, servicepack_version) REFERENCES service_packs(id, version)
+  CONSTRAINT hosting_accounts_status_check CHECK ((status = ANY (ARRAY['Provisioning'::text, 'Ready'::text, 'Suspended'::text, 'Failed'::text, 'Removed'::text])))
   CONSTRAINT hosting_accounts_uid_key UNIQUE (uid)
   CREATE INDEX hosting_accounts_ready ON public.hosting_accounts USING btree (ready_at DESC) WHERE (ready_at IS NOT NULL)
   CREATE INDEX hosting_accounts_reseller ON public.hosting_accounts USING btree (reseller_id, identifier, id)
-  CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> 'Failed'::text)
-  CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> 'Failed'::text)
-  CREATE TRIGGER list_deleted AFTER DELETE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status <> ''Failed''')
-  CREATE TRIGGER list_inserted AFTER INSERT ON public.hosting_accounts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status <> ''Failed''')
-  CREATE TRIGGER list_updated AFTER UPDATE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status <> ''Failed''')
+  CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
+  CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE TRIGGER list_deleted AFTER DELETE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
+  CREATE TRIGGER list_inserted AFTER INSERT ON public.hosting_accounts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
+  CREATE TRIGGER list_updated AFTER UPDATE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
 
 SEQUENCE hosting_accounts_id_seq
 
@@ -149,6 +160,8 @@ TABLE hosting_history
   event text NOT NULL
   status text NOT NULL
   note text
+  last_at timestamp with time zone
+  count integer NOT NULL DEFAULT 1
   CONSTRAINT hosting_history_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT hosting_history_pkey PRIMARY KEY (id)
   CREATE INDEX hosting_history_account ON public.hosting_history USING btree (account_id, id)
@@ -183,6 +196,16 @@ TABLE hosting_nodes
   CONSTRAINT hosting_nodes_web_port_check CHECK (((web_port >= 1) AND (web_port <= 65535)))
   CREATE TRIGGER hosting_node_changed AFTER INSERT OR DELETE OR UPDATE OF id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed, is_draining ON public.hosting_nodes FOR EACH ROW EXECUTE FUNCTION notify_hosting_node_changed()
 
+TABLE hosting_traffic
+  account_id bigint NOT NULL
+  node_id text NOT NULL
+  month text NOT NULL
+  bytes bigint NOT NULL
+  CONSTRAINT hosting_traffic_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
+  CONSTRAINT hosting_traffic_bytes_check CHECK ((bytes >= 0))
+  CONSTRAINT hosting_traffic_month_check CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text))
+  CONSTRAINT hosting_traffic_pkey PRIMARY KEY (account_id, month, node_id)
+
 SEQUENCE hosting_uid
 
 TABLE idempotent_requests
@@ -216,7 +239,7 @@ UNION ALL
     hosting_accounts.reseller_id,
     hosting_accounts.identifier AS name
    FROM hosting_accounts
-  WHERE (hosting_accounts.status <> 'Failed'::text)
+  WHERE (hosting_accounts.status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
 UNION ALL
  SELECT 'renewals'::text AS list,
     renewals.reseller_id,
@@ -469,10 +492,19 @@ TABLE service_packs
   offered_to bigint[]
   retired_at timestamp with time zone
   created_at timestamp with time zone NOT NULL
+  version integer NOT NULL DEFAULT 1
+  traffic_bytes_month bigint NOT NULL DEFAULT 0
+  host_names_max integer NOT NULL DEFAULT 10
+  features text[] NOT NULL DEFAULT '{ftp}'::text[]
+  node_tags text[] NOT NULL DEFAULT '{}'::text[]
   CONSTRAINT service_packs_disk_quota_bytes_check CHECK ((disk_quota_bytes > 0))
   CONSTRAINT service_packs_files_max_check CHECK ((files_max > 0))
   CONSTRAINT service_packs_ftp_sessions_max_check CHECK ((ftp_sessions_max > 0))
-  CONSTRAINT service_packs_pkey PRIMARY KEY (id)
+  CONSTRAINT service_packs_host_names_max_check CHECK ((host_names_max >= 0))
+  CONSTRAINT service_packs_pkey PRIMARY KEY (id, version)
+  CONSTRAINT service_packs_traffic_bytes_month_check CHECK ((traffic_bytes_month >= 0))
+  CONSTRAINT service_packs_version_check CHECK ((version > 0))
+  CREATE UNIQUE INDEX service_packs_on_offer ON public.service_packs USING btree (id) WHERE (retired_at IS NULL)
 
 CREATE OR REPLACE FUNCTION public.list_changed()
  RETURNS trigger

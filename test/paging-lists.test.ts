@@ -45,13 +45,19 @@ const lists: List[] = [
     change: `UPDATE domains SET reseller_id = 3 - reseller_id WHERE reseller_id = $1 AND domain_name = ANY ($2::text[])`,
   },
   {
-    ...{ list: "hosting", table: "hosting_accounts", column: "identifier", listed: "status <> 'Failed'" },
+    ...{
+      list: "hosting",
+      table: "hosting_accounts",
+      column: "identifier",
+      listed: "status NOT IN ('Failed', 'Removed')",
+    },
     insert: `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed,
                disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at)
              SELECT name, $1, 14490, '', 1, 1, 1, 'Provisioning', now(), now() FROM unnest($2::text[]) AS name
              ORDER BY name ON CONFLICT DO NOTHING`,
-    change: `UPDATE hosting_accounts SET status = CASE status WHEN 'Provisioning' THEN 'Ready' ELSE 'Failed' END
-             WHERE reseller_id = $1 AND identifier = ANY ($2::text[]) AND status <> 'Failed'`,
+    change: `UPDATE hosting_accounts
+             SET status = CASE status WHEN 'Provisioning' THEN 'Ready' WHEN 'Ready' THEN 'Failed' ELSE 'Removed' END
+             WHERE reseller_id = $1 AND identifier = ANY ($2::text[])`,
   },
   {
     ...{ list: "renewals/Lapsing", table: "renewals", column: "list_key", listed: "status = 'Lapsing'" },

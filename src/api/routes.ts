@@ -11,7 +11,7 @@ import { readHostingAccount } from "#hosting/read.ts";
 import { listServicePacks } from "#hosting/service-packs.ts";
 
 export interface Route {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below the prefixes; `:name` is one path segment. */
   path: string;
   useCase: UseCase;

@@ -10,6 +10,8 @@ export const scopes = [
   "domains:renew",
   "hosting:read",
   "hosting:create",
+  "hosting:update",
+  "hosting:delete",
   "servicepacks:read",
 ] as const;
 export type Scope = (typeof scopes)[number];

@@ -32,13 +32,13 @@ const profileExists = statement(
 // An identifier is refused when it is taken, and when it is, or is under, a name in another reseller's portfolio.
 const facts = statement(
   "hosting-facts",
-  `SELECT pack.id AS pack_id, pack.disk_quota_bytes,
-     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status <> 'Failed') AS is_taken,
+  `SELECT pack.id AS pack_id, pack.version AS pack_version, pack.disk_quota_bytes,
+     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status NOT IN ('Failed', 'Removed')) AS is_taken,
      EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers
    FROM (SELECT 1) AS one
    LEFT JOIN service_packs AS pack
      ON pack.id = $2 AND pack.retired_at IS NULL AND (pack.offered_to IS NULL OR $1 = ANY (pack.offered_to))`,
-  { pack_id: "int8?", disk_quota_bytes: "int8?", is_taken: "bool", is_anothers: "bool" },
+  { pack_id: "int8?", pack_version: "int4?", disk_quota_bytes: "int8?", is_taken: "bool", is_anothers: "bool" },
 );
 
 const usage = statement(
@@ -46,7 +46,7 @@ const usage = statement(
   `SELECT hosting_accounts_max, hosting_bytes_max, used.accounts, used.bytes
    FROM resellers CROSS JOIN LATERAL (
      SELECT count(*) AS accounts, coalesce(sum(disk_quota_bytes), 0)::int8 AS bytes
-     FROM hosting_accounts WHERE reseller_id = $1 AND status <> 'Failed') AS used
+     FROM hosting_accounts WHERE reseller_id = $1 AND status NOT IN ('Failed', 'Removed')) AS used
    WHERE id = $1`,
   { hosting_accounts_max: "int4", hosting_bytes_max: "int8", accounts: "int8", bytes: "int8" },
 );
@@ -59,10 +59,11 @@ const lockReseller = statement("hosting-reseller-lock", "SELECT id FROM reseller
 
 const insertAccount = statement(
   "hosting-account-insert",
-  `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
-     files_max, ftp_sessions_max, status, created_at, updated_at)
-   SELECT $1, $2, pack.id, $4, pack.disk_quota_bytes, pack.files_max, pack.ftp_sessions_max, 'Provisioning', $5, $5
-   FROM service_packs AS pack WHERE pack.id = $3
+  `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, servicepack_version, password_hash_sealed,
+     disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at, wanted_at)
+   SELECT $1, $2, pack.id, pack.version, $4, pack.disk_quota_bytes, pack.files_max, pack.ftp_sessions_max, 'Provisioning',
+     $5, $5, $5
+   FROM service_packs AS pack WHERE pack.id = $3 AND pack.version = $6
    RETURNING id, ${medianSeconds} AS median_seconds`,
   { id: "int8", median_seconds: "int4" },
 );
@@ -119,6 +120,7 @@ async function oneAtATime<Result>(identifier: HostIdentifier, work: () => Promis
 
 interface Pack {
   id: number;
+  version: number;
   diskQuotaBytes: number;
 }
 
@@ -142,9 +144,10 @@ async function checkFacts(
   const names = identifier.split(".").map((_, index, labels) => labels.slice(index).join("."));
   const [found] = await context.database.query(facts, [request.caller.resellerId, packId, identifier, names]);
   if (!found) throw new Error("the facts query returned no row");
-  if (found.pack_id === null || found.disk_quota_bytes === null) throw new ApiError("invalid_service_pack");
+  const { pack_id: id, pack_version: version, disk_quota_bytes: diskQuotaBytes } = found;
+  if (id === null || version === null || diskQuotaBytes === null) throw new ApiError("invalid_service_pack");
   if (found.is_taken || found.is_anothers) throw alreadyExists(request, identifier);
-  return { id: found.pack_id, diskQuotaBytes: found.disk_quota_bytes };
+  return { id, version, diskQuotaBytes };
 }
 
 /** Asked before the hash, to spare it, and again under the reseller's lock, where the answer lasts. */
@@ -186,7 +189,7 @@ async function insertWithJob(context: Context, request: UseCaseRequest, { identi
     await checkCaps(tx, request, pack);
     const now = context.clock.now();
     const sealed = context.sealer.seal(passwordHashRow(identifier), hash);
-    const [account] = await tx.query(insertAccount, [identifier, resellerId, pack.id, sealed, now]);
+    const [account] = await tx.query(insertAccount, [identifier, resellerId, pack.id, sealed, now, pack.version]);
     if (!account) throw new Error("the account was not inserted");
     await tx.query(insertFirstHistory, [account.id, now]);
     await enqueueProvision(tx, account.id, 0);

@@ -1,30 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hostingEvents, hostingStatuses, hostingTransitions, nextHostingStatus } from "./states.ts";
+import {
+  type HostingStatus,
+  hostingEvents,
+  hostingStatuses,
+  hostingTransitions,
+  hostingWishes,
+  nextHostingStatus,
+} from "./states.ts";
 
-/** The whole machine, one line per state, one column per event; "-" leaves the account unchanged. */
+/** The whole machine, one line per event, one column per state; "-" leaves the account unchanged. */
 const expected = `
-               placed        doubtful      probed  abandoned     refused  suspended  resumed
-  Provisioning Provisioning  Provisioning  Ready   Provisioning  Failed   -          -
-  Ready        -             -             -       -             -        Suspended  -
-  Suspended    -             -             -       -             -        -          Ready
-  Failed       -             -             -       -             -        -          -
+                     Provisioning  Ready      Suspended  Failed   Removed
+  placed             Provisioning  -          -          -        -
+  doubtful           Provisioning  Ready      Suspended  -        -
+  probed             Ready         -          -          -        -
+  abandoned          Provisioning  -          -          -        -
+  refused            Failed        -          -          -        -
+  applied            -             Ready      Suspended  -        -
+  suspended          -             Suspended  -          -        -
+  resumed            -             -          Ready      -        -
+  removed            Removed       Removed    Removed    Removed  -
+  password-wanted    Provisioning  Ready      Suspended  -        -
+  pack-wanted        -             Ready      Suspended  -        -
+  host-names-wanted  Provisioning  Ready      Suspended  -        -
+  move-wanted        -             Ready      Suspended  -        -
+  suspend-wanted     -             Ready      Suspended  -        -
+  resume-wanted      -             Ready      Suspended  -        -
+  removal-wanted     Provisioning  Ready      Suspended  -        -
 `;
 
 const [header = [], ...lines] = expected
   .trim()
   .split("\n")
   .map((line) => line.trim().split(/ +/));
+const events = [...hostingEvents, ...hostingWishes];
 
 test("every event in every state leads where the table says", () => {
-  assert.deepEqual(header, hostingEvents);
-  assert.deepEqual(
-    lines.map(([status]) => status),
-    hostingStatuses,
-  );
-  const walked = hostingStatuses.map((status) => [
-    status,
-    ...hostingEvents.map((event) => nextHostingStatus(status, event) ?? "-"),
+  assert.deepEqual(header, hostingStatuses);
+  const walked = events.map((event) => [
+    event,
+    ...hostingStatuses.map((status) => nextHostingStatus(status, event) ?? "-"),
   ]);
   assert.deepEqual(walked, lines);
 });
@@ -35,6 +51,17 @@ test("an event leads from a state to one state only", () => {
 });
 
 test("an account becomes Ready by a probe, or from Suspended, and by nothing else", () => {
-  const toReady = hostingTransitions.filter(({ to }) => to === "Ready").map(({ event }) => event);
+  const toReady = hostingTransitions.filter(({ from, to }) => to === "Ready" && from !== to).map(({ event }) => event);
   assert.deepEqual(toReady, ["probed", "resumed"]);
+});
+
+test("what is wished changes no status: only its job's success does", () => {
+  for (const { from, event, to } of hostingTransitions) {
+    if ((hostingWishes as readonly string[]).includes(event)) assert.equal(to, from, event);
+  }
+});
+
+test("an account that was removed stays so, and every other one can be removed", () => {
+  const removable = (status: HostingStatus) => nextHostingStatus(status, "removed") === "Removed";
+  assert.deepEqual(hostingStatuses.filter(removable), hostingStatuses.slice(0, -1));
 });

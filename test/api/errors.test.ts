@@ -195,8 +195,8 @@ async function everythingStored(): Promise<unknown> {
 await runSql(
   gateway.databaseUrl,
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
-     files_max, ftp_sessions_max, status, created_at, updated_at)
-   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', now(), now())`,
+     files_max, ftp_sessions_max, status, applied_version, created_at, updated_at)
+   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now())`,
 );
 
 await runSql(
