@@ -16,6 +16,7 @@ import {
   interfere,
   isDone,
   lookMs,
+  type OrderState,
   type Orders,
   placeAll,
   readStates,
@@ -175,9 +176,15 @@ async function gather(play: Play, point: KillPoint, held: HeldOrders, passed: Se
     if (there.length > 0) firstSeenMs ??= nowMs;
     if (canKill && there.length >= Math.min(point.ordersMax, sessionsMax, open.length)) return there;
     if (firstSeenMs !== undefined && nowMs - firstSeenMs > heldMsMax && canKill) return there;
-    if (nowMs - startedMs > play.stage.patienceMs) throw new Error(`orders do not come on: ${JSON.stringify(open)}`);
+    if (nowMs - startedMs > play.stage.patienceMs) throw new Error(describeStandstill(play, there, open));
     await sleep(lookMs);
   }
+}
+
+function describeStandstill({ stage }: Play, there: string[], open: OrderState[]): string {
+  const next = stage.crew.isReady() ? "a successor waits" : "nobody waits to succeed";
+  const orders = open.map(({ name, status }) => `${name} ${status}`).join(", ");
+  return `orders do not come on: ${next}; held: ${there.join(", ") || "none"}; open: ${orders}`;
 }
 
 async function killAtDrawnMoments(play: Play, names: string[]): Promise<void> {

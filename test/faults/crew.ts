@@ -6,7 +6,10 @@ import type { Stage } from "./stage.ts";
 
 export interface Crew {
   owner(): Promise<WorkerProcess>;
-  /** Whether somebody waits behind the owner: then a kill comes at once. */
+  /**
+   * Whether somebody waits behind the owner: then a kill comes at once.
+   * @throws when somebody could not be hired: nobody will wait any more
+   */
   isReady(): boolean;
   /** Kills the owner; resolves when the next one owns the registry. */
   killOwner(): Promise<void>;
@@ -23,6 +26,7 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
   let alive = 0;
   let lined = 0;
   let isClosed = false;
+  let failure: unknown;
   let hiring: Promise<unknown> = Promise.resolve();
 
   const locks = () => query<{ pid: number; granted: boolean }>(locksSql);
@@ -38,7 +42,9 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
       lined += 1;
       return worker;
     });
-    hired.catch(() => {});
+    hired.catch((error: unknown) => {
+      failure ??= error;
+    });
     hiring = hired;
     members.push(hired);
   }
@@ -47,7 +53,10 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
   await members[0];
   return {
     owner: () => members[0]!,
-    isReady: () => lined > 1,
+    isReady() {
+      if (failure !== undefined) throw failure;
+      return lined > 1;
+    },
     async killOwner() {
       const [owner, next] = await Promise.all(members.slice(0, 2));
       const dead = await ownerPid();

@@ -17,6 +17,7 @@ const quickLabels = [
   "pending-approve-",
   "pending-deny-",
   "code-2304-",
+  "code-2104-",
 ];
 const quickPoints = [
   ...["claimed", "contact-known", "attempted", "written", "executed", "answered", "between-infos", "deleted"],

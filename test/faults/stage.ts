@@ -107,15 +107,16 @@ const availableSql = `
   CREATE TRIGGER test_say_available BEFORE INSERT ON registry_checks
     FOR EACH ROW EXECUTE FUNCTION test_say_available()`;
 
-/** Ends each pause of creates, and lets a day pass for an order that waits for credit. */
+/** Lets a day pass for an order that waits for credit, and ends each pause of creates. */
 async function keepOperating({ context }: TestGateway, query: Stage["query"], ended: AbortSignal): Promise<void> {
   const letDayPass = `UPDATE registration_orders
     SET next_step_at = now(), waiting_since = waiting_since - interval '${skippedHours} hours'
     WHERE phase = 'waiting' AND next_step_at > now() + interval '1 minute'`;
   while (!ended.aborted) {
-    // On a busy machine the database may be late: an operator tries again.
-    for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any").catch(() => {});
+    // On a busy machine the database may be late: an operator tries again. The day first: who resumes creates wakes the
+    // orders, and one that is woken each time within a moment of its pause would try again for ever and grow no older.
     await query(letDayPass).catch(() => {});
+    for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any").catch(() => {});
     await sleep(operatorPauseMs, ended);
   }
 }
