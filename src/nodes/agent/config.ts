@@ -1,0 +1,56 @@
+/** What an agent must know of its gateway: a file on the node that only root reads, written when it joins. */
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { type Static, Type } from "typebox";
+import { Value } from "typebox/value";
+import { writeFileAtomic } from "../atomic-file.ts";
+import { parsePublicKey } from "./request-signature.ts";
+import type { GatewayAddress } from "./transport.ts";
+
+const AgentFile = Type.Object({
+  node: Type.String({ minLength: 1 }),
+  url: Type.String({ minLength: 1 }),
+  pin: Type.Union([Type.String(), Type.Null()]),
+  /** Signs this node's desired state. */
+  gatewayKey: Type.String({ minLength: 1 }),
+  /** PEM (PKCS #8): signs this node's requests. */
+  privateKey: Type.String({ minLength: 1 }),
+  siteDomain: Type.String({ minLength: 1 }),
+});
+export type AgentFile = Static<typeof AgentFile>;
+
+export interface AgentConfig {
+  node: string;
+  gateway: GatewayAddress;
+  gatewayKey: KeyObject;
+  privateKey: KeyObject;
+  /** Sites answer at `<identifier>.<siteDomain>`. */
+  siteDomain: string;
+}
+
+/** Mode 0600. */
+export async function writeAgentFile(path: string, file: AgentFile): Promise<void> {
+  await writeFileAtomic(path, `${JSON.stringify(file, null, 2)}\n`);
+}
+
+/** @throws Error that says what to do */
+export async function loadAgentConfig(path: string): Promise<AgentConfig> {
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new Error(`${error.message}: join the gateway first, with deedhouse node install --token <token>`);
+  });
+  try {
+    const file: unknown = JSON.parse(text);
+    if (!Value.Check(AgentFile, file)) throw new Error("a field is missing");
+    return {
+      node: file.node,
+      gateway: { url: file.url, pin: file.pin },
+      gatewayKey: parsePublicKey(file.gatewayKey),
+      privateKey: createPrivateKey(file.privateKey),
+      siteDomain: file.siteDomain,
+    };
+  } catch (error) {
+    // A parser's message may quote the file, and a private key is in it.
+    const reason = error instanceof SyntaxError ? "it is not JSON" : (error as Error).message;
+    throw new Error(`${path} cannot be used (${reason}): join the gateway again with a new token`);
+  }
+}

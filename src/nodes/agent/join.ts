@@ -1,0 +1,62 @@
+/** Makes this machine a node of the gateway that a token names: once, before the agent runs for the first time. */
+import { generateKeyPairSync } from "node:crypto";
+import { Value } from "typebox/value";
+import type { Clock } from "#lib/clock.ts";
+import { agentVersion } from "./agent-version.ts";
+import { type AgentFile, writeAgentFile } from "./config.ts";
+import { parseJoinToken } from "./join-token.ts";
+import { JoinAnswer, type JoinBody, joinPath } from "./messages.ts";
+import { counterHeader, nodeHeader, publicKeyText, signatureHeader, signRequest } from "./request-signature.ts";
+import { createTransport } from "./transport.ts";
+
+const answerMs = 15_000;
+const answerBytesMax = 65_536;
+
+export interface Joined {
+  node: string;
+  siteDomain: string;
+}
+
+/**
+ * Makes the node's key, registers it with the gateway, and writes the agent's file.
+ * @param token what `deedhouse node add` or `deedhouse node token` printed: good for one machine and 24 hours
+ * @param configPath where the agent's file goes, in a folder that exists: `/etc/deedhouse/agent.json`
+ * @throws Error that says what to do; nothing has been written then
+ */
+export async function join(token: string, configPath: string, clock: Clock): Promise<Joined> {
+  const { url, pin, secret } = parseJoinToken(token);
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const content: JoinBody = { secret: secret.reveal(), publicKey: publicKeyText(publicKey), agentVersion };
+  const body = Buffer.from(JSON.stringify(content));
+  // The counter counts nothing yet: the token is what makes the request good for once.
+  const request = { method: "POST", path: joinPath, node: "", counter: clock.now().getTime(), body };
+  const headers = {
+    [nodeHeader]: "",
+    [counterHeader]: String(request.counter),
+    [signatureHeader]: signRequest(request, privateKey),
+  };
+  const transport = createTransport({ url, pin });
+  try {
+    const send = () =>
+      transport.send({ path: joinPath, headers, body, answerBytesMax, signal: AbortSignal.timeout(answerMs) });
+    // An answer may get lost: the gateway takes the same token from the same key again.
+    const { status, body: answer } = await send().catch(send);
+    const { node, gatewayKey, siteDomain } = parseAnswer(status, answer);
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    await writeAgentFile(configPath, { node, url, pin, gatewayKey, privateKey: pem, siteDomain } satisfies AgentFile);
+    return { node, siteDomain };
+  } finally {
+    transport.close();
+  }
+}
+
+function parseAnswer(status: number, body: Buffer): JoinAnswer {
+  if (status === 401) {
+    throw new Error(
+      "The gateway does not accept the token: it was used or is too old. Make one: deedhouse node token <id>",
+    );
+  }
+  const answer: unknown = status === 200 ? JSON.parse(body.toString("utf8")) : undefined;
+  if (!Value.Check(JoinAnswer, answer)) throw new Error(`The gateway answered ${status}: is its address right?`);
+  return answer;
+}

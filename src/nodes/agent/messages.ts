@@ -1,0 +1,100 @@
+/** What a node's agent sends to the gateway, and the paths it sends it to. */
+import { type Static, Type } from "typebox";
+import { Identifier, Uid } from "../account-json.ts";
+import { refusalReasons } from "../driver.ts";
+
+export const joinPath = "/join";
+export const syncPath = "/sync";
+export const reportPath = "/report";
+
+/** The largest request body that the gateway reads. */
+export const requestBytesMax = 2 * 1024 * 1024;
+
+/** How long the gateway holds a node's question while nothing changes. */
+export const holdMs = 25_000;
+
+const Version = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** "Here is what I have; what shall I have?" What is asked after is thereby acknowledged. */
+export const SyncBody = Type.Object({
+  /** Applied and durable up to this version; −1 asks for everything. */
+  after: Version,
+  /** The newest version that this node has seen. */
+  head: Version,
+  /** The newest question's version that this process has been asked. */
+  asked: Version,
+  /** What the node will never take on, of what it was told up to `after`. */
+  refused: Type.Array(
+    Type.Object({
+      version: Version,
+      uid: Uid,
+      reason: Type.Union(refusalReasons.map((reason) => Type.Literal(reason))),
+    }),
+    { maxItems: 4_000 },
+  ),
+  agentVersion: Type.String({ maxLength: 100 }),
+});
+export type SyncBody = Static<typeof SyncBody>;
+export type RefusedVersion = SyncBody["refused"][number];
+
+/** Accounts in one report. */
+export const usageInReportMax = 2_000;
+/** An answer is cut into parts of this many characters. */
+export const answerPartCharsMax = 400_000;
+export const answerPartsMax = 128;
+
+const UsageReport = Type.Object({
+  identifier: Identifier,
+  uid: Uid,
+  bytes: Count,
+  files: Count,
+  traffic: Type.Optional(Type.Object({ month: Type.String({ pattern: "^[0-9]{4}-[0-9]{2}$" }), bytes: Count })),
+});
+export type UsageReport = Static<typeof UsageReport>;
+
+const AnswerPart = Type.Object({
+  question: Type.String({ format: "uuid" }),
+  part: Type.Integer({ minimum: 0, maximum: answerPartsMax - 1 }),
+  parts: Type.Integer({ minimum: 1, maximum: answerPartsMax }),
+  text: Type.String({ maxLength: answerPartCharsMax }),
+});
+export type AnswerPart = Static<typeof AnswerPart>;
+
+export const ReportBody = Type.Object({
+  usage: Type.Array(UsageReport, { maxItems: usageInReportMax }),
+  answers: Type.Array(AnswerPart, { maxItems: 100 }),
+});
+export type ReportBody = Static<typeof ReportBody>;
+
+export const JoinBody = Type.Object({
+  secret: Type.String({ maxLength: 100 }),
+  /** The node's own key: `publicKeyText`. The request is signed with it. */
+  publicKey: Type.String({ maxLength: 200 }),
+  agentVersion: Type.String({ maxLength: 100 }),
+});
+export type JoinBody = Static<typeof JoinBody>;
+
+export const JoinAnswer = Type.Object({
+  node: Type.String({ minLength: 1 }),
+  /** Signs this node's desired state: `publicKeyText`. */
+  gatewayKey: Type.String({ minLength: 1 }),
+  /** Sites answer at `<identifier>.<siteDomain>`. */
+  siteDomain: Type.String({ minLength: 1 }),
+});
+export type JoinAnswer = Static<typeof JoinAnswer>;
+
+/** Every refusal's body. */
+export const Refusal = Type.Object({
+  error: Type.String(),
+  /** With `counter_too_low`: the counter that was seen last. */
+  counter: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+
+/** What a node answers to a question. */
+export const Answer = Type.Union([
+  Type.Object({ result: Type.Unknown() }),
+  Type.Object({ refused: Type.Union(refusalReasons.map((reason) => Type.Literal(reason))) }),
+  Type.Object({ unavailable: Type.String() }),
+]);
+export type Answer = Static<typeof Answer>;

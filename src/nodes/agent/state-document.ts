@@ -1,0 +1,116 @@
+/**
+ * What the gateway answers to a node that asks for its desired state: the accounts that changed since a version, or a
+ * page of them, and the questions that the gateway has.
+ *
+ * The gateway signs the exact bytes that it sends; the signature stands beside them in a header. The node's name, the
+ * version and the counter of the node's own request are in the document, so a document of another node, of an earlier
+ * time or of an earlier request is worth nothing.
+ */
+import { type KeyObject, sign, verify } from "node:crypto";
+import { type Static, Type } from "typebox";
+import { Value } from "typebox/value";
+import { AccountJson, accountFromJson, Identifier, Uid } from "../account-json.ts";
+import type { AccountState } from "../agent-node.ts";
+
+const statePrefix = "deedhouse node state v1\n";
+
+/** An account in the largest document: more are in the next one. */
+export const accountsInDocumentMax = 2_000;
+/** Of the accounts in a document; the last one may exceed it. */
+export const accountBytesInDocumentMax = 4 * 1024 * 1024;
+export const questionsInDocumentMax = 200;
+/** Above all of the former. */
+export const documentBytesMax = 16 * 1024 * 1024;
+
+const Version = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
+
+const AccountEntry = Type.Object({ version: Version, account: AccountJson });
+const RemovedEntry = Type.Object({ version: Version, removed: Type.Object({ identifier: Identifier, uid: Uid }) });
+const Entry = Type.Union([AccountEntry, RemovedEntry]);
+export type StateEntry = Static<typeof Entry>;
+
+export const questionMethods = ["find", "list", "usage", "probe", "oneTimeLogin"] as const;
+export type QuestionMethod = (typeof questionMethods)[number];
+
+/** A look at the node that the gateway wants: nothing that a question asks changes what is desired. */
+const Question = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  version: Version,
+  method: Type.Union(questionMethods.map((method) => Type.Literal(method))),
+  identifier: Type.String(),
+  /** 0 where the method asks for no uid. */
+  uid: Type.Integer({ minimum: 0 }),
+});
+export type Question = Static<typeof Question>;
+
+const StateDocument = Type.Object({
+  node: Type.String(),
+  /** Of the request that this answers. */
+  counter: Type.Integer(),
+  /** The accounts are those that changed after this version. */
+  after: Version,
+  /** Up to which they are all there: what to ask for next. */
+  version: Version,
+  /** The gateway's newest version for this node. Above `version`: ask again at once. */
+  head: Version,
+  issuedAt: Type.String(),
+  /** In the order of their versions, each account once. */
+  accounts: Type.Array(Entry),
+  questions: Type.Array(Question),
+});
+export type StateDocument = Static<typeof StateDocument>;
+
+/** A document that does not hold: nothing of it is applied. */
+export class UntrustedState extends Error {
+  override readonly name = "UntrustedState";
+}
+
+/** @returns the bytes to send, and the header's value */
+export function signState(document: StateDocument, privateKey: KeyObject): { body: Buffer; signature: string } {
+  const body = Buffer.from(JSON.stringify(document));
+  return { body, signature: sign(null, signedBytes(body), privateKey).toString("base64url") };
+}
+
+export interface ExpectedState {
+  node: string;
+  counter: number;
+  after: number;
+  /** The newest version that this node has seen: no document may be older. */
+  head: number;
+  gatewayKey: KeyObject;
+}
+
+/** @throws UntrustedState that says what does not hold */
+export function parseState(body: Buffer, signature: string, expected: ExpectedState): StateDocument {
+  const isSigned = verify(null, signedBytes(body), expected.gatewayKey, Buffer.from(signature, "base64url"));
+  if (!isSigned) throw new UntrustedState("the state is not signed by this node's gateway");
+  const document = parseJson(body);
+  if (!Value.Check(StateDocument, document))
+    throw new UntrustedState("the state has another form: is the agent too old?");
+  if (document.node !== expected.node) throw new UntrustedState(`the state is of another node, ${document.node}`);
+  if (document.counter !== expected.counter || document.after !== expected.after) {
+    throw new UntrustedState("the state answers another request");
+  }
+  if (document.head < expected.head || document.version < document.after || document.version > document.head) {
+    throw new UntrustedState(`the state is older than what was applied: ${document.head} after ${expected.head}`);
+  }
+  return document;
+}
+
+function signedBytes(body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(statePrefix), body]);
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    throw new UntrustedState("the state is not JSON");
+  }
+}
+
+export function stateOf(entry: StateEntry): AccountState {
+  return "account" in entry
+    ? { kind: "account", account: accountFromJson(entry.account) }
+    : { kind: "removed", account: entry.removed };
+}

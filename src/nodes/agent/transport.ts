@@ -1,0 +1,121 @@
+/**
+ * Requests to the gateway. Password hashes come back, so they go over TLS, or over loopback; a pinned gateway shows a key
+ * that was named beforehand, and no certificate authority has a say.
+ */
+import { createHash, type X509Certificate } from "node:crypto";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
+import type { Duplex } from "node:stream";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+
+export interface GatewayAddress {
+  url: string;
+  /** See JoinToken. */
+  pin: string | null;
+}
+
+export interface GatewayRequest {
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** The largest body that is read. */
+  answerBytesMax: number;
+  signal: AbortSignal;
+}
+
+export interface GatewayAnswer {
+  status: number;
+  headers: IncomingMessage["headers"];
+  body: Buffer;
+}
+
+export interface Transport {
+  /** POSTs. @throws Error when there is no whole answer */
+  send(request: GatewayRequest): Promise<GatewayAnswer>;
+  close(): void;
+}
+
+/** @throws Error when the address is not a gateway's, or would send secrets in the clear */
+export function createTransport({ url, pin }: GatewayAddress): Transport {
+  const base = parseGatewayUrl(url);
+  const isTls = base.protocol === "https:";
+  const settings = { keepAlive: true };
+  const agent = !isTls
+    ? new HttpAgent(settings)
+    : pin === null
+      ? new HttpsAgent({ ...settings, minVersion: "TLSv1.2" })
+      : new PinnedAgent(pin);
+  return {
+    send: ({ path, headers, body, answerBytesMax, signal }) =>
+      new Promise((resolve, reject) => {
+        const options = { method: "POST", agent, signal, headers: { ...headers, "content-length": body.length } };
+        const question = (isTls ? httpsRequest : httpRequest)(new URL(path, base), options, (response) => {
+          readAnswer(response, answerBytesMax).then(resolve, reject);
+        });
+        question.on("error", reject);
+        question.end(body);
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+/** @throws Error that says what to do */
+function parseGatewayUrl(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol === "https:") return parsed;
+  if (parsed?.protocol === "http:" && isLoopback(parsed.hostname)) return parsed;
+  throw new Error(`The gateway's address must begin with https:// (http:// on loopback only), not "${url}".`);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || (isIP(hostname) === 4 && hostname.startsWith("127."));
+}
+
+async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<GatewayAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) {
+      response.destroy();
+      throw new Error(`the gateway's answer is longer than ${bytesMax} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
+}
+
+/** SHA-256 of the public key in a certificate, base64url: it stays the same when the certificate is renewed for its key. */
+export function pinOf(certificate: X509Certificate): string {
+  const key = certificate.publicKey.export({ type: "spki", format: "der" });
+  return createHash("sha256").update(key).digest("base64url");
+}
+
+/** Gives a connection away only once the server has shown the pinned key: not a byte is sent before. */
+class PinnedAgent extends HttpsAgent {
+  readonly #pin: string;
+
+  constructor(pin: string) {
+    super({ keepAlive: true });
+    this.#pin = pin;
+  }
+
+  override createConnection(
+    options: ConnectionOptions,
+    made: (error: Error | null, socket: Duplex) => void,
+  ): TLSSocket | undefined {
+    // The pin says more than names and authorities. Without a session to resume, the certificate is always shown.
+    const socket = connect({ ...options, rejectUnauthorized: false, minVersion: "TLSv1.2" });
+    const fail = (error: Error) => made(error, socket);
+    socket.once("error", fail);
+    socket.once("secureConnect", () => {
+      socket.off("error", fail);
+      const shown = socket.getPeerX509Certificate();
+      if (shown !== undefined && pinOf(shown) === this.#pin) return made(null, socket);
+      socket.destroy();
+      made(new Error("the gateway shows another key than the one in the node's token: who answers there?"), socket);
+    });
+    return undefined;
+  }
+}
