@@ -10,10 +10,11 @@ import { statement } from "#db/statement.ts";
 export const alarmKinds = [
   ...(["order", "order-step", "message", "creates-paused", "epp-syntax", "registry-away"] as const),
   ...(["renewal", "renewal-credit", "renewal-dates"] as const),
+  ...(["hosting", "hosting-traffic"] as const),
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 
-/** `subject` is what it is about: an order's code, a domain name, a registry's id. */
+/** `subject` is what it is about: an order's code, a domain name, a registry's id, a hosting account's identifier. */
 interface AlarmSubject {
   kind: AlarmKind;
   subject: string;

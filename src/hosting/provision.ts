@@ -4,30 +4,20 @@
  * up) is committed before it is done, so that a worker that comes late cannot do the opposite.
  */
 import type { Context } from "#context.ts";
-import {
-  type Account,
-  type AccountHappening,
-  findAccount,
-  happenToAccount,
-  passwordHashRow,
-} from "#hosting/accounts.ts";
+import { type Account, findAccount, happenToAccount } from "#hosting/accounts.ts";
+import { desiredAccount } from "#hosting/desired.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { placeAccount } from "#hosting/place.ts";
-import { backoffMs } from "#lib/backoff.ts";
+import { again, record } from "#hosting/tries.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
-const backoff = { firstMs: 1_000, maxMs: 5 * 60_000 };
-/** A creation that takes longer should be looked at by a person. */
-const alarmAfterMs = 10 * 60_000;
 /** After this long without success, and only with nothing left on the node, the creation is given up. */
 const givenUpAfterMs = 24 * 60 * 60_000;
 
 const failedText = "The account could not be created. The identifier is free again; ask the operator for the cause.";
 
-/** The task `provision`. */
-export async function provisionAccount(context: Context, nodes: HostingNodes, accountId: number): Promise<void> {
-  const found = await findAccount(context, accountId);
-  if (found?.status !== "Provisioning") return;
+/** One try at making an account that is `Provisioning`. */
+export async function provisionAccount(context: Context, nodes: HostingNodes, found: Account): Promise<void> {
   const account = found.node_id === null ? await place(context, found) : found;
   if (!account) return;
   const node = await nodes.find(account.node_id ?? "");
@@ -39,9 +29,11 @@ export async function provisionAccount(context: Context, nodes: HostingNodes, ac
 /** The account with its node, the same in every retry; nothing when there is none or somebody else has changed it. */
 async function place(context: Context, account: Account): Promise<Account | undefined> {
   const placed = await context.database.transaction(async (tx) => {
-    const choice = await placeAccount(tx, account, []);
+    const choice = await placeAccount(tx, account, account.node_tags);
     if (choice?.nodeId === undefined) return choice;
-    return happenToAccount(context, tx, account, { event: "placed", nodeId: choice.nodeId });
+    // Under the row's lock, which choosing takes: what is wished otherwise since does not take the node away again.
+    const current = await findAccount(tx, account.id);
+    return current && happenToAccount(context, tx, current, { event: "placed", nodeId: choice.nodeId });
   });
   if (placed === undefined || "id" in placed) return placed;
   const { note } = placed;
@@ -53,16 +45,7 @@ async function place(context: Context, account: Account): Promise<Account | unde
 async function makeAndProbe(context: Context, node: HostingNode, account: Account): Promise<void> {
   const key = { identifier: account.identifier, uid: account.uid };
   try {
-    await node.ensureAccount({
-      ...key,
-      passwordHash: context.sealer.open(passwordHashRow(account.identifier), account.password_hash_sealed),
-      diskBytesMax: account.disk_quota_bytes,
-      filesMax: account.files_max,
-      sessionsMax: account.ftp_sessions_max,
-      ftpEnabled: true,
-      suspended: false,
-      hostNames: [],
-    });
+    await node.ensureAccount(desiredAccount(context, account));
     await node.probe(key);
     await record(context, account, { event: "probed" });
   } catch (error) {
@@ -90,7 +73,7 @@ async function isThere(node: HostingNode, { identifier }: Account): Promise<bool
 }
 
 async function giveUp(context: Context, node: HostingNode, account: Account, note: string): Promise<void> {
-  const happening = { event: "abandoned", errorText: failedText, operatorNote: `given up: ${note}` } as const;
+  const happening = { event: "abandoned", note, errorText: failedText, alarm: `given up: ${note}` } as const;
   const abandoned = await record(context, account, happening);
   if (abandoned) await unmake(context, node, abandoned);
 }
@@ -105,24 +88,6 @@ async function unmake(context: Context, node: HostingNode, account: Account): Pr
     if (!(error instanceof NodeRefused)) throw error;
   }
   await record(context, account, { event: "refused" });
-}
-
-async function again(context: Context, account: Account, note: string): Promise<void> {
-  const delayMs = backoffMs(account.backoff_count + 1, backoff, context.random);
-  const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
-  const isAlarming = ageMs(context, account) > alarmAfterMs;
-  const operatorNote = isAlarming ? { operatorNote: `still not ready: ${note}` } : {};
-  await record(context, account, { event: "doubtful", note, nextStepAt, ...operatorNote });
-}
-
-/** Returns the account as it is now, or nothing when somebody else has changed it. */
-async function record(context: Context, account: Account, happening: AccountHappening): Promise<Account | undefined> {
-  const changed = await context.database.transaction((tx) => happenToAccount(context, tx, account, happening));
-  if (changed && happening.operatorNote) {
-    const fields = { alarm: "hosting", identifier: account.identifier, note: happening.operatorNote };
-    context.log.error(fields, "a hosting account's creation needs an operator");
-  }
-  return changed;
 }
 
 function ageMs(context: Context, account: Account): number {

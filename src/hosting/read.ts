@@ -10,7 +10,7 @@ import { parseHostIdentifier } from "#lib/host-identifier.ts";
 const accountByIdentifier = statement(
   "hosting-account-by-identifier",
   `SELECT identifier, servicepack_id, status, created_at, ftp_host, ftp_port, web_port, web_is_https, disk_quota_bytes, disk_used_bytes,
-          error_text,          CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
+          error_text, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
    FROM ${accountsWithPlaces} WHERE reseller_id = $1 AND identifier = $2
    ORDER BY (status = 'Failed'), id DESC LIMIT 1`,
   { ...accountColumns, median_seconds: "int4?" },

@@ -3,11 +3,12 @@ import { Pool } from "pg";
 import type { Context } from "#context.ts";
 import { plannerOptions } from "#db/connection.ts";
 import { statement } from "#db/statement.ts";
+import { advanceAccount } from "#hosting/advance.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
-import { provisionAccount } from "#hosting/provision.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
 import { startLiveness } from "#jobs/liveness.ts";
+import { oneAtATime } from "#jobs/one-at-a-time.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
 import { startJobRunner } from "#jobs/runner.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
@@ -27,7 +28,7 @@ const dropOldIdempotent = statement(
 );
 const forgottenAccounts = statement(
   "hosting-accounts-forgotten",
-  `SELECT id, next_step_at FROM hosting_accounts WHERE status = 'Provisioning'
+  `SELECT id, next_step_at FROM hosting_accounts WHERE applied_version < wanted_version
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'account:' || hosting_accounts.id
        AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR hosting_accounts.next_step_at > $1::timestamptz))`,
   { id: "int8", next_step_at: "timestamptz?" },
@@ -58,6 +59,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   jobPool.on("connect", (client) => client.on("error", () => {}));
   const liveness = startLiveness(context, databaseUrl);
   const nodes = await openHostingNodes(context, (node, _id, signal) => followUsage(context, node, signal));
+  const advance = oneAtATime((accountId) => advanceAccount(context, nodes, accountId));
   const runner = await startJobRunner({
     pool: jobPool,
     log: context.log,
@@ -66,7 +68,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     // Each new order is announced here too: then one looks whether there is work, and not all four.
     jobsAhead: 1,
     tasks: {
-      [provisionTask]: (payload) => provisionAccount(context, nodes, (payload as { accountId: number }).accountId),
+      [provisionTask]: (payload) => advance((payload as { accountId: number }).accountId),
       housekeeping: () => keepHouse(context),
     },
     crontab: "* * * * * housekeeping",

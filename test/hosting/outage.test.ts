@@ -20,13 +20,13 @@ for (const port of ["ftp", "web"] as const) {
     const identifier = `no-${port}.example`;
     stage[port].cut();
     const id = await stage.create(identifier);
-    for (let tries = 0; tries < 3; tries += 1) await stage.provision(id);
+    for (let tries = 0; tries < 3; tries += 1) await stage.advance(id);
     assert.ok(await stage.node.driver.find(identifier), "the node has it already");
     assert.equal((await stage.read(identifier)).status, "Provisioning");
     assert.deepEqual(await stage.story(id), ["requested", "placed", "doubtful"]);
 
     stage[port].join();
-    await stage.provision(id);
+    await stage.advance(id);
     assert.equal((await stage.read(identifier)).status, "Ready");
   });
 }
@@ -35,7 +35,7 @@ test("each failure waits longer than the one before, up to five minutes", async 
   stage.control.cut();
   const id = await stage.create("waits.example");
   for (const ceilingMs of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000)) {
-    await stage.provision(id);
+    await stage.advance(id);
     const { next_step_at } = await stage.inside(id);
     const delayMs = next_step_at!.getTime() - clock.now().getTime();
     assert.ok(delayMs >= ceilingMs / 2 && delayMs <= ceilingMs, `${delayMs} of ${ceilingMs}`);
@@ -45,33 +45,33 @@ test("each failure waits longer than the one before, up to five minutes", async 
 test("an account that is not ready after ten minutes calls the operator, until it is", async () => {
   stage.web.cut();
   const id = await stage.create("late.example");
-  await stage.provision(id);
+  await stage.advance(id);
   clock.advance(9 * minuteMs);
-  await stage.provision(id);
-  assert.equal((await stage.inside(id)).operator_note, null);
+  await stage.advance(id);
+  assert.equal((await stage.inside(id)).alarm, null);
   clock.advance(2 * minuteMs);
-  await stage.provision(id);
-  assert.match((await stage.inside(id)).operator_note ?? "", /^still not ready: the probe failed/);
+  await stage.advance(id);
+  assert.match((await stage.inside(id)).alarm ?? "", /^still not ready: the probe failed/);
   assert.equal((await stage.read("late.example")).status, "Provisioning");
 
   stage.web.join();
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("late.example")).status, "Ready");
-  assert.equal((await stage.inside(id)).operator_note, null);
+  assert.equal((await stage.inside(id)).alarm, null);
 });
 
 test("an account is given up after a day only when its node confirms that nothing of it is left", async () => {
   stage.web.cut();
   const id = await stage.create("gone.example");
-  await stage.provision(id);
+  await stage.advance(id);
   clock.advance(24 * hourMs + minuteMs);
   stage.control.cut();
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("gone.example")).status, "Provisioning");
   assert.ok(await stage.node.driver.find("gone.example"), "it is still on the node");
 
   stage.control.join();
-  await stage.provision(id);
+  await stage.advance(id);
   const { status, error_text } = await stage.read("gone.example");
   assert.equal(status, "Failed");
   assert.match(error_text ?? "", /could not be created/);
@@ -82,12 +82,12 @@ test("an account is given up after a day only when its node confirms that nothin
 test("an account whose node was down for more than a day is ready when the node is back", async () => {
   stage.control.cut();
   const id = await stage.create("patient.example");
-  await stage.provision(id);
+  await stage.advance(id);
   clock.advance(30 * hourMs);
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("patient.example")).status, "Provisioning");
   stage.control.join();
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("patient.example")).status, "Ready");
 });
 
@@ -96,11 +96,11 @@ test("an account that was given up while its node went down fails once the node 
   const id = await stage.create("theirs.example");
   // The node refuses, and the answer to the removal that follows is lost with the connection.
   stage.control.cutAfter("DELETE");
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("theirs.example")).status, "Provisioning");
   await stage.node.driver.remove({ identifier: "theirs.example", uid: 1 });
   stage.control.join();
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("theirs.example")).status, "Failed", "giving up is never taken back");
   assert.deepEqual(await stage.story(id), ["requested", "placed", "abandoned", "doubtful", "refused"]);
 });
@@ -108,13 +108,13 @@ test("an account that was given up while its node went down fails once the node 
 test("without any hosting node an account waits, and is given up after a day", async (t) => {
   const bare = await startHostingStage(t, { clock, worker: false, node: false });
   const id = await bare.create("homeless.example");
-  await bare.provision(id);
+  await bare.advance(id);
   clock.advance(11 * minuteMs);
-  await bare.provision(id);
+  await bare.advance(id);
   assert.equal((await bare.read("homeless.example")).status, "Provisioning");
-  assert.equal((await bare.inside(id)).operator_note, "still not ready: no hosting node is configured");
+  assert.equal((await bare.inside(id)).alarm, "still not ready: no hosting node is configured");
   clock.advance(24 * hourMs);
-  await bare.provision(id);
+  await bare.advance(id);
   assert.equal((await bare.read("homeless.example")).status, "Failed");
   assert.deepEqual(await bare.story(id), ["requested", "doubtful", "refused"]);
 });

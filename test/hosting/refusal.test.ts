@@ -9,7 +9,7 @@ const { node, gateway, reseller } = stage;
 test("an account that its node refuses fails, and its owner is told", async () => {
   await node.driver.ensureAccount(testAccount("refused.example", 1));
   const id = await stage.create("refused.example");
-  await stage.provision(id);
+  await stage.advance(id);
   const { status, error_text } = await stage.read("refused.example");
   assert.equal(status, "Failed");
   assert.equal(
@@ -22,11 +22,11 @@ test("an account that its node refuses fails, and its owner is told", async () =
 
 test("a failed identifier is free for another reseller, and its first owner reads Failed all the same", async () => {
   await node.driver.ensureAccount(testAccount("second.example", 2));
-  await stage.provision(await stage.create("second.example"));
+  await stage.advance(await stage.create("second.example"));
   await node.driver.remove({ identifier: "second.example", uid: 2 });
 
   const other = await gateway.addReseller();
-  await stage.provision(await stage.create("second.example", other));
+  await stage.advance(await stage.create("second.example", other));
   assert.equal((await stage.read("second.example", other)).status, "Ready");
   assert.equal((await stage.read("second.example")).status, "Failed");
   const { body } = await gateway.send(reseller, "GET", "/v1/hostingaccounts");
@@ -36,10 +36,10 @@ test("a failed identifier is free for another reseller, and its first owner read
 test("whoever failed can try again and reads the new account", async () => {
   await node.driver.ensureAccount(testAccount("again.example", 3));
   const failed = await stage.create("again.example");
-  await stage.provision(failed);
+  await stage.advance(failed);
   await node.driver.remove({ identifier: "again.example", uid: 3 });
   const made = await stage.create("again.example");
-  await stage.provision(made);
+  await stage.advance(made);
   assert.equal((await stage.read("again.example")).status, "Ready");
   assert.notEqual((await stage.inside(made)).uid, (await stage.inside(failed)).uid);
 });
@@ -48,7 +48,7 @@ test("an account whose uid the node gave to another fails, and the other keeps i
   const id = await stage.create("mixed.example");
   const { uid } = await stage.inside(id);
   await node.driver.ensureAccount(testAccount("stranger.example", uid));
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal((await stage.read("mixed.example")).status, "Failed");
   assert.equal((await node.driver.find("stranger.example"))?.uid, uid);
 });
@@ -56,9 +56,9 @@ test("an account whose uid the node gave to another fails, and the other keeps i
 test("an account that failed is never made afterwards, however late its job comes", async () => {
   await node.driver.ensureAccount(testAccount("late.example", 4));
   const id = await stage.create("late.example");
-  await stage.provision(id);
+  await stage.advance(id);
   await node.driver.remove({ identifier: "late.example", uid: 4 });
-  await stage.provision(id);
+  await stage.advance(id);
   assert.equal(await node.driver.find("late.example"), undefined);
   const { uid } = await stage.inside(id);
   await assert.rejects(node.driver.ensureAccount(testAccount("late.example", uid)), /uid_retired/);

@@ -28,7 +28,7 @@ async function assertMadeOnce(identifier: string, id: number): Promise<void> {
 
 /** Reads the account now; what is returned lets the event happen to it as it was read. */
 async function prepare(id: number, event: HostingEvent, rest = {}) {
-  const account = (await findAccount(context, id)) ?? assert.fail();
+  const account = (await findAccount(context.database, id)) ?? assert.fail();
   return () => context.database.transaction((tx) => happenToAccount(context, tx, account, { event, ...rest }));
 }
 
@@ -57,13 +57,13 @@ test("of fifty requests for one identifier at once one is accepted, and one acco
     gateway.databaseUrl,
     "SELECT id FROM hosting_accounts WHERE identifier = 'popular.example'",
   );
-  await stage.provision(Number(row?.id));
+  await stage.advance(Number(row?.id));
   await assertMadeOnce("popular.example", Number(row?.id));
 });
 
 test("an account whose job runs three times at once is made once", async () => {
   const id = await stage.create("thrice.example");
-  await Promise.all([1, 2, 3].map(() => stage.provision(id)));
+  await Promise.all([1, 2, 3].map(() => stage.advance(id)));
   assert.equal((await stage.read("thrice.example")).status, "Ready");
   assert.deepEqual(await stage.story(id), readyStory);
   await assertMadeOnce("thrice.example", id);
@@ -88,7 +88,7 @@ test("a worker that was killed after any step is taken over, and leaves nothing 
       await take(id, identifier);
       if (step === last) break;
     }
-    await stage.provision(id);
+    await stage.advance(id);
     assert.equal((await stage.read(identifier)).status, "Ready", last);
     assert.deepEqual(await stage.story(id), readyStory);
     await assertMadeOnce(identifier, id);
@@ -98,7 +98,7 @@ test("a worker that was killed after any step is taken over, and leaves nothing 
 test("what a worker decides that comes late changes nothing", async () => {
   const ready = await stage.create("ready.late.example");
   const abandonLate = await prepare(ready, "abandoned", { errorText: "too late" });
-  await stage.provision(ready);
+  await stage.advance(ready);
   assert.equal(await abandonLate(), undefined);
   assert.equal((await stage.read("ready.late.example")).status, "Ready");
 
@@ -107,7 +107,7 @@ test("what a worker decides that comes late changes nothing", async () => {
   const probedLate = await prepare(abandoned, "probed");
   await (await prepare(abandoned, "abandoned", { errorText: "given up" }))();
   assert.equal(await probedLate(), undefined);
-  await stage.provision(abandoned);
+  await stage.advance(abandoned);
   assert.equal((await stage.read("abandoned.late.example")).status, "Failed");
 
   const placed = await stage.create("placed.late.example");

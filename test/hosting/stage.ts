@@ -1,9 +1,9 @@
 /** A gateway with a real hosting node whose three ports can be taken away one by one, a reseller and a service pack. */
 import assert from "node:assert/strict";
 import { statement } from "#db/statement.ts";
+import { advanceAccount } from "#hosting/advance.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
-import { provisionAccount } from "#hosting/provision.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
 import type { Scope } from "../harness/database.ts";
@@ -41,10 +41,10 @@ export interface HostingStage {
   /** Waits until it is made, or given up. */
   settled(identifier: string, owner?: TestReseller): Promise<Account>;
   /** Runs the account's job now, in this process: for tests that steer the clock and have no worker. */
-  provision(accountId: number): Promise<void>;
+  advance(accountId: number): Promise<void>;
   /** The events of its history; of equal ones in a row, one. */
   story(accountId: number): Promise<string[]>;
-  /** What the account's row says to the operator and to the worker. */
+  /** What the account's row says to the worker, and the alarm that it has raised. */
   inside(accountId: number): Promise<Inside>;
   /** The node's process ends and comes back on other ports, behind the same relays. */
   restartNode(): Promise<void>;
@@ -52,8 +52,10 @@ export interface HostingStage {
 
 const inside = statement(
   "test-hosting-inside",
-  "SELECT uid, operator_note, next_step_at FROM hosting_accounts WHERE id = $1",
-  { uid: "int8", operator_note: "text?", next_step_at: "timestamptz?" },
+  `SELECT uid, next_step_at, wanted_version, applied_version,
+     (SELECT note FROM alarms WHERE kind = 'hosting' AND subject = identifier AND resolved_at IS NULL) AS alarm
+   FROM hosting_accounts WHERE id = $1`,
+  { uid: "int8", next_step_at: "timestamptz?", wanted_version: "int8", applied_version: "int8", alarm: "text?" },
 );
 type Inside = NonNullable<(typeof inside)["row"]>;
 
@@ -105,7 +107,7 @@ export async function startHostingStage(
     },
     settled: async (identifier, owner = reseller) =>
       (await gateway.settled(owner, `/v1/hostingaccounts/${identifier}`)) as unknown as Account,
-    provision: (id) => provisionAccount(context, nodes, id),
+    advance: (id) => advanceAccount(context, nodes, id),
     async story(id) {
       const events = (await context.database.query(history, [id])).map(({ event }) => event);
       return events.filter((event, index) => event !== events[index - 1]);
