@@ -1,0 +1,84 @@
+/** nginx's configuration. Everything about its behaviour was seen with nginx 1.22.1 as Debian 12 has it. */
+import { noSiteText } from "../probe.ts";
+import { nodePaths, type ProftpdNodeSettings, suspendedMarker } from "./settings.ts";
+
+const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+const hostName = `${label}(\\.${label})*`;
+
+/** The text of nginx.conf. Changes of accounts never change it: a site is a link, a suspension is a file. */
+export function renderNginxConf(settings: ProftpdNodeSettings): string {
+  const { web, limits } = settings;
+  const paths = nodePaths(settings);
+  return `# Written by deedhouse: changes are overwritten.
+user ${web.user};
+worker_processes auto;
+pid ${paths.webPid};
+error_log ${paths.webErrors} error;
+events { worker_connections ${limits.webConnectionsMax}; }
+http {
+  include ${web.mimeTypesFile};
+  server_tokens off;
+  sendfile on;
+  log_not_found off;
+  client_header_timeout ${limits.requestHeaderSecondsMax};
+  send_timeout ${limits.stalledSecondsMax};
+  client_max_body_size 1k;
+  limit_conn_zone $binary_remote_addr zone=addresses:10m;
+  limit_conn addresses ${limits.addressRequestsMax};
+  limit_conn_status 429;
+  # The real path ends in the account's uid, whatever name the site was asked by.
+  log_format traffic '$msec $bytes_sent $realpath_root';
+  map $host $site {
+    default "";
+    "~^${hostName}$" ${paths.sites}/$host;
+  }
+${certificateMap(settings)}  server {
+    listen ${endpoint(web.address, web.port)} default_server;
+${tlsLines(settings)}    server_name _;
+    root $site/www;
+    default_type text/plain;
+    add_header X-Content-Type-Options nosniff always;
+    access_log ${paths.webTraffic} traffic buffer=32k flush=1s if=$counted;
+    error_page 403 404 =404 @missing;
+    set $counted "";
+    if ($site = "") { return 404 "${noSiteText}\\n"; }
+    if (!-d $site/www) { return 404 "${noSiteText}\\n"; }
+    set $counted 1;
+    if (-f $site/${suspendedMarker}) { return 503 "This site is suspended.\\n"; }
+    location ~ "/\\.(?!well-known(/|$))" { return 404 "Not found.\\n"; }
+    location / {
+      default_type application/octet-stream;
+      index index.html index.htm;
+      # What is above the customer's folder is ours; below it no link is followed, not even to a file of the same owner.
+      disable_symlinks on from=$document_root;
+    }
+    location @missing { return 404 "Not found.\\n"; }
+  }
+}
+`;
+}
+
+function certificateMap({ web, siteDomain }: ProftpdNodeSettings): string {
+  if (web.tls === undefined) return "";
+  const ofSites = `${hostName}\\.${siteDomain.replaceAll(".", "\\.")}`;
+  return `  map $ssl_server_name $certificate {
+    default "";
+    "~^${ofSites}$" ${web.tls.siteCertificateFile};
+    "~^${hostName}$" ${web.tls.certificatesFolder}/$ssl_server_name.pem;
+  }
+`;
+}
+
+function tlsLines({ web }: ProftpdNodeSettings): string {
+  if (web.tls === undefined) return "";
+  return `    listen ${endpoint(web.address, web.tls.port)} ssl http2 default_server;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    # Read at every handshake: a new file is served at once, and who has none gets none.
+    ssl_certificate $certificate;
+    ssl_certificate_key $certificate;
+`;
+}
+
+function endpoint(address: string, port: number): string {
+  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,162 @@
+/** ProFTPD's configuration. Everything about its behaviour was seen with ProFTPD 1.3.8 as Debian 12 has it. */
+import { groupedSessionsMax, nodePaths, type ProftpdNodeSettings, sessionGroupPrefix } from "./settings.ts";
+
+/** The text of proftpd.conf. Changes of accounts never change it: it is read at the start only. */
+export function renderProftpdConf(settings: ProftpdNodeSettings): string {
+  return [
+    ...serverLines(settings),
+    ...accountLines(settings),
+    ...guessLines(settings),
+    ...transferLines(settings),
+    ...tlsLines(settings),
+    ...quotaLines(settings),
+    ...logLines(settings),
+    "",
+  ].join("\n");
+}
+
+function serverLines(settings: ProftpdNodeSettings): string[] {
+  const { ftp, limits } = settings;
+  const paths = nodePaths(settings);
+  return [
+    "# Written by deedhouse: changes are overwritten.",
+    ...["tls", "ctrls_admin", "quotatab", "quotatab_file", "ban", "ifsession"].map(
+      (name) => `LoadModule mod_${name}.c`,
+    ),
+    'ServerName "FTP"',
+    'ServerIdent on "FTP server ready."',
+    "ServerType standalone",
+    "DefaultServer on",
+    `DefaultAddress ${ftp.address}`,
+    `Port ${ftp.port}`,
+    "SocketBindTight on",
+    `UseIPv6 ${ftp.address.includes(":") ? "on" : "off"}`,
+    "UseReverseDNS off",
+    "User nobody",
+    "Group nogroup",
+    "Umask 022 022",
+    `PidFile ${paths.ftpPid}`,
+    `ScoreboardFile ${paths.scoreboard}`,
+    `MaxInstances ${limits.sessionsMax}`,
+    `MaxClientsPerHost ${limits.addressSessionsMax} "Too many sessions from your address."`,
+    `CommandBufferSize ${limits.commandBytesMax}`,
+    `TimeoutLogin ${limits.loginSecondsMax}`,
+    `TimeoutIdle ${limits.idleSecondsMax}`,
+    `TimeoutNoTransfer ${limits.idleSecondsMax}`,
+    `TimeoutStalled ${limits.stalledSecondsMax}`,
+    // For operators: `ftpdctl -s <socket> permit host 192.0.2.1` lifts a ban.
+    "ControlsEngine on",
+    `ControlsSocket ${paths.controls}`,
+    "ControlsInterval 1",
+    "ControlsACLs all allow user root",
+    "ControlsSocketACL allow user root",
+    "AdminControlsEngine on",
+    "AdminControlsACLs all allow user root",
+  ];
+}
+
+function accountLines(settings: ProftpdNodeSettings): string[] {
+  const paths = nodePaths(settings);
+  return [
+    // Files, read again at every PASS: with a database behind the logins, its outage would lock everyone out.
+    "AuthOrder mod_auth_file.c",
+    `AuthUserFile ${paths.logins}`,
+    `AuthGroupFile ${paths.groups}`,
+    "RequireValidShell off",
+    "DefaultRoot ~",
+    // All of a session's uids become the account's: it can be found in /proc by them, and never becomes root again.
+    "RootRevoke on",
+    ...sessionLimitLines(),
+  ];
+}
+
+/** The limit of sessions per user, which ProFTPD can only take from the configuration. */
+function sessionLimitLines(): string[] {
+  const limits = Array.from({ length: groupedSessionsMax }, (_, index) => index + 1);
+  return limits.flatMap((sessions) => [
+    `<IfGroup ${sessionGroupPrefix}${sessions}>`,
+    `  MaxClientsPerUser ${sessions} "Too many sessions of this account."`,
+    "</IfGroup>",
+  ]);
+}
+
+function guessLines(settings: ProftpdNodeSettings): string[] {
+  const { limits } = settings;
+  return [
+    `MaxLoginAttempts ${limits.guessesMax}`,
+    `DelayTable ${nodePaths(settings).delays}`,
+    `DelayOnEvent FailedLogin ${limits.guessDelayMs}ms`,
+    "BanEngine on",
+    `BanTable ${nodePaths(settings).bans}`,
+    "BanControlsACLs all allow user root",
+    'BanMessage "Too many wrong passwords. Try again later."',
+    `BanOnEvent MaxLoginAttempts ${limits.addressGuessRoundsMax}/${duration(limits.addressWindowSeconds)} ${duration(limits.addressBanSeconds)}`,
+  ];
+}
+
+function transferLines({ ftp }: ProftpdNodeSettings): string[] {
+  return [
+    `PassivePorts ${ftp.passivePorts.from} ${ftp.passivePorts.to}`,
+    ...(ftp.publicAddress === undefined ? [] : [`MasqueradeAddress ${ftp.publicAddress}`]),
+    // The data connection comes from where the control connection comes from.
+    "AllowForeignAddress off",
+    "AllowOverwrite on",
+    // Without it a refused overwrite destroys the file that was there.
+    "HiddenStores on",
+    "DeleteAbortedStores on",
+    // An append over quota deletes the whole file.
+    "AllowStoreRestart off",
+    "<Global>",
+    "  <Limit APPE PORT EPRT SITE_CHMOD SITE_CHGRP MFF>",
+    "    DenyAll",
+    "  </Limit>",
+    "</Global>",
+    // Our marker: only root can change the folder that it is in, and nobody needs to see it.
+    "<Directory ~>",
+    "  HideFiles ^\\.suspended$",
+    "</Directory>",
+  ];
+}
+
+function tlsLines({ ftp }: ProftpdNodeSettings): string[] {
+  return [
+    "TLSEngine on",
+    "TLSProtocol TLSv1.2 TLSv1.3",
+    "TLSRequired on",
+    `TLSRSACertificateFile ${ftp.certificateFile}`,
+    `TLSRSACertificateKeyFile ${ftp.keyFile}`,
+    "TLSRenegotiate none",
+  ];
+}
+
+function quotaLines(settings: ProftpdNodeSettings): string[] {
+  const paths = nodePaths(settings);
+  return [
+    "QuotaEngine on",
+    `QuotaLimitTable file:${paths.quotaLimits}`,
+    `QuotaTallyTable file:${paths.quotaTally}`,
+    `QuotaLock ${paths.quotaLock}`,
+    "QuotaDirectoryTally on",
+    "QuotaDisplayUnits b",
+    // What was uploaded by a session that was killed is counted at the next login.
+    "QuotaOptions ScanOnLogin",
+  ];
+}
+
+function logLines(settings: ProftpdNodeSettings): string[] {
+  const paths = nodePaths(settings);
+  return [
+    `SystemLog ${paths.ftpLog}`,
+    "TransferLog none",
+    "WtmpLog off",
+    // By it the agent learns which accounts' files have changed.
+    'LogFormat activity "%{uid} %m"',
+    `ExtendedLog ${paths.ftpActivity} AUTH,WRITE,EXIT activity`,
+  ];
+}
+
+/** hh:mm:ss */
+function duration(seconds: number): string {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}
