@@ -83,6 +83,7 @@ TABLE domains
   CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CREATE INDEX domains_without_renewal ON public.domains USING btree (registry_id, expiration_date) WHERE (renewal_id IS NULL)
   CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name)
+  CREATE TRIGGER host_names_of_domain AFTER INSERT OR DELETE OR UPDATE OF domain_name, reseller_id ON public.domains FOR EACH ROW EXECUTE FUNCTION host_names_of_domain()
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.domains REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
@@ -106,6 +107,30 @@ TABLE domains_ended
   CREATE INDEX domains_ended_name ON public.domains_ended USING btree (domain_name, id)
 
 SEQUENCE domains_ended_id_seq
+
+TABLE host_names
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  account_id bigint NOT NULL
+  host_name text COLLATE "C" NOT NULL
+  proof text NOT NULL DEFAULT replace((gen_random_uuid())::text, '-'::text, ''::text)
+  status text NOT NULL
+  proven_by text
+  reason text
+  misses integer NOT NULL DEFAULT 0
+  created_at timestamp with time zone NOT NULL
+  checked_at timestamp with time zone
+  next_check_at timestamp with time zone
+  CONSTRAINT host_names_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
+  CONSTRAINT host_names_account_id_host_name_key UNIQUE (account_id, host_name)
+  CONSTRAINT host_names_check CHECK (((status = 'Proven'::text) = (proven_by IS NOT NULL)))
+  CONSTRAINT host_names_pkey PRIMARY KEY (id)
+  CONSTRAINT host_names_proven_by_check CHECK ((proven_by = ANY (ARRAY['dns'::text, 'portfolio'::text])))
+  CONSTRAINT host_names_status_check CHECK ((status = ANY (ARRAY['Waiting'::text, 'Proven'::text])))
+  CREATE INDEX host_names_backwards ON public.host_names USING btree (reverse(host_name))
+  CREATE INDEX host_names_due ON public.host_names USING btree (next_check_at) WHERE (next_check_at IS NOT NULL)
+  CREATE UNIQUE INDEX host_names_proven ON public.host_names USING btree (host_name) WHERE (status = 'Proven'::text)
+
+SEQUENCE host_names_id_seq
 
 TABLE hosting_accounts
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -135,6 +160,7 @@ TABLE hosting_accounts
   suspended_at timestamp with time zone
   suspended_reason text
   removal_requested_at timestamp with time zone
+  is_frozen boolean NOT NULL DEFAULT false
   CONSTRAINT hosting_accounts_check CHECK (((suspended_at IS NULL) = (suspended_reason IS NULL)))
   CONSTRAINT hosting_accounts_check1 CHECK ((applied_version <= wanted_version))
   CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
@@ -142,11 +168,15 @@ TABLE hosting_accounts
   CONSTRAINT hosting_accounts_servicepack_id_servicepack_version_fkey FOREIGN KEY (servicepack_id, servicepack_version) REFERENCES service_packs(id, version)
   CONSTRAINT hosting_accounts_status_check CHECK ((status = ANY (ARRAY['Provisioning'::text, 'Ready'::text, 'Suspended'::text, 'Failed'::text, 'Removed'::text])))
   CONSTRAINT hosting_accounts_uid_key UNIQUE (uid)
+  CREATE INDEX hosting_accounts_backwards ON public.hosting_accounts USING btree (reverse(identifier)) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE INDEX hosting_accounts_ready ON public.hosting_accounts USING btree (ready_at DESC) WHERE (ready_at IS NOT NULL)
   CREATE INDEX hosting_accounts_reseller ON public.hosting_accounts USING btree (reseller_id, identifier, id)
   CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
   CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE TRIGGER host_names_of_ended_account AFTER UPDATE OF status ON public.hosting_accounts FOR EACH ROW WHEN ((new.status = ANY (ARRAY['Failed'::text, 'Removed'::text]))) EXECUTE FUNCTION host_names_of_ended_account()
+  CREATE TRIGGER host_names_of_new_account AFTER INSERT ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION host_names_of_new_account()
+  CREATE TRIGGER hosting_move_look AFTER UPDATE OF applied_version, suspended_at, removal_requested_at ON public.hosting_accounts FOR EACH ROW WHEN (((old.applied_version IS DISTINCT FROM new.applied_version) OR (old.suspended_at IS DISTINCT FROM new.suspended_at) OR (old.removal_requested_at IS DISTINCT FROM new.removal_requested_at))) EXECUTE FUNCTION hosting_move_look()
   CREATE TRIGGER list_deleted AFTER DELETE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.hosting_accounts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
@@ -168,6 +198,43 @@ TABLE hosting_history
 
 SEQUENCE hosting_history_id_seq
 
+TABLE hosting_moves
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  account_id bigint NOT NULL
+  state text NOT NULL
+  source_node_id text NOT NULL
+  source_uid bigint NOT NULL
+  target_node_id text NOT NULL
+  target_uid bigint NOT NULL DEFAULT nextval('hosting_uid'::regclass)
+  reserved_bytes bigint NOT NULL
+  grace_seconds integer NOT NULL
+  run integer NOT NULL DEFAULT 0
+  is_cancelled boolean NOT NULL DEFAULT false
+  files_done integer NOT NULL DEFAULT 0
+  files_total integer NOT NULL DEFAULT 0
+  bytes_done bigint NOT NULL DEFAULT 0
+  backoff_count integer NOT NULL DEFAULT 0
+  next_step_at timestamp with time zone
+  note text
+  created_at timestamp with time zone NOT NULL
+  frozen_at timestamp with time zone
+  switched_at timestamp with time zone
+  ended_at timestamp with time zone
+  updated_at timestamp with time zone NOT NULL
+  CONSTRAINT hosting_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
+  CONSTRAINT hosting_moves_check CHECK ((target_node_id <> source_node_id))
+  CONSTRAINT hosting_moves_check1 CHECK (((ended_at IS NULL) = (state <> ALL (ARRAY['Moved'::text, 'Returned'::text]))))
+  CONSTRAINT hosting_moves_grace_seconds_check CHECK ((grace_seconds >= 0))
+  CONSTRAINT hosting_moves_pkey PRIMARY KEY (id)
+  CONSTRAINT hosting_moves_reserved_bytes_check CHECK ((reserved_bytes >= 0))
+  CONSTRAINT hosting_moves_state_check CHECK ((state = ANY (ARRAY['Copying'::text, 'Freezing'::text, 'Finishing'::text, 'Leaving'::text, 'Moved'::text, 'Returning'::text, 'Returned'::text])))
+  CONSTRAINT hosting_moves_target_uid_key UNIQUE (target_uid)
+  CREATE INDEX hosting_moves_account ON public.hosting_moves USING btree (account_id, id)
+  CREATE INDEX hosting_moves_open ON public.hosting_moves USING btree (id) WHERE (ended_at IS NULL)
+  CREATE UNIQUE INDEX hosting_moves_live ON public.hosting_moves USING btree (account_id) WHERE (ended_at IS NULL)
+
+SEQUENCE hosting_moves_id_seq
+
 TABLE hosting_nodes
   id text NOT NULL
   kind text NOT NULL
@@ -185,6 +252,7 @@ TABLE hosting_nodes
   is_draining boolean NOT NULL DEFAULT false
   created_at timestamp with time zone NOT NULL
   updated_at timestamp with time zone NOT NULL
+  last_seen_at timestamp with time zone
   CONSTRAINT hosting_nodes_accounts_count_check CHECK ((accounts_count >= 0))
   CONSTRAINT hosting_nodes_accounts_max_check CHECK ((accounts_max >= 0))
   CONSTRAINT hosting_nodes_capacity_bytes_check CHECK ((capacity_bytes >= 0))
@@ -266,6 +334,89 @@ VIEW listed_renewals AS
         END AS will_renew
    FROM (renewals
      LEFT JOIN domains ON ((domains.domain_name = renewals.domain_name)));
+
+TABLE node_answer_parts
+  question_id uuid NOT NULL
+  part integer NOT NULL
+  parts integer NOT NULL
+  text_sealed bytea NOT NULL
+  CONSTRAINT node_answer_parts_pkey PRIMARY KEY (question_id, part)
+  CONSTRAINT node_answer_parts_question_id_fkey FOREIGN KEY (question_id) REFERENCES node_questions(id) ON DELETE CASCADE
+
+TABLE node_channels
+  node_id text NOT NULL
+  public_key text
+  join_secret_hash bytea
+  join_until timestamp with time zone
+  joined_at timestamp with time zone
+  last_seen_at timestamp with time zone
+  agent_version text
+  sync_counter bigint NOT NULL DEFAULT 0
+  report_counter bigint NOT NULL DEFAULT 0
+  head bigint NOT NULL DEFAULT 0
+  issued_version bigint NOT NULL DEFAULT 0
+  applied_version bigint NOT NULL DEFAULT '-1'::integer
+  ahead_version bigint
+  usage_version bigint NOT NULL DEFAULT 1
+  refused_count bigint NOT NULL DEFAULT 0
+  refused_at timestamp with time zone
+  refused_reason text
+  CONSTRAINT node_channels_join_secret_hash_key UNIQUE (join_secret_hash)
+  CONSTRAINT node_channels_node_id_fkey FOREIGN KEY (node_id) REFERENCES hosting_nodes(id) ON DELETE CASCADE
+  CONSTRAINT node_channels_pkey PRIMARY KEY (node_id)
+
+TABLE node_gateway
+  id integer NOT NULL
+  public_key text NOT NULL
+  private_key_sealed bytea NOT NULL
+  door_url text
+  door_pin text
+  CONSTRAINT node_gateway_id_check CHECK ((id = 1))
+  CONSTRAINT node_gateway_pkey PRIMARY KEY (id)
+
+TABLE node_questions
+  id uuid NOT NULL
+  node_id text NOT NULL
+  version bigint NOT NULL
+  method text NOT NULL
+  identifier text NOT NULL
+  uid bigint NOT NULL
+  expires_at timestamp with time zone NOT NULL
+  CONSTRAINT node_questions_node_id_fkey FOREIGN KEY (node_id) REFERENCES node_channels(node_id) ON DELETE CASCADE
+  CONSTRAINT node_questions_pkey PRIMARY KEY (id)
+  CREATE INDEX node_questions_version ON public.node_questions USING btree (node_id, version)
+
+TABLE node_refusals
+  node_id text NOT NULL
+  uid bigint NOT NULL
+  after_version bigint NOT NULL
+  version bigint NOT NULL
+  identifier text NOT NULL
+  reason text NOT NULL
+  refused_at timestamp with time zone NOT NULL
+  CONSTRAINT node_refusals_node_id_fkey FOREIGN KEY (node_id) REFERENCES node_channels(node_id) ON DELETE CASCADE
+  CONSTRAINT node_refusals_pkey PRIMARY KEY (node_id, uid, version)
+
+TABLE node_states
+  node_id text NOT NULL
+  uid bigint NOT NULL
+  identifier text NOT NULL
+  version bigint NOT NULL
+  state jsonb
+  password_hash_sealed bytea
+  held_version bigint
+  held_state jsonb
+  held_hash_sealed bytea
+  used_bytes bigint NOT NULL DEFAULT 0
+  used_files bigint NOT NULL DEFAULT 0
+  traffic_month text
+  traffic_bytes bigint
+  usage_version bigint NOT NULL DEFAULT 0
+  CONSTRAINT node_states_node_id_fkey FOREIGN KEY (node_id) REFERENCES node_channels(node_id) ON DELETE CASCADE
+  CONSTRAINT node_states_pkey PRIMARY KEY (node_id, uid)
+  CREATE INDEX node_states_usage ON public.node_states USING btree (node_id, usage_version) WHERE (state IS NOT NULL)
+  CREATE INDEX node_states_version ON public.node_states USING btree (node_id, version)
+  CREATE UNIQUE INDEX node_states_identifier ON public.node_states USING btree (node_id, identifier) WHERE (state IS NOT NULL)
 
 TABLE order_attempts
   cl_trid text NOT NULL
@@ -506,6 +657,84 @@ TABLE service_packs
   CONSTRAINT service_packs_version_check CHECK ((version > 0))
   CREATE UNIQUE INDEX service_packs_on_offer ON public.service_packs USING btree (id) WHERE (retired_at IS NULL)
 
+CREATE OR REPLACE FUNCTION public.host_names_look(ids bigint[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  SELECT graphile_worker.add_job('host-name', json_build_object('hostNameId', id), job_key := 'host-name:' || id,
+    max_attempts := 32767) FROM unnest(ids) AS id
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.host_names_of_domain()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  backwards text COLLATE "C" := reverse(CASE TG_OP WHEN 'DELETE' THEN OLD.domain_name ELSE NEW.domain_name END);
+  ids bigint[];
+BEGIN
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO host_names (account_id, host_name, status, created_at)
+      SELECT id, identifier, 'Waiting', now() FROM hosting_accounts
+      WHERE status NOT IN ('Failed', 'Removed') AND reseller_id = NEW.reseller_id
+        AND (reverse(identifier) COLLATE "C" = backwards
+          OR (reverse(identifier) COLLATE "C" > backwards || '.' AND reverse(identifier) COLLATE "C" < backwards || '/'))
+      ON CONFLICT DO NOTHING;
+  END IF;
+  SELECT array_agg(id) INTO ids FROM host_names
+    WHERE reverse(host_name) COLLATE "C" = backwards
+      OR (reverse(host_name) COLLATE "C" > backwards || '.' AND reverse(host_name) COLLATE "C" < backwards || '/');
+  IF ids IS NOT NULL THEN
+    PERFORM host_names_look(ids);
+  END IF;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.host_names_of_ended_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM host_names WHERE account_id = NEW.id;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.host_names_of_new_account()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  ids bigint[];
+BEGIN
+  WITH named AS (
+    INSERT INTO host_names (account_id, host_name, status, created_at)
+      SELECT NEW.id, NEW.identifier, 'Waiting', NEW.created_at
+      WHERE EXISTS (SELECT FROM domains
+        WHERE domain_name = ANY (names_at_and_above(NEW.identifier)) AND reseller_id = NEW.reseller_id)
+      RETURNING id)
+  SELECT array_agg(id) INTO ids FROM named;
+  IF ids IS NOT NULL THEN
+    PERFORM host_names_look(ids);
+  END IF;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.hosting_move_look()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM graphile_worker.add_job('hosting-move', json_build_object('moveId', id), job_key := 'move:' || id,
+    max_attempts := 32767)
+  FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL AND state IN ('Freezing', 'Leaving', 'Returning');
+  RETURN NULL;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.list_changed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -619,6 +848,16 @@ BEGIN
           FROM listed_names WHERE list = list_ AND reseller_id = reseller) AS numbered
     GROUP BY chunk;
 END $function$
+
+
+CREATE OR REPLACE FUNCTION public.names_at_and_above(name text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_agg(array_to_string(labels[first:], '.'))
+  FROM (SELECT string_to_array(name, '.') AS labels) AS split, generate_subscripts(labels, 1) AS first
+$function$
 
 
 CREATE OR REPLACE FUNCTION public.notify_api_key_changed()

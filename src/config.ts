@@ -25,6 +25,8 @@ export interface Config {
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
+  /** Name servers that are asked whose a host name is, with or without a port; none: the system's. */
+  dnsServers: string[];
 }
 
 /** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
@@ -86,6 +88,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
+    dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
   });
 }
 

@@ -26,6 +26,8 @@ export interface Context {
   checkBudgetMs: number;
   /** How old that word may be to serve the order's own first step too; 0 asks again in any case. */
   checkFreshMs: number;
+  /** Who is asked for TXT records; none: the system's name servers. */
+  dnsServers: readonly string[];
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
 }

@@ -29,6 +29,14 @@ export const catalogue = {
     status: 400,
     text: "A hosting account with this identifier already exists, or the identifier is not available to you. If your own earlier request made it, read it at its location.",
   },
+  host_name_not_available: {
+    status: 400,
+    text: "This name is not available to you: it is in another portfolio, or another hosting account is called so.",
+  },
+  host_name_not_found: {
+    status: 404,
+    text: "The hosting account has no such host name; GET /hostingaccounts/<identifier>/hosts lists those that it has.",
+  },
   missing_reseller: { status: 403, text: "Hosting accounts can only be created by an account of kind reseller." },
   missing_reseller_profile: {
     status: 403,

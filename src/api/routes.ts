@@ -6,6 +6,10 @@ import { registerDomain } from "#domains/register.ts";
 import { setWillRenew } from "#domains/renew.ts";
 import { listRenewals } from "#domains/renewal-list.ts";
 import { createHostingAccount } from "#hosting/create.ts";
+import { addHostNameToAccount } from "#hosting/host-names-add.ts";
+import { listHostNames } from "#hosting/host-names-list.ts";
+import { readHostName } from "#hosting/host-names-read.ts";
+import { removeHostNameFromAccount } from "#hosting/host-names-remove.ts";
 import { listHostingAccounts } from "#hosting/list.ts";
 import { readHostingAccount } from "#hosting/read.ts";
 import { listServicePacks } from "#hosting/service-packs.ts";
@@ -28,6 +32,10 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/hostingaccounts", useCase: listHostingAccounts },
   { method: "GET", path: "/hostingaccounts/:identifier", useCase: readHostingAccount },
   { method: "POST", path: "/hostingaccounts", useCase: createHostingAccount },
+  { method: "GET", path: "/hostingaccounts/:identifier/hosts", useCase: listHostNames },
+  { method: "GET", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: readHostName },
+  { method: "PUT", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: addHostNameToAccount },
+  { method: "DELETE", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: removeHostNameFromAccount },
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
 ];
 

@@ -10,6 +10,7 @@ import { statement } from "#db/statement.ts";
 export const alarmKinds = [
   ...(["order", "order-step", "message", "creates-paused", "epp-syntax", "registry-away"] as const),
   ...(["renewal", "renewal-credit", "renewal-dates"] as const),
+  ...(["host-name"] as const),
   ...(["hosting", "hosting-traffic"] as const),
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];

@@ -4,9 +4,11 @@ import type { Context } from "#context.ts";
 import { plannerOptions } from "#db/connection.ts";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
+import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
+import { startHostNameChecks } from "#jobs/host-name-checks.ts";
 import { startLiveness } from "#jobs/liveness.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
@@ -49,7 +51,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);
   const jobPool = new Pool({
     connectionString: databaseUrl,
-    max: Math.min(provisionsMax + sessions + 2 * (context.registries.length + 1), 20),
+    max: Math.min(provisionsMax + sessions + 2 * (context.registries.length + 2), 20),
     application_name: "deedhouse-jobs",
     // Only what the queue itself writes: that a job was taken or done. If PostgreSQL crashes at once it is done again,
     // and finds its row as it left it. Who enqueues a job does it in a transaction of the database's own pool.
@@ -74,12 +76,13 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     crontab: "* * * * * housekeeping",
   });
   await keepHouse(context);
+  const hostNameChecks = await startHostNameChecks(context, jobPool, liveness);
   const roles = context.registries.map((profile) =>
     startRegistryRole({ context, profile, databaseUrl, jobPool, liveness }),
   );
   return {
     async close() {
-      await Promise.all([...roles.map((role) => role.close()), runner.stop()]);
+      await Promise.all([...roles.map((role) => role.close()), runner.stop(), hostNameChecks.close()]);
       await nodes.close();
       await liveness.close();
       await jobPool.end();
@@ -98,5 +101,6 @@ async function keepHouse(context: Context): Promise<void> {
     const delayMs = Math.max(0, (account.next_step_at ?? now).getTime() - now.getTime());
     await enqueueProvision(database, account.id, delayMs);
   }
+  await lookAtDueHostNames(context);
   await tellOfUnservedRegistries(context);
 }

@@ -45,14 +45,41 @@ const latinLookAlikes = /^[аеорсухіјѕһӏԁԛԝαικνορυ0-9-]*$/u
  *   others
  */
 export function parseHostIdentifier(text: string, options: { reservedHosts: Iterable<string> }): HostIdentifier {
-  const result = canonicalHostName(text);
-  if ("problem" in result) throw new InvalidHostIdentifier(`The identifier ${result.problem}.`);
-  const problem = reservation(result.name, options.reservedHosts) ?? lookAlike(result.name);
-  if (problem !== undefined) throw new InvalidHostIdentifier(`The identifier ${problem}.`);
-  if (result.name.length > identifierCharsMax) {
-    throw new InvalidHostIdentifier(`The identifier is too long: at most ${identifierCharsMax} characters.`);
+  return parseHost(text, { ...options, called: "identifier", charsMax: identifierCharsMax }) as HostIdentifier;
+}
+
+/** Leaves room for "_deedhouse." before it, where control over it is shown. */
+const hostNameCharsMax = 242;
+
+/**
+ * Reads a public host name at which a site shall answer: two labels or more, under the same rules as an identifier.
+ * @returns the name in its one form
+ * @throws InvalidHostIdentifier
+ */
+export function parsePublicHostName(text: string, options: { reservedHosts: Iterable<string> }): string {
+  const name = parseHost(text, { ...options, called: "host name", charsMax: hostNameCharsMax });
+  if (!name.includes(".")) {
+    throw new InvalidHostIdentifier("The host name has one label only: give it in full, such as www.example.com.");
   }
-  return result.name as HostIdentifier;
+  return name;
+}
+
+interface HostOptions {
+  reservedHosts: Iterable<string>;
+  /** What the messages call it. */
+  called: string;
+  charsMax: number;
+}
+
+function parseHost(text: string, { reservedHosts, called, charsMax }: HostOptions): string {
+  const result = canonicalHostName(text);
+  if ("problem" in result) throw new InvalidHostIdentifier(`The ${called} ${result.problem}.`);
+  const problem = reservation(result.name, reservedHosts) ?? lookAlike(result.name);
+  if (problem !== undefined) throw new InvalidHostIdentifier(`The ${called} ${problem}.`);
+  if (result.name.length > charsMax) {
+    throw new InvalidHostIdentifier(`The ${called} is too long: at most ${charsMax} characters.`);
+  }
+  return result.name;
 }
 
 function reservation(name: string, reservedHosts: Iterable<string>): string | undefined {

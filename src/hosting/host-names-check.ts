@@ -1,0 +1,215 @@
+/**
+ * Looks whether a host name is its account's: the task `host-name`. Whose portfolio it is in comes before what the DNS
+ * says. Every look can be repeated, and one that comes late changes nothing.
+ */
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { isUniqueViolation } from "#db/errors.ts";
+import { statement } from "#db/statement.ts";
+import { raiseAlarm } from "#domains/alarms.ts";
+import { changeAccount } from "#hosting/change.ts";
+import { proofLabel, proofText } from "#hosting/host-names.ts";
+import type { TxtLookup } from "#hosting/host-names-dns.ts";
+import { type HostNameEvent, type HostNameStatus, nextHostNameStatus } from "#hosting/host-names-states.ts";
+import { backoffMs } from "#lib/backoff.ts";
+
+/** How often a name is looked at until it is proven, and so many times: about three weeks. */
+const waiting = { firstMs: 30_000, maxMs: 6 * 60 * 60_000 };
+const looksMax = 120;
+/** How often a proven one is looked at, and after how many looks without a record in a row it is lost. */
+const proven = { firstMs: 24 * 60 * 60_000, maxMs: 24 * 60 * 60_000 };
+const missesMax = 7;
+
+const factsOf = statement(
+  "host-name-facts",
+  `SELECT host.id, host.host_name, host.account_id, account.identifier, host.proof, host.status, host.proven_by,
+     host.misses, host.checked_at, held.in_own, held.in_anothers, holder.id AS holder_id,
+     holder.account_id AS holder_account_id, holder.proof AS holder_proof,
+     holder_account.identifier AS holder_identifier, holder_account.reseller_id = account.reseller_id AS holder_is_own,
+     EXISTS (SELECT FROM hosting_accounts AS other WHERE other.identifier = host.host_name AND other.id <> account.id
+       AND other.status NOT IN ('Failed', 'Removed')) AS is_identifier
+   FROM host_names AS host
+   JOIN hosting_accounts AS account ON account.id = host.account_id
+   CROSS JOIN LATERAL (
+     SELECT coalesce(bool_or(reseller_id = account.reseller_id), false) AS in_own,
+       coalesce(bool_or(reseller_id <> account.reseller_id), false) AS in_anothers
+     FROM domains WHERE domain_name = ANY (names_at_and_above(host.host_name))) AS held
+   LEFT JOIN host_names AS holder
+     ON holder.host_name = host.host_name AND holder.status = 'Proven' AND holder.id <> host.id
+   LEFT JOIN hosting_accounts AS holder_account ON holder_account.id = holder.account_id
+   WHERE host.id = $1`,
+  {
+    id: "int8",
+    host_name: "text",
+    account_id: "int8",
+    identifier: "text",
+    proof: "text",
+    status: "text",
+    proven_by: "text?",
+    misses: "int4",
+    checked_at: "timestamptz?",
+    in_own: "bool",
+    in_anothers: "bool",
+    holder_id: "int8?",
+    holder_account_id: "int8?",
+    holder_proof: "text?",
+    holder_identifier: "text?",
+    holder_is_own: "bool?",
+    is_identifier: "bool",
+  },
+);
+type Facts = NonNullable<(typeof factsOf)["row"]>;
+
+// Before their names' rows, as everywhere else.
+const lockAccounts = statement(
+  "host-name-accounts-lock",
+  "SELECT id FROM hosting_accounts WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE",
+  { id: "int8" },
+);
+
+// Somebody else may have looked since.
+const writeFinding = statement(
+  "host-name-finding",
+  `UPDATE host_names SET status = $4, proven_by = $5, reason = $6, misses = $7, checked_at = $8, next_check_at = $9
+   WHERE id = $1 AND status = $2 AND checked_at IS NOT DISTINCT FROM $3 RETURNING id`,
+  { id: "int8" },
+);
+
+const takeAway = statement(
+  "host-name-take-away",
+  `UPDATE host_names SET status = 'Waiting', proven_by = NULL, reason = $2, misses = 0, checked_at = $3,
+     next_check_at = $4
+   WHERE id = $1 AND status = 'Proven' RETURNING account_id`,
+  { account_id: "int8" },
+);
+
+interface Finding {
+  event: HostNameEvent;
+  provenBy?: "dns" | "portfolio";
+  /** A sentence for the account's owner. */
+  reason?: string;
+  /** Another account that has the name now has no claim to it any more. */
+  replaces?: boolean;
+}
+
+/** @param lookup never asked about names in somebody's portfolio */
+export async function checkHostName(context: Context, lookup: TxtLookup, hostNameId: number): Promise<void> {
+  const [facts] = await context.database.query(factsOf, [hostNameId]);
+  if (!facts) return;
+  const finding = await look(lookup, facts);
+  try {
+    await context.database.transaction((tx) => record(context, tx, facts, finding));
+  } catch (error) {
+    // Two accounts have shown the same name at the same time: the next look sees which of them has it.
+    if (!isUniqueViolation(error, "host_names_proven")) throw error;
+    const reason = heldText;
+    await context.database.transaction((tx) => record(context, tx, facts, { event: "missing", reason }));
+  }
+}
+
+const heldText =
+  "The name answers for another hosting account: take it away there, or take away the TXT record of that account.";
+
+async function look(lookup: TxtLookup, facts: Facts): Promise<Finding> {
+  if (facts.in_anothers) {
+    return { event: "withdrawn", reason: "The name, or one above it, is registered here by somebody else." };
+  }
+  if (facts.is_identifier) return { event: "withdrawn", reason: "Another hosting account is called so." };
+  if (facts.in_own) {
+    // Somebody else who had it before has no say in a name that was registered here since.
+    return facts.holder_is_own
+      ? { event: "missing", reason: heldText }
+      : { event: "shown", provenBy: "portfolio", replaces: true };
+  }
+  return readProof(facts, await lookup.find(`${proofLabel}.${facts.host_name}`));
+}
+
+function readProof(facts: Facts, answer: Awaited<ReturnType<TxtLookup["find"]>>): Finding {
+  if ("problem" in answer) {
+    return {
+      event: "unanswered",
+      reason: `The name servers did not say whether the record is there: ${answer.problem}.`,
+    };
+  }
+  if (!answer.texts.includes(proofText(facts.proof))) {
+    const reason =
+      answer.texts.length === 0
+        ? `There is no TXT record at ${proofLabel}.${facts.host_name}.`
+        : `The TXT record at ${proofLabel}.${facts.host_name} says something else.`;
+    if (facts.status === "Proven" && facts.misses + 1 >= missesMax) return { event: "lost", reason };
+    return { event: "missing", reason };
+  }
+  return answer.texts.includes(proofText(facts.holder_proof ?? ""))
+    ? { event: "missing", reason: heldText }
+    : { event: "shown", provenBy: "dns", replaces: true };
+}
+
+async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<void> {
+  const now = context.clock.now();
+  const status = nextHostNameStatus(facts.status as HostNameStatus, finding.event);
+  if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
+  await tx.query(lockAccounts, [[facts.account_id, facts.holder_account_id ?? 0]]);
+  if (finding.replaces && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
+  const misses = countMisses(facts, finding);
+  const delayMs = nextLookMs(context, status, finding, misses);
+  const [written] = await tx.query(writeFinding, [
+    ...[facts.id, facts.status, facts.checked_at],
+    ...[status, status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null, finding.reason ?? null, misses],
+    ...[now, delayMs === undefined ? null : new Date(now.getTime() + delayMs)],
+  ]);
+  if (!written || status === facts.status) return;
+  await changeAccount(context, tx, facts.account_id, wish(facts.host_name, finding.event));
+  if (finding.event === "withdrawn") await tellOperator(context, tx, facts.identifier, facts.host_name);
+}
+
+async function takeFromHolder(context: Context, tx: Transaction, facts: Facts, { provenBy }: Finding): Promise<void> {
+  const now = context.clock.now();
+  const next = new Date(now.getTime() + backoffMs(1, waiting, context.random));
+  const reason = "Another hosting account has shown that the name is its owner's.";
+  const [taken] = await tx.query(takeAway, [facts.holder_id, reason, now, next]);
+  if (!taken) return;
+  await changeAccount(context, tx, taken.account_id, wish(facts.host_name, "lost"));
+  if (provenBy === "portfolio") await tellOperator(context, tx, facts.holder_identifier ?? "", facts.host_name);
+}
+
+const wish = (hostName: string, event: HostNameEvent) => {
+  return { event: "host-names-wanted" as const, note: `${hostName}: ${event}` };
+};
+
+/** Who had the name may wonder why, and ask. */
+async function tellOperator(context: Context, tx: Transaction, identifier: string, hostName: string): Promise<void> {
+  const note = `the site of ${identifier} does not answer there any more: the name is somebody else's now`;
+  await raiseAlarm(context, { kind: "host-name", subject: hostName, note }, tx);
+}
+
+/** What nobody answers about is no miss of a proven name. */
+function countMisses({ status, misses }: Facts, { event }: Finding): number {
+  if (event === "missing" || (event === "unanswered" && status === "Waiting")) return misses + 1;
+  return event === "unanswered" ? misses : 0;
+}
+
+/** Nothing: it is looked at when it is asked for again, or when a domain name at or above it comes or goes. */
+function nextLookMs(
+  { random }: Context,
+  status: HostNameStatus,
+  { event, provenBy }: Finding,
+  misses: number,
+): number | undefined {
+  if (status === "Proven") return provenBy === "portfolio" ? undefined : backoffMs(1, proven, random);
+  if (event === "withdrawn" || misses >= looksMax) return undefined;
+  return backoffMs(Math.max(1, misses), waiting, random);
+}
+
+const lookAtDue = statement(
+  "host-names-look-at-due",
+  `SELECT host_names_look(array_agg(id))::text AS looked FROM (
+     SELECT id FROM host_names WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2) AS due`,
+  { looked: "text" },
+);
+
+const dueMax = 1_000;
+
+/** Enqueues the looks whose time has come, the oldest first: with those of the next minute, if they are more. */
+export async function lookAtDueHostNames({ database, clock }: Context): Promise<void> {
+  await database.query(lookAtDue, [clock.now(), dueMax]);
+}

@@ -1,0 +1,37 @@
+/** The state machine of an account's host name, as a table; what is not in it leaves the name unchanged. */
+
+export const hostNameStatuses = ["Waiting", "Proven"] as const;
+export type HostNameStatus = (typeof hostNameStatuses)[number];
+
+/** What a look at a host name finds. */
+export const hostNameEvents = [
+  /** The record is there, or the name is in the portfolio of the account's owner. */
+  "shown",
+  /** There is no such record. */
+  "missing",
+  /** No name server says anything. */
+  "unanswered",
+  /** It has been missing for too long, or another account shows it now and this one does not. */
+  "lost",
+  /** It is in another's portfolio, or another account is called so. */
+  "withdrawn",
+] as const;
+export type HostNameEvent = (typeof hostNameEvents)[number];
+
+export const hostNameTransitions: readonly { from: HostNameStatus; event: HostNameEvent; to: HostNameStatus }[] = [
+  { from: "Waiting", event: "shown", to: "Proven" },
+  { from: "Waiting", event: "missing", to: "Waiting" },
+  { from: "Waiting", event: "unanswered", to: "Waiting" },
+  { from: "Waiting", event: "withdrawn", to: "Waiting" },
+  { from: "Proven", event: "shown", to: "Proven" },
+  // A site is not taken off its name for a record that was lost by mistake, nor for name servers that are away.
+  { from: "Proven", event: "missing", to: "Proven" },
+  { from: "Proven", event: "unanswered", to: "Proven" },
+  { from: "Proven", event: "lost", to: "Waiting" },
+  { from: "Proven", event: "withdrawn", to: "Waiting" },
+];
+
+/** Where an event leads; `undefined` when it leaves the name unchanged. */
+export function nextHostNameStatus(from: HostNameStatus, event: HostNameEvent): HostNameStatus | undefined {
+  return hostNameTransitions.find((transition) => transition.from === from && transition.event === event)?.to;
+}
