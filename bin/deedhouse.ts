@@ -32,8 +32,10 @@ const roles: Record<string, () => Promise<void>> = {
   },
 };
 
+// `node` alone is a role; `node list` is a command about nodes.
+const isNodeCommand = role === "node" && rest[0] !== undefined && !rest[0].startsWith("-");
 const isHelp = rest.includes("--help") || rest.includes("-h");
 const run =
-  (isHelp && role !== "sandbox-registry" ? undefined : roles[role]) ??
+  (isNodeCommand || (isHelp && role !== "sandbox-registry") ? undefined : roles[role]) ??
   (async () => (await import("../src/cli.ts")).runTool(process.argv));
 await run();

@@ -28,7 +28,6 @@ interface StartCommandOptions {
 const roleDescriptions: [string, string][] = [
   ["api", "run the API alone; configured by environment variables (src/config.ts)"],
   ["worker", "run the worker alone; configured by environment variables"],
-  ["node", "run an embedded hosting node alone; configured by environment variables"],
   ["sandbox-registry", "run the sandbox registry alone; has its own --help"],
 ];
 

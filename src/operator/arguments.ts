@@ -12,6 +12,14 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   };
 }
 
+/** `ftp.example.net:21`, `192.0.2.7:21` or `[2001:db8::7]:21`. */
+export function endpoint(text: string): { host: string; port: number } {
+  const [, bracketed, plain, port = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host !== undefined && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) };
+  throw new InvalidArgumentError("It must be a host and a port, such as ftp.example.net:21.");
+}
+
 const nameCharsMax = 100;
 
 /** A name that people read and type: no white space around it, no control characters. */

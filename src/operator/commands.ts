@@ -5,6 +5,7 @@ import { addAlarmCommands } from "#operator/alarms.ts";
 import { addMessageCommands } from "#operator/messages.ts";
 import { addMigrateCommand } from "#operator/migrate.ts";
 import { addNameCommands } from "#operator/names.ts";
+import { addNodeCommands } from "#operator/nodes.ts";
 import { addOrderCommands } from "#operator/orders.ts";
 import { addOteCommand } from "#operator/ote.ts";
 import { addPackCommands } from "#operator/packs.ts";
@@ -15,6 +16,7 @@ import { addRenewalCommands } from "#operator/renewals.ts";
 export function addOperatorCommands(program: Command): void {
   addAccountCommands(program);
   addPackCommands(program);
+  addNodeCommands(program);
   addNameCommands(program);
   addOrderCommands(program);
   addRegistryCommands(program);

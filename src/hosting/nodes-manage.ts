@@ -1,0 +1,121 @@
+/** The operator's side of hosting nodes. */
+import { statement } from "#db/statement.ts";
+import type { NodeRoom } from "#hosting/nodes.ts";
+import { wakeUnplaced } from "#hosting/place.ts";
+import type { OperatorContext } from "#resellers/create.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+
+const nodeReport = statement(
+  "operator-nodes",
+  `SELECT id, kind, CASE WHEN is_draining THEN 'draining' ELSE 'open' END AS state, capacity_bytes, committed_bytes,
+     coalesce(used.bytes, 0)::int8 AS used_bytes, accounts_count, accounts_max, tags, ftp_host, ftp_port, web_host, web_port,
+     web_is_https, last_seen_at, coalesce(moving.count, 0) AS moves, created_at
+   FROM hosting_nodes
+   LEFT JOIN (SELECT node_id, sum(disk_used_bytes) AS bytes FROM hosting_accounts
+              WHERE status NOT IN ('Failed', 'Removed') GROUP BY node_id) AS used ON used.node_id = id
+   LEFT JOIN (SELECT node_id, count(*) AS count
+              FROM hosting_moves, LATERAL (VALUES (source_node_id), (target_node_id)) AS ends (node_id)
+              WHERE ended_at IS NULL GROUP BY node_id) AS moving ON moving.node_id = id
+   WHERE $1::text IS NULL OR id = $1 ORDER BY id`,
+  {
+    id: "text",
+    kind: "text",
+    state: "text",
+    capacity_bytes: "int8",
+    committed_bytes: "int8",
+    used_bytes: "int8",
+    accounts_count: "int4",
+    accounts_max: "int4",
+    tags: "text[]",
+    ftp_host: "text",
+    ftp_port: "int4",
+    web_host: "text",
+    web_port: "int4",
+    web_is_https: "bool",
+    last_seen_at: "timestamptz?",
+    moves: "int8",
+    created_at: "timestamptz",
+  },
+);
+
+export async function listNodes({ database }: Pick<OperatorContext, "database">) {
+  return database.query(nodeReport, [null]);
+}
+
+/** @throws OperatorError */
+export async function getNode({ database }: Pick<OperatorContext, "database">, id: string) {
+  const [node] = await database.query(nodeReport, [id]);
+  if (!node) throw unknownNode(id);
+  return node;
+}
+
+function unknownNode(id: string): OperatorError {
+  return new OperatorError("not-found", `there is no hosting node ${id}: deedhouse node list shows those that are`);
+}
+
+// What is left out stays as it is.
+const updateNode = statement(
+  "hosting-node-set",
+  `UPDATE hosting_nodes SET capacity_bytes = coalesce($2, capacity_bytes), accounts_max = coalesce($3, accounts_max),
+     tags = coalesce($4::text[], tags), is_draining = coalesce($5, is_draining), ftp_host = coalesce($6, ftp_host),
+     ftp_port = coalesce($7, ftp_port), web_host = coalesce($8, web_host), web_port = coalesce($9, web_port),
+     web_is_https = coalesce($10, web_is_https), updated_at = $11
+   WHERE id = $1 RETURNING id`,
+  { id: "text" },
+);
+
+export interface NodeChange extends Partial<NodeRoom> {
+  isDraining?: boolean;
+  ftp?: { host: string; port: number };
+  web?: { host: string; port: number };
+  isHttps?: boolean;
+}
+
+/**
+ * What is changed holds for the next placement; accounts that wait for room try at once.
+ * @throws OperatorError
+ */
+export async function setNode({ database, clock }: OperatorContext, id: string, change: NodeChange): Promise<void> {
+  const { capacityBytes, accountsMax, tags, isDraining, ftp, web, isHttps } = change;
+  await database.transaction(async (tx) => {
+    const [updated] = await tx.query(updateNode, [
+      ...[id, capacityBytes ?? null, accountsMax ?? null, tags ?? null, isDraining ?? null],
+      ...[ftp?.host ?? null, ftp?.port ?? null, web?.host ?? null, web?.port ?? null, isHttps ?? null, clock.now()],
+    ]);
+    if (!updated) throw unknownNode(id);
+    await wakeUnplaced(tx);
+  });
+}
+
+const lockNode = statement("hosting-node-lock", "SELECT id FROM hosting_nodes WHERE id = $1 FOR UPDATE", {
+  id: "text",
+});
+
+const nodeHolds = statement(
+  "hosting-node-holds",
+  `SELECT (SELECT count(*) FROM hosting_accounts WHERE node_id = $1 AND status NOT IN ('Failed', 'Removed')) AS accounts,
+     (SELECT count(*) FROM hosting_moves WHERE ended_at IS NULL AND $1 IN (source_node_id, target_node_id)) AS moves`,
+  { accounts: "int8", moves: "int8" },
+);
+
+const deleteNode = statement("hosting-node-delete", "DELETE FROM hosting_nodes WHERE id = $1", {});
+
+/** Forgets a node that holds no account. The machine is left as it is. @throws OperatorError */
+export async function removeNode({ database }: OperatorContext, id: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    // Whoever places or moves an account here needs this lock too.
+    if ((await tx.query(lockNode, [id])).length === 0) throw unknownNode(id);
+    const [holds] = await tx.query(nodeHolds, [id]);
+    if (!holds) throw new Error("what the node holds returned no row");
+    const { accounts, moves } = holds;
+    if (accounts > 0) {
+      const advice = `move them away first: deedhouse node drain ${id} --move`;
+      throw new OperatorError("refused", `${accounts} accounts are on the hosting node ${id}: ${advice}`);
+    }
+    if (moves > 0) {
+      const advice = "deedhouse moves list shows until when, deedhouse moves finish ends the wait";
+      throw new OperatorError("refused", `${moves} moves still need the hosting node ${id}: ${advice}`);
+    }
+    await tx.query(deleteNode, [id]);
+  });
+}
