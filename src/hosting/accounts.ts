@@ -3,6 +3,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
+import { provenHostNames } from "#hosting/host-names.ts";
 import { releaseRoomOf } from "#hosting/place.ts";
 import { type HostingEvent, type HostingStatus, nextHostingStatus } from "#hosting/states.ts";
 import { enqueueProvision } from "#jobs/enqueue.ts";
@@ -14,7 +15,8 @@ const accountById = statement(
   "hosting-account-by-id",
   `SELECT account.id, identifier, reseller_id, uid, password_hash_sealed, account.disk_quota_bytes, account.files_max,
      account.ftp_sessions_max, 'ftp' = ANY (pack.features) AS has_ftp, pack.node_tags, status, node_id, backoff_count,
-     error_text, account.created_at, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at
+     error_text, account.created_at, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at,
+     ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
    WHERE account.id = $1`,
@@ -39,6 +41,7 @@ const accountById = statement(
     wanted_at: "timestamptz",
     suspended_at: "timestamptz?",
     removal_requested_at: "timestamptz?",
+    host_names: "text[]",
   },
 );
 

@@ -13,6 +13,6 @@ export function desiredAccount({ sealer }: Pick<Context, "sealer">, account: Acc
     sessionsMax: account.ftp_sessions_max,
     ftpEnabled: account.has_ftp,
     suspended: account.suspended_at !== null,
-    hostNames: [],
+    hostNames: account.host_names,
   };
 }

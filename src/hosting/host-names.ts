@@ -1,7 +1,5 @@
 /** Names beside the platform's one at which an account's site answers: who may have one, and their public form. */
 import type { Context } from "#context.ts";
-import type { Database } from "#db/database.ts";
-import { statement } from "#db/statement.ts";
 import { InvalidHostIdentifier, parseHostIdentifier, parsePublicHostName } from "#lib/host-identifier.ts";
 
 /** Control over a name is shown by a TXT record at this label under it. */
@@ -66,18 +64,13 @@ export function canonicalForLookUp(text: string): string {
   }
 }
 
-// A node refuses a name that another account is called by. No new account can be called so, but for one that is made in
-// the very moment in which the name is proven.
-const provenHostNames = statement(
-  "host-names-proven",
-  `SELECT host_name FROM host_names WHERE account_id = $1 AND status = 'Proven' AND NOT EXISTS (
-     SELECT FROM hosting_accounts AS other
-     WHERE other.identifier = host_name AND other.id <> $1 AND other.status NOT IN ('Failed', 'Removed'))
-   ORDER BY host_name`,
-  { host_name: "text" },
-);
-
-/** The names at which the account's site shall answer now, beside the platform's one. */
-export async function listProvenHostNames(database: Pick<Database, "query">, accountId: number): Promise<string[]> {
-  return (await database.query(provenHostNames, [accountId])).map((row) => row.host_name);
-}
+/**
+ * SQL: the names at which an account's site shall answer now, beside the platform's one; `account` is its row. A node
+ * refuses a name that another account is called by. No new account can be called so, but for one that is made in the very
+ * moment in which the name is proven.
+ */
+export const provenHostNames = `ARRAY (
+  SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' AND NOT EXISTS (
+    SELECT FROM hosting_accounts AS other
+    WHERE other.identifier = host_name AND other.id <> account.id AND other.status NOT IN ('Failed', 'Removed'))
+  ORDER BY host_name)`;
