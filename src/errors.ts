@@ -72,6 +72,10 @@ export const catalogue = {
     status: 409,
     text: "The registry is being told what was wished before: renewing or deleting this name is under way. Nothing was changed; read the domain again after the number of seconds in retry-after.",
   },
+  hostingaccount_not_changeable: {
+    status: 409,
+    text: "This account has failed or is being deleted, so it cannot be changed any more.",
+  },
   idempotency_in_progress: {
     status: 409,
     text: "A request with this Idempotency-Key is still in progress; repeat it in a moment to get its answer.",

@@ -6,6 +6,8 @@ import { registerDomain } from "#domains/register.ts";
 import { setWillRenew } from "#domains/renew.ts";
 import { listRenewals } from "#domains/renewal-list.ts";
 import { createHostingAccount } from "#hosting/create.ts";
+import { deleteHostingAccount } from "#hosting/delete.ts";
+import { readHostingHistory } from "#hosting/history.ts";
 import { addHostNameToAccount } from "#hosting/host-names-add.ts";
 import { listHostNames } from "#hosting/host-names-list.ts";
 import { readHostName } from "#hosting/host-names-read.ts";
@@ -13,6 +15,7 @@ import { removeHostNameFromAccount } from "#hosting/host-names-remove.ts";
 import { listHostingAccounts } from "#hosting/list.ts";
 import { readHostingAccount } from "#hosting/read.ts";
 import { listServicePacks } from "#hosting/service-packs.ts";
+import { setHostingPassword } from "#hosting/set-password.ts";
 
 export interface Route {
   method: "GET" | "POST" | "PUT" | "DELETE";
@@ -32,6 +35,9 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/hostingaccounts", useCase: listHostingAccounts },
   { method: "GET", path: "/hostingaccounts/:identifier", useCase: readHostingAccount },
   { method: "POST", path: "/hostingaccounts", useCase: createHostingAccount },
+  { method: "DELETE", path: "/hostingaccounts/:identifier", useCase: deleteHostingAccount },
+  { method: "PUT", path: "/hostingaccounts/:identifier/password", useCase: setHostingPassword },
+  { method: "GET", path: "/hostingaccounts/:identifier/history", useCase: readHostingHistory },
   { method: "GET", path: "/hostingaccounts/:identifier/hosts", useCase: listHostNames },
   { method: "GET", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: readHostName },
   { method: "PUT", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: addHostNameToAccount },

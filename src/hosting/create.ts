@@ -5,13 +5,12 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { ApiError, invalidField, unavailable } from "#errors.ts";
+import { ApiError, invalidField } from "#errors.ts";
 import { passwordHashRow } from "#hosting/accounts.ts";
+import { hashPassword, parsePassword } from "#hosting/hash-password.ts";
 import { accepted, medianSeconds } from "#hosting/present.ts";
 import { enqueueProvision } from "#jobs/enqueue.ts";
-import { checkFtpPassword } from "#lib/ftp-password.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseHostIdentifier } from "#lib/host-identifier.ts";
-import { PasswordQueueFull } from "#lib/password-queue.ts";
 import type { Secret } from "#lib/secret.ts";
 
 const requestBody = Type.Object({
@@ -33,7 +32,8 @@ const profileExists = statement(
 const facts = statement(
   "hosting-facts",
   `SELECT pack.id AS pack_id, pack.version AS pack_version, pack.disk_quota_bytes,
-     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status NOT IN ('Failed', 'Removed')) AS is_taken,
+     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status NOT IN ('Failed', 'Removed'))
+       OR EXISTS (SELECT FROM host_names WHERE host_name = $3 AND status = 'Proven') AS is_taken,
      EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers
    FROM (SELECT 1) AS one
    LEFT JOIN service_packs AS pack
@@ -92,12 +92,11 @@ export const createHostingAccount: UseCase = {
     if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
     const body = parseBody(requestBody, request.rawBody);
     const identifier = parseIdentifier(context, body.identifier);
-    const verdict = checkFtpPassword(body.password, identifier, context.commonPasswords);
-    if (!verdict.ok) throw invalidField("password", `The password ${verdict.reason}.`);
+    const password = parsePassword(context, body.password, identifier);
     return oneAtATime(identifier, async () => {
       const pack = await checkFacts(context, request, body.servicepack_id, identifier);
       await checkCaps(context.database, request, pack);
-      const hash = await hashPassword(context, request.caller.resellerId, verdict.password);
+      const hash = await hashPassword(context, request.caller.resellerId, password);
       return insertWithJob(context, request, { identifier, pack, hash });
     });
   },
@@ -165,15 +164,6 @@ async function checkCaps(database: Pick<Transaction, "query">, request: UseCaseR
 function alreadyExists(request: UseCaseRequest, identifier: HostIdentifier): ApiError {
   const location = `${request.prefix}/hostingaccounts/${identifier}`;
   return new ApiError("hosting_already_exist", { headers: { location } });
-}
-
-async function hashPassword(context: Context, resellerId: number, password: Secret): Promise<Secret> {
-  try {
-    return await context.passwordQueue.hash(String(resellerId), password);
-  } catch (error) {
-    if (!(error instanceof PasswordQueueFull)) throw error;
-    throw unavailable(error.retryAfterSeconds, "Too many accounts are being created right now; try again in a moment.");
-  }
 }
 
 interface NewAccount {

@@ -1,8 +1,8 @@
 import { answerPage, pagedList } from "#api/paging.ts";
 import type { UseCase } from "#api/use-case.ts";
-import { accountColumns, accountsWithPlaces, presentAccount } from "#hosting/present.ts";
+import { accountColumns, presentAccount, shownAccounts } from "#hosting/present.ts";
 
-const listed = `FROM ${accountsWithPlaces} WHERE status NOT IN ('Failed', 'Removed')`;
+const listed = `FROM ${shownAccounts} WHERE status NOT IN ('Failed', 'Removed')`;
 const accounts = pagedList("hosting", "identifier", listed, accountColumns);
 
 /** GET /hostingaccounts: the caller's accounts by identifier, paged; failed ones are read directly. */

@@ -3,16 +3,15 @@ import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { checkAfter } from "#domains/estimate.ts";
 import { ApiError } from "#errors.ts";
-import { accountColumns, accountsWithPlaces, medianSeconds, presentAccount } from "#hosting/present.ts";
-import { parseHostIdentifier } from "#lib/host-identifier.ts";
+import { newestFirst, pathIdentifier } from "#hosting/own-account.ts";
+import { accountColumnNames, accountColumns, medianSeconds, presentAccount, shownAccounts } from "#hosting/present.ts";
 
 // A failed identifier is free for anyone, so the caller may have a live account and failed ones before it.
 const accountByIdentifier = statement(
   "hosting-account-by-identifier",
-  `SELECT identifier, servicepack_id, status, created_at, ftp_host, ftp_port, web_port, web_is_https, disk_quota_bytes, disk_used_bytes,
-          error_text, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
-   FROM ${accountsWithPlaces} WHERE reseller_id = $1 AND identifier = $2
-   ORDER BY (status = 'Failed'), id DESC LIMIT 1`,
+  `SELECT ${accountColumnNames}, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
+   FROM ${shownAccounts} WHERE reseller_id = $1 AND identifier = $2 AND status <> 'Removed'
+   ORDER BY ${newestFirst} LIMIT 1`,
   { ...accountColumns, median_seconds: "int4?" },
 );
 
@@ -22,7 +21,7 @@ export const readHostingAccount: UseCase = {
   scope: "hosting:read",
 
   async handle(context, request) {
-    const identifier = canonical(request.params.identifier ?? "");
+    const identifier = pathIdentifier(request.params.identifier);
     const read = async () => {
       const [account] = await context.database.point(accountByIdentifier, [request.caller.resellerId, identifier]);
       if (!account) throw new ApiError("hostingaccount_invalid_identifier");
@@ -47,15 +46,3 @@ export const readHostingAccount: UseCase = {
     };
   },
 };
-
-/**
- * What is no identifier cannot be anybody's: it is looked up as it stands, so that the answer costs the same. But for
- * NUL, which PostgreSQL's texts cannot hold; a space is in no identifier either.
- */
-function canonical(text: string): string {
-  try {
-    return parseHostIdentifier(text, { reservedHosts: [] });
-  } catch {
-    return text.replaceAll("\0", " ");
-  }
-}

@@ -39,6 +39,9 @@ const goodAccount = { servicepack_id: pack, identifier: "fresh.example", passwor
 const create = (change: Record<string, unknown>, more: Partial<Scenario> = {}): Scenario => {
   return { target: "/hostingaccounts", body: { ...goodAccount, ...change }, ...more };
 };
+/** Nobody's, and a rival's. */
+const notOwn = (path: string, body?: unknown): Scenario[] =>
+  ["nobodys.example", "exists.example", "-"].map((name) => ({ target: `/hostingaccounts/${name}${path}`, body }));
 const ownRenew = "/domains/own.example/renew";
 const wrongPaging = ["skip=-1", "take=0", "take=x", "skip=1.0", "skip=0&skip=0", "cursor=00", "take=", "skip=1e3"];
 
@@ -147,6 +150,20 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
       },
     ),
   },
+  "DELETE /hostingaccounts/:identifier": { hostingaccount_invalid_identifier: notOwn("") },
+  "GET /hostingaccounts/:identifier/history": { hostingaccount_invalid_identifier: notOwn("/history") },
+  "PUT /hostingaccounts/:identifier/password": {
+    bad_request: [
+      { target: "/hostingaccounts/failed.example/password", says: /empty/ },
+      { target: "/hostingaccounts/failed.example/password", body: "{}", fields: ["password"] },
+      { target: "/hostingaccounts/failed.example/password", body: { password: "short" }, fields: ["password"] },
+    ],
+    hostingaccount_invalid_identifier: notOwn("/password", { password: goodAccount.password }),
+    hostingaccount_not_changeable: [
+      { target: "/hostingaccounts/failed.example/password", body: { password: goodAccount.password } },
+      { target: "/hostingaccounts/leaving.example/password", body: { password: goodAccount.password } },
+    ],
+  },
   "POST /hostingaccounts": {
     missing_reseller: [create({}, { as: plain })],
     missing_reseller_profile: [create({}, { as: incomplete })],
@@ -196,7 +213,13 @@ await runSql(
   gateway.databaseUrl,
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
      files_max, ftp_sessions_max, status, applied_version, created_at, updated_at)
-   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now())`,
+   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now()),
+     ('failed.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Failed', 1, now(), now()),
+     ('leaving.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now())`,
+);
+await runSql(
+  gateway.databaseUrl,
+  "UPDATE hosting_accounts SET removal_requested_at = now() WHERE identifier = 'leaving.example'",
 );
 
 await runSql(

@@ -41,10 +41,16 @@ test("an account is accepted, is read from then on, becomes ready and is in the 
   assert.deepEqual(rest, {
     identifier: "shop.example",
     servicepack_id: pack,
+    servicepack_version: 1,
     status: "Ready",
+    changes_pending: false,
     ftp: { host: "127.0.0.1", port: ftpPort, username: "shop.example" },
     web: { url: `http://shop.example.localhost:${webPort}/` },
     disk_quota_bytes: 1_000_000,
+    files_max: 1_000,
+    files_used: 0,
+    traffic_bytes_month: 0,
+    host_names_max: 10,
   });
   assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.equal(typeof disk_used_bytes, "number");
@@ -237,8 +243,4 @@ test("a failed identifier is free for anyone, and its owner still reads why it f
   assert.equal((await create({ identifier: "failing.example" }, rival)).status, 202);
   assert.equal((await create({ identifier: "failing.example" })).status, 400);
   assert.equal(((await read("failing.example")).body as { status: string }).status, "Failed");
-});
-
-test("there is no DELETE of a hosting account in this version", async () => {
-  assertError(await gateway.send(reseller, "DELETE", "/hostingaccounts/shop.example"), "method_not_allowed");
 });
