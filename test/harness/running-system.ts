@@ -67,7 +67,7 @@ export interface RunningSystem {
 export async function systemFolder(scope: Scope): Promise<string> {
   const folder = await mkdtemp(join(await quickFolder(), "deedhouse-system-"));
   scope.after(async () => {
-    for (const pid of processesOf(folder)) process.kill(pid, "SIGKILL");
+    for (const pid of processesOf(folder)) kill(pid);
     await eventually("its processes end", () => processesOf(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
   });
@@ -143,6 +143,15 @@ export function processesOf(folder: string): number[] {
   };
   const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid);
   return pids.filter((pid) => attributes.some((attribute) => names(attribute, pid))).map(Number);
+}
+
+/** One that has just ended by itself is as good. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** Waits until it is so. @throws after a long time, naming what did not happen */
