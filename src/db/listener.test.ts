@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
-import { runSql } from "../../test/harness/sql.ts";
+import { endSessions, runSql } from "../../test/harness/sql.ts";
 import { createListener, type Listener } from "./listener.ts";
 
 function listen(t: TestContext, url: string): Listener {
@@ -74,10 +74,7 @@ test("when its session is ended it connects anew, says so, and listens as before
   await nextHeartbeat(listener);
   const vouchedDuringReconnect: (number | undefined)[] = [];
   listener.onReconnect(() => vouchedDuringReconnect.push(listener.aliveAsOf()));
-  await runSql(
-    url,
-    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'deedhouse-listener'",
-  );
+  await endSessions(url, "deedhouse-listener");
   await until(() => vouchedDuringReconnect.length > 0);
   await nextHeartbeat(listener);
   assert.deepEqual(vouchedDuringReconnect, [undefined]);

@@ -5,7 +5,7 @@ import { Pool } from "pg";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
-import { runSql } from "../../test/harness/sql.ts";
+import { endSessions, runSql } from "../../test/harness/sql.ts";
 import { startLiveness } from "./liveness.ts";
 import { startJobRunner } from "./runner.ts";
 
@@ -75,7 +75,7 @@ test("the queue works again after all of its database connections broke, even in
   });
   await addJob();
   await untilEqual(() => runs, 1);
-  await runSql(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-jobs'");
+  await endSessions(url, "test-jobs");
   release.resolve();
   await addJob();
   await untilEqual(() => jobsLeft(url), 0);

@@ -7,7 +7,7 @@ import { startApiProcess } from "../harness/api-process.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { sendSigned } from "../harness/signed-request.ts";
-import { runSql } from "../harness/sql.ts";
+import { endSessions, runSql } from "../harness/sql.ts";
 
 /** A change is known in every process within this. */
 const changeKnownMs = 1_000;
@@ -43,12 +43,7 @@ test("while the LISTEN connection is down no key is trusted from memory: the rev
   const reseller = await gateway.addReseller();
   for (let times = 0; times < 3; times++) assert.equal((await gateway.send(reseller, "GET", "/domains")).status, 200);
   // Another session of the same name is ended whenever it comes back, so that no notification arrives.
-  const endListener = () =>
-    runSql(
-      gateway.databaseUrl,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE application_name = 'deedhouse-listener' AND datname = current_database()`,
-    );
+  const endListener = () => endSessions(gateway.databaseUrl, "deedhouse-listener");
   await endListener();
   while (gateway.context.listener.aliveAsOf() !== undefined) await endListener();
   await runSql(gateway.databaseUrl, "UPDATE api_keys SET revoked_at = now() WHERE id = $1", [reseller.key.id]);

@@ -15,3 +15,13 @@ export async function runSql<Row extends QueryResultRow>(
     await client.end();
   }
 }
+
+/**
+ * Ends the sessions of this name in the database, and no others: all tests share one server, and their programs have the
+ * same names.
+ */
+export async function endSessions(url: string, applicationName: string, state?: "idle"): Promise<void> {
+  const end = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = $1 AND state = coalesce($2, state)`;
+  await runSql(url, end, [applicationName, state]);
+}

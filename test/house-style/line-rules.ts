@@ -109,6 +109,14 @@ export const lineRules: LineRule[] = [
     inComments: false,
   },
   {
+    rule: "tests end and count sessions of their own database only",
+    instead: "call endSessions of test/harness/sql.ts: all tests share one server",
+    pattern: /\bpg_stat_activity\b/,
+    example: "  await runSql(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity`);",
+    appliesTo: (path) => code(path) && isTestCode(path) && path !== "test/harness/sql.ts",
+    inComments: false,
+  },
+  {
     rule: "a test's name is a sentence",
     instead: 'name the rule that it holds, as a reseller could read it: "refuses a frame longer than 4 MiB"',
     pattern: /^\s*(await )?(t\.)?(test|it)\(\s*["'`][^\s"'`]*["'`],/,

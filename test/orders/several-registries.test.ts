@@ -1,7 +1,7 @@
 /** Several registries at once: names go to the one that serves their suffix, and each stands or falls alone. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { ownerLockClass } from "#jobs/owner-lock.ts";
+import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
@@ -98,11 +98,7 @@ test("a registry without a profile whose names are here is an alarm, until a pro
   const { location } = await place(gateway, reseller, "kept.second");
   assert.equal((await gateway.settled(reseller, location)).status, "Finished");
   await gateway.stopWorker();
-  const owned = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = $1";
-  await until(
-    "nobody serves it",
-    async () => (await runSql(gateway.databaseUrl, owned, [ownerLockClass])).length === 0,
-  );
+  await until("nobody serves it", async () => (await runSql(gateway.databaseUrl, ownedRegistryKeys)).length === 0);
   const profiles = gateway.context.registries as RegistryProfile[];
   const [second] = profiles.splice(1);
   await gateway.startWorker();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cancelOrder } from "#domains/cancel.ts";
-import { runSql } from "../harness/sql.ts";
+import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
+import { endSessions, runSql } from "../harness/sql.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";
 
@@ -9,9 +10,8 @@ const ordersAtOnce = 12;
 
 test("a registry has one owner at a time, whose killing loses no order and repeats no create", async (t) => {
   const { gateway, start } = await startWithWorkers(t);
-  const owner = "SELECT FROM pg_stat_activity WHERE application_name = 'deedhouse-owner-sandbox' AND state = 'idle'";
-  // The one that waits for the registry's lock is not idle.
-  const untilOwned = () => until("one owns it", async () => (await runSql(gateway.databaseUrl, owner)).length === 1);
+  const untilOwned = () =>
+    until("one owns it", async () => (await runSql(gateway.databaseUrl, ownedRegistryKeys)).length === 1);
   const first = await start();
   await untilOwned();
   await start();
@@ -88,8 +88,8 @@ test("an owner that has lost its lock sends nothing new, for it may have a succe
   const attempt = async () => (await runSql<{ answered_at: string | null }>(databaseUrl, attempts))[0];
   await until("the next waits for the session", async () => (await attempt()) !== undefined);
   const ofFirst = new Set(registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection));
-  const owner = "FROM pg_stat_activity WHERE application_name = 'deedhouse-owner-sandbox' AND state = 'idle'";
-  await runSql(databaseUrl, `SELECT pg_terminate_backend(pid) ${owner}`);
+  // The one that waits for the registry's lock is not idle.
+  await endSessions(databaseUrl, "deedhouse-owner-sandbox", "idle");
   await until("the next gives up", async () => (await attempt())?.answered_at !== null);
   hold.release();
   await assertEnds(gateway, reseller, sent, "Finished");

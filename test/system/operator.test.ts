@@ -9,7 +9,7 @@ import { sleep, systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { type Ended, type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { sendSigned } from "../harness/signed-request.ts";
-import { runSql } from "../harness/sql.ts";
+import { endSessions, runSql } from "../harness/sql.ts";
 import { delayJobs } from "../orders/hold.ts";
 
 const folder = await systemFolder({ after });
@@ -189,10 +189,7 @@ for (const [how, isListenerKilled] of [
 
 /** Ends every connection that listens for notifications as soon as it is there. */
 async function cutListeners(databaseUrl: string, until: AbortSignal): Promise<void> {
-  while (!until.aborted) {
-    const cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'deedhouse-listener'";
-    await runSql(databaseUrl, cut);
-  }
+  while (!until.aborted) await endSessions(databaseUrl, "deedhouse-listener");
 }
 
 test("says where to look when no system runs on the folder", async () => {
