@@ -138,7 +138,8 @@ export class Connection {
     const bytes = encodeFrame(xml);
     if (!this.isOpen) throw new EppNotSent(this.#failure);
     const answer = this.receive(timeoutMs);
-    this.#secrets = secretsIn(frame);
+    // What hides them is the trace alone.
+    if (this.#trace) this.#secrets = secretsIn(frame);
     this.#socket.write(bytes);
     this.#trace?.("sent", this.#revealsSecrets ? xml : writeXmlRedacted(frame));
     return answer;

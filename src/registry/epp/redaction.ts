@@ -9,10 +9,13 @@ export const hiddenText = "[secret]";
 
 /** The secrets that a frame of ours carries. */
 export function secretsIn(element: XmlElement): string[] {
-  return element.children.flatMap((child) => {
-    if (typeof child === "string") return [];
-    return isElement(child) ? secretsIn(child) : [child.reveal()].filter((secret) => secret !== "");
-  });
+  const secrets: string[] = [];
+  for (const child of element.children) {
+    if (typeof child === "string") continue;
+    if (isElement(child)) secrets.push(...secretsIn(child));
+    else if (child.reveal() !== "") secrets.push(child.reveal());
+  }
+  return secrets;
 }
 
 /** The text with `[secret]` in place of each of the secrets. */

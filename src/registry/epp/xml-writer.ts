@@ -8,7 +8,7 @@ const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInf
 
 /** The document as it goes over the wire, secrets revealed: for the socket only. @throws Error on what XML can't carry */
 export function writeXml(root: XmlElement): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, emptyScope, undefined)}`;
+  return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, nothingAround, undefined)}`;
 }
 
 /**
@@ -16,32 +16,46 @@ export function writeXml(root: XmlElement): string {
  * @param secrets what is to be hidden wherever it stands, because it may be echoed
  */
 export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
-  return writeElement(root, emptyScope, secrets);
+  return writeElement(root, nothingAround, secrets);
 }
 
-/** Prefix → namespace, as bound around an element. */
-type Scope = ReadonlyMap<string, string>;
+/** What is around an element: the namespace and prefix of its parent, which it often shares, and all that is bound there. */
+interface Surroundings {
+  readonly namespace: string;
+  readonly prefix: string;
+  /** Prefix → namespace. */
+  readonly bound: ReadonlyMap<string, string>;
+}
 
-const emptyScope: Scope = new Map([["", ""]]);
+const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]) };
 
 /** Undefined: nothing is hidden. */
 type Hidden = readonly string[] | undefined;
 
-function writeElement(element: XmlElement, scope: Scope, hidden: Hidden): string {
-  const prefix = prefixOf(element.namespace);
-  const tag = prefix ? `${prefix}:${element.name}` : element.name;
-  const isBound = scope.get(prefix) === element.namespace;
-  const inner = isBound ? scope : new Map(scope).set(prefix, element.namespace);
-  const binding = isBound ? "" : ` ${prefix ? `xmlns:${prefix}` : "xmlns"}="${escapeXml(element.namespace)}"`;
-  const attributes = [...element.attributes].map(([name, value]) => ` ${name}="${writeText(value, hidden)}"`).join("");
-  const isHidden = hidden && credentialElements.has(element.name);
-  const content = isHidden ? hiddenText : element.children.map((child) => writeNode(child, inner, hidden)).join("");
-  return content ? `<${tag}${binding}${attributes}>${content}</${tag}>` : `<${tag}${binding}${attributes}/>`;
+function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
+  const { namespace } = element;
+  const inner = namespace === around.namespace ? around : enter(namespace, around);
+  const tag = inner.prefix ? `${inner.prefix}:${element.name}` : element.name;
+  let start = `<${tag}`;
+  if (inner.bound !== around.bound) {
+    start += ` ${inner.prefix ? `xmlns:${inner.prefix}` : "xmlns"}="${escapeXml(namespace)}"`;
+  }
+  for (const [name, value] of element.attributes) start += ` ${name}="${writeText(value, hidden)}"`;
+  let content = "";
+  if (hidden && credentialElements.has(element.name)) content = hiddenText;
+  else for (const child of element.children) content += writeNode(child, inner, hidden);
+  return content ? `${start}>${content}</${tag}>` : `${start}/>`;
 }
 
-function writeNode(node: XmlNode, scope: Scope, hidden: Hidden): string {
+function enter(namespace: string, { bound }: Surroundings): Surroundings {
+  const prefix = prefixOf(namespace);
+  const isBound = bound.get(prefix) === namespace;
+  return { namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace) };
+}
+
+function writeNode(node: XmlNode, around: Surroundings, hidden: Hidden): string {
   if (typeof node === "string") return writeText(node, hidden);
-  if (isElement(node)) return writeElement(node, scope, hidden);
+  if (isElement(node)) return writeElement(node, around, hidden);
   return hidden ? hiddenText : escapeXml(node.reveal());
 }
 
@@ -71,6 +85,7 @@ const escapes: Readonly<Record<string, string>> = {
  * @throws Error on characters that XML 1.0 §2.2 can't carry: the caller should have refused them long before
  */
 function escapeXml(text: string): string {
+  if (/^[ !#-%'-;=?-~]*$/.test(text)) return text;
   if (/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/.test(text) || !text.isWellFormed()) {
     throw new Error("the text holds a character that XML can't carry");
   }
