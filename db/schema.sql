@@ -117,12 +117,14 @@ TABLE host_names
   proven_by text
   reason text
   misses integer NOT NULL DEFAULT 0
+  missing_since timestamp with time zone
   created_at timestamp with time zone NOT NULL
   checked_at timestamp with time zone
   next_check_at timestamp with time zone
   CONSTRAINT host_names_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT host_names_account_id_host_name_key UNIQUE (account_id, host_name)
   CONSTRAINT host_names_check CHECK (((status = 'Proven'::text) = (proven_by IS NOT NULL)))
+  CONSTRAINT host_names_check1 CHECK (((status = 'Proven'::text) OR (missing_since IS NULL)))
   CONSTRAINT host_names_pkey PRIMARY KEY (id)
   CONSTRAINT host_names_proven_by_check CHECK ((proven_by = ANY (ARRAY['dns'::text, 'portfolio'::text])))
   CONSTRAINT host_names_status_check CHECK ((status = ANY (ARRAY['Waiting'::text, 'Proven'::text])))
@@ -348,6 +350,7 @@ TABLE node_channels
   public_key text
   join_secret_hash bytea
   join_until timestamp with time zone
+  join_used_at timestamp with time zone
   joined_at timestamp with time zone
   last_seen_at timestamp with time zone
   agent_version text
@@ -730,7 +733,8 @@ AS $function$
 BEGIN
   PERFORM graphile_worker.add_job('hosting-move', json_build_object('moveId', id), job_key := 'move:' || id,
     max_attempts := 32767)
-  FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL AND state IN ('Freezing', 'Leaving', 'Returning');
+  FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL
+    AND (state IN ('Freezing', 'Leaving') OR OLD.removal_requested_at IS DISTINCT FROM NEW.removal_requested_at);
   RETURN NULL;
 END $function$
 

@@ -10,14 +10,16 @@ CREATE TABLE host_names (
   proven_by text CHECK (proven_by IN ('dns', 'portfolio')),
   -- Why it is not proven, or what was wrong when it was last looked at.
   reason text,
-  -- Looks without success in a row.
+  -- Looks without success in a row, while it waits; since when the record of a proven one is missing.
   misses integer NOT NULL DEFAULT 0,
+  missing_since timestamptz,
   created_at timestamptz NOT NULL,
   checked_at timestamptz,
   -- Without one it is looked at when it is asked for again, or when who holds the domain name changes.
   next_check_at timestamptz,
   UNIQUE (account_id, host_name),
-  CHECK ((status = 'Proven') = (proven_by IS NOT NULL))
+  CHECK ((status = 'Proven') = (proven_by IS NOT NULL)),
+  CHECK (status = 'Proven' OR missing_since IS NULL)
 );
 CREATE UNIQUE INDEX host_names_proven ON host_names (host_name) WHERE status = 'Proven';
 CREATE INDEX host_names_due ON host_names (next_check_at) WHERE next_check_at IS NOT NULL;

@@ -39,8 +39,7 @@ const addHostName = statement(
   "host-name-add",
   `INSERT INTO host_names AS kept (account_id, host_name, status, created_at, next_check_at)
    VALUES ($1, $2, 'Waiting', $3, $3)
-   ON CONFLICT (account_id, host_name) DO UPDATE SET next_check_at = $3,
-     misses = CASE kept.status WHEN 'Waiting' THEN 0 ELSE kept.misses END
+   ON CONFLICT (account_id, host_name) DO UPDATE SET next_check_at = $3, misses = 0
    RETURNING id`,
   { id: "int8" },
 );

@@ -16,14 +16,15 @@ import { backoffMs } from "#lib/backoff.ts";
 /** How often a name is looked at until it is proven, and so many times: about three weeks. */
 const waiting = { firstMs: 30_000, maxMs: 6 * 60 * 60_000 };
 const looksMax = 120;
-/** How often a proven one is looked at, and after how many looks without a record in a row it is lost. */
-const proven = { firstMs: 24 * 60 * 60_000, maxMs: 24 * 60 * 60_000 };
-const missesMax = 7;
+/** How often a proven one is looked at, and how long its record may be missing. */
+const dayMs = 24 * 60 * 60_000;
+const proven = { firstMs: dayMs, maxMs: dayMs };
+const missingMsMax = 7 * dayMs;
 
 const factsOf = statement(
   "host-name-facts",
   `SELECT host.id, host.host_name, host.account_id, account.identifier, host.proof, host.status, host.proven_by,
-     host.misses, host.checked_at, held.in_own, held.in_anothers, holder.id AS holder_id,
+     host.misses, host.missing_since, host.checked_at, held.in_own, held.in_anothers, holder.id AS holder_id,
      holder.account_id AS holder_account_id, holder.proof AS holder_proof,
      holder_account.identifier AS holder_identifier, holder_account.reseller_id = account.reseller_id AS holder_is_own,
      EXISTS (SELECT FROM hosting_accounts AS other WHERE other.identifier = host.host_name AND other.id <> account.id
@@ -47,6 +48,7 @@ const factsOf = statement(
     status: "text",
     proven_by: "text?",
     misses: "int4",
+    missing_since: "timestamptz?",
     checked_at: "timestamptz?",
     in_own: "bool",
     in_anothers: "bool",
@@ -70,15 +72,16 @@ const lockAccounts = statement(
 // Somebody else may have looked since.
 const writeFinding = statement(
   "host-name-finding",
-  `UPDATE host_names SET status = $4, proven_by = $5, reason = $6, misses = $7, checked_at = $8, next_check_at = $9
+  `UPDATE host_names SET status = $4, proven_by = $5, reason = $6, misses = $7,
+     missing_since = $8, checked_at = $9, next_check_at = $10
    WHERE id = $1 AND status = $2 AND checked_at IS NOT DISTINCT FROM $3 RETURNING id`,
   { id: "int8" },
 );
 
 const takeAway = statement(
   "host-name-take-away",
-  `UPDATE host_names SET status = 'Waiting', proven_by = NULL, reason = $2, misses = 0, checked_at = $3,
-     next_check_at = $4
+  `UPDATE host_names SET status = 'Waiting', proven_by = NULL, reason = $2, misses = 0, missing_since = NULL,
+     checked_at = $3, next_check_at = $4
    WHERE id = $1 AND status = 'Proven' RETURNING account_id`,
   { account_id: "int8" },
 );
@@ -96,7 +99,7 @@ interface Finding {
 export async function checkHostName(context: Context, lookup: TxtLookup, hostNameId: number): Promise<void> {
   const [facts] = await context.database.query(factsOf, [hostNameId]);
   if (!facts) return;
-  const finding = await look(lookup, facts);
+  const finding = await look(context, lookup, facts);
   try {
     await context.database.transaction((tx) => record(context, tx, facts, finding));
   } catch (error) {
@@ -110,7 +113,7 @@ export async function checkHostName(context: Context, lookup: TxtLookup, hostNam
 const heldText =
   "The name answers for another hosting account: take it away there, or take away the TXT record of that account.";
 
-async function look(lookup: TxtLookup, facts: Facts): Promise<Finding> {
+async function look(context: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
   if (facts.in_anothers) {
     return { event: "withdrawn", reason: "The name, or one above it, is registered here by somebody else." };
   }
@@ -121,10 +124,10 @@ async function look(lookup: TxtLookup, facts: Facts): Promise<Finding> {
       ? { event: "missing", reason: heldText }
       : { event: "shown", provenBy: "portfolio", replaces: true };
   }
-  return readProof(facts, await lookup.find(`${proofLabel}.${facts.host_name}`));
+  return readProof(context, facts, await lookup.find(`${proofLabel}.${facts.host_name}`));
 }
 
-function readProof(facts: Facts, answer: Awaited<ReturnType<TxtLookup["find"]>>): Finding {
+function readProof({ clock }: Context, facts: Facts, answer: Awaited<ReturnType<TxtLookup["find"]>>): Finding {
   if ("problem" in answer) {
     return {
       event: "unanswered",
@@ -136,8 +139,8 @@ function readProof(facts: Facts, answer: Awaited<ReturnType<TxtLookup["find"]>>)
       answer.texts.length === 0
         ? `There is no TXT record at ${proofLabel}.${facts.host_name}.`
         : `The TXT record at ${proofLabel}.${facts.host_name} says something else.`;
-    if (facts.status === "Proven" && facts.misses + 1 >= missesMax) return { event: "lost", reason };
-    return { event: "missing", reason };
+    const missingMs = clock.now().getTime() - (facts.missing_since ?? clock.now()).getTime();
+    return { event: missingMs >= missingMsMax ? "lost" : "missing", reason };
   }
   return answer.texts.includes(proofText(facts.holder_proof ?? ""))
     ? { event: "missing", reason: heldText }
@@ -150,12 +153,13 @@ async function record(context: Context, tx: Transaction, facts: Facts, finding: 
   if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
   await tx.query(lockAccounts, [[facts.account_id, facts.holder_account_id ?? 0]]);
   if (finding.replaces && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
-  const misses = countMisses(facts, finding);
+  const misses = countMisses(status, facts, finding);
+  const missingSince = status === "Proven" ? missingSinceOf(facts, finding, now) : null;
   const delayMs = nextLookMs(context, status, finding, misses);
   const [written] = await tx.query(writeFinding, [
     ...[facts.id, facts.status, facts.checked_at],
     ...[status, status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null, finding.reason ?? null, misses],
-    ...[now, delayMs === undefined ? null : new Date(now.getTime() + delayMs)],
+    ...[missingSince, now, delayMs === undefined ? null : new Date(now.getTime() + delayMs)],
   ]);
   if (!written || status === facts.status) return;
   await changeAccount(context, tx, facts.account_id, wish(facts.host_name, finding.event));
@@ -182,10 +186,14 @@ async function tellOperator(context: Context, tx: Transaction, identifier: strin
   await raiseAlarm(context, { kind: "host-name", subject: hostName, note }, tx);
 }
 
-/** What nobody answers about is no miss of a proven name. */
-function countMisses({ status, misses }: Facts, { event }: Finding): number {
-  if (event === "missing" || (event === "unanswered" && status === "Waiting")) return misses + 1;
-  return event === "unanswered" ? misses : 0;
+function countMisses(status: HostNameStatus, { misses }: Facts, { event }: Finding): number {
+  return status === "Waiting" && (event === "missing" || event === "unanswered") ? misses + 1 : 0;
+}
+
+/** What nobody answers about is not missing, but not there again either. */
+function missingSinceOf({ missing_since: since }: Facts, { event }: Finding, now: Date): Date | null {
+  if (event === "missing") return since ?? now;
+  return event === "unanswered" ? since : null;
 }
 
 /** Nothing: it is looked at when it is asked for again, or when a domain name at or above it comes or goes. */

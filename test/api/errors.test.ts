@@ -45,6 +45,16 @@ const notOwn = (path: string, body?: unknown): Scenario[] =>
 const ownRenew = "/domains/own.example/renew";
 const wrongPaging = ["skip=-1", "take=0", "take=x", "skip=1.0", "skip=0&skip=0", "cursor=00", "take=", "skip=1e3"];
 
+const foreignAccounts = ["nobodys.example", "exists.example", "", "%00", "%2e%2e"];
+const hostNameErrors = {
+  hostingaccount_invalid_identifier: foreignAccounts.map((identifier) => {
+    return { target: `/hostingaccounts/${identifier}/hosts/www.own.example` };
+  }),
+  host_name_not_found: ["www.own.example", "-", "", "%00"].map((host) => {
+    return { as: rival, target: `/hostingaccounts/exists.example/hosts/${host}` };
+  }),
+};
+
 /** By method and path, by code: the requests that provoke it. */
 const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
   "GET /domains": { invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains?${query}` })) },
@@ -188,6 +198,22 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
     hosting_already_exist: [create({ identifier: "exists.example" }), create({ identifier: "Exists.EXAMPLE." })],
     service_unavailable: [],
   },
+  "GET /hostingaccounts/:identifier/hosts": {
+    hostingaccount_invalid_identifier: foreignAccounts.map((identifier) => {
+      return { target: `/hostingaccounts/${identifier}/hosts` };
+    }),
+  },
+  "GET /hostingaccounts/:identifier/hosts/:host_name": hostNameErrors,
+  "PUT /hostingaccounts/:identifier/hosts/:host_name": {
+    hostingaccount_invalid_identifier: hostNameErrors.hostingaccount_invalid_identifier,
+    bad_request: ["www", "a.localhost", "127.0.0.1", "panel.deedhouse.test", "%00", ""].map((host) => {
+      return { as: rival, target: `/hostingaccounts/exists.example/hosts/${host}`, fields: ["host_name"] };
+    }),
+    host_name_not_available: ["own.example", "www.own.example"].map((host) => {
+      return { as: rival, target: `/hostingaccounts/exists.example/hosts/${host}` };
+    }),
+  },
+  "DELETE /hostingaccounts/:identifier/hosts/:host_name": hostNameErrors,
   "GET /servicepacks": {},
 };
 

@@ -1,0 +1,81 @@
+/** A small name server for tests (RFC 1035): answers questions for TXT records over UDP, on loopback and a free port. */
+import { createSocket, type RemoteInfo } from "node:dgram";
+import { once } from "node:events";
+
+const headerBytes = 12;
+const typeTxt = 16;
+const classIn = 1;
+const ttlSeconds = 60;
+const noError = 0;
+const serverFailure = 2;
+const nameError = 3;
+
+export interface NameServer {
+  /** `127.0.0.1:port` */
+  address: string;
+  /** Texts of the TXT records by name; a name without an entry does not exist. */
+  records: Map<string, string[]>;
+  /** The names that were asked for, in order. */
+  asked: string[];
+  /** What it does with questions. */
+  mood: "answers" | "fails" | "silent";
+  close(): Promise<void>;
+}
+
+export async function startNameServer(): Promise<NameServer> {
+  const socket = createSocket("udp4");
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const server: NameServer = {
+    address: `127.0.0.1:${socket.address().port}`,
+    records: new Map(),
+    asked: [],
+    mood: "answers",
+    async close() {
+      socket.close();
+      await once(socket, "close");
+    },
+  };
+  socket.on("message", (query: Buffer, from: RemoteInfo) => {
+    const { name, end } = readQuestion(query);
+    server.asked.push(name);
+    if (server.mood === "silent") return;
+    const texts = server.mood === "answers" ? server.records.get(name) : undefined;
+    const code = server.mood === "fails" ? serverFailure : texts === undefined ? nameError : noError;
+    socket.send(answer(query.subarray(0, end), code, texts ?? []), from.port, from.address);
+  });
+  return server;
+}
+
+/** The question's name in lower case, and where the question ends. */
+function readQuestion(query: Buffer): { name: string; end: number } {
+  const labels: string[] = [];
+  let at = headerBytes;
+  for (let length = query[at]!; length > 0; length = query[at]!) {
+    labels.push(query.toString("latin1", at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join(".").toLowerCase(), end: at + 5 };
+}
+
+function answer(header: Buffer, code: number, texts: readonly string[]): Buffer {
+  const reply = Buffer.from(header);
+  // QR, RD and RA; one question, no authority, no additional records (the question may have carried EDNS).
+  reply.writeUInt16BE(0x8180 | code, 2);
+  for (const [index, count] of [1, texts.length, 0, 0].entries()) reply.writeUInt16BE(count, 4 + 2 * index);
+  return Buffer.concat([reply, ...texts.map(txtRecord)]);
+}
+
+function txtRecord(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const strings: Buffer[] = [];
+  for (let at = 0; at === 0 || at < bytes.length; at += 255) {
+    const part = bytes.subarray(at, at + 255);
+    strings.push(Buffer.of(part.length), part);
+  }
+  const data = Buffer.concat(strings);
+  // A pointer to the question's name.
+  const fixed = Buffer.from([0xc0, headerBytes, 0, typeTxt, 0, classIn, 0, 0, 0, ttlSeconds, 0, 0]);
+  fixed.writeUInt16BE(data.length, 10);
+  return Buffer.concat([fixed, data]);
+}

@@ -1,0 +1,83 @@
+/** A hosting stage with a name server of its own, and what the tests of host names do with both. */
+import assert from "node:assert/strict";
+import type { Scope } from "../harness/database.ts";
+import type { TestReseller } from "../harness/gateway.ts";
+import { type NameServer, startNameServer } from "../harness/name-server.ts";
+import { readPage } from "../harness/site.ts";
+import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
+import { eventually, startHostingStage } from "./stage.ts";
+
+export interface HostName {
+  host_name: string;
+  status: "Waiting" | "Proven";
+  record: { name: string; type: string; value: string };
+  proven_by?: string;
+  reason?: string;
+  checked_at?: string;
+  next_check_at?: string;
+}
+
+export async function startHostNamesStage(scope: Scope) {
+  const names: NameServer = await startNameServer();
+  const clock = createSteeredClock();
+  const stage = await startHostingStage(scope, { clock, context: { dnsServers: [names.address] } });
+  // After the gateway, which asks it until it ends.
+  scope.after(() => names.close());
+  const { gateway, reseller } = stage;
+  const send = (method: string, identifier: string, hostName: string, as: TestReseller = reseller) =>
+    gateway.send(as, method, `/hostingaccounts/${identifier}/hosts/${hostName}`);
+
+  async function read(identifier: string, hostName: string, as?: TestReseller): Promise<HostName> {
+    const reply = await send("GET", identifier, hostName, as);
+    assert.equal(reply.status, 200, reply.text);
+    return reply.body as HostName;
+  }
+
+  /** Adds it, or has it looked at again. Returns it as it is after that look. */
+  async function add(identifier: string, hostName: string, as?: TestReseller): Promise<HostName> {
+    const before = (await send("GET", identifier, hostName, as)).body as Partial<HostName>;
+    const reply = await send("PUT", identifier, hostName, as);
+    assert.equal(reply.status, 202, reply.text);
+    return looked(identifier, hostName, before.checked_at, as);
+  }
+
+  const looked = (identifier: string, hostName: string, before: string | undefined, as?: TestReseller) =>
+    eventually("it is looked at", async () => {
+      const now = await read(identifier, hostName, as);
+      return now.checked_at !== before && now;
+    });
+
+  return {
+    ...stage,
+    names,
+    clock,
+    send,
+    read,
+    add,
+    looked,
+    /** Makes an account and waits until it is ready. */
+    async ready(identifier: string, as?: TestReseller): Promise<void> {
+      await stage.create(identifier, as);
+      assert.equal((await stage.settled(identifier, as)).status, "Ready");
+    },
+    /** Sets the records that some host names ask for; for one name they add up. */
+    prove(...hostNames: HostName[]): void {
+      for (const { record } of hostNames) names.records.set(record.name, []);
+      for (const { record } of hostNames) names.records.get(record.name)?.push(record.value);
+    },
+    /** Puts a name into a portfolio, as a registration that has finished does. */
+    register: (domainName: string, { id }: TestReseller = reseller) =>
+      runSql(
+        gateway.databaseUrl,
+        `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+           will_renew, status) VALUES ('${domainName}', ${id}, 'sandbox', now(), now(), now(), true, 'ok')`,
+      ),
+    /** Waits until a host name's page has this status: 200 is the site's, whoever's it is. */
+    answers: (hostName: string, status: number) =>
+      eventually(`http://${hostName}/ answers ${status}`, async () => {
+        const page = await readPage({ host: "127.0.0.1", port: stage.web.port }, hostName, "/");
+        return page.status === status;
+      }),
+  };
+}
