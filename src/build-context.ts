@@ -5,14 +5,13 @@ import { createListener } from "#db/listener.ts";
 import { systemClock } from "#lib/clock.ts";
 import { loadCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
-import { createPasswordQueue } from "#lib/password-queue.ts";
+import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
 const transactionsMax = 10;
 const passwordsWaitingMax = 32;
-const bcryptCost = 10;
 
 export interface OpenContext extends Context {
   close(): Promise<void>;

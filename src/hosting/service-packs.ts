@@ -3,9 +3,20 @@ import { statement } from "#db/statement.ts";
 
 const offeredPacks = statement(
   "service-packs-offered",
-  `SELECT id, name, disk_quota_bytes, files_max, ftp_sessions_max FROM service_packs
+  `SELECT id, version, name, disk_quota_bytes, files_max, ftp_sessions_max, traffic_bytes_month, host_names_max, features
+   FROM service_packs
    WHERE retired_at IS NULL AND (offered_to IS NULL OR $1 = ANY (offered_to)) ORDER BY id`,
-  { id: "int8", name: "text", disk_quota_bytes: "int8", files_max: "int4", ftp_sessions_max: "int4" },
+  {
+    id: "int8",
+    version: "int4",
+    name: "text",
+    disk_quota_bytes: "int8",
+    files_max: "int4",
+    ftp_sessions_max: "int4",
+    traffic_bytes_month: "int8",
+    host_names_max: "int4",
+    features: "text[]",
+  },
 );
 
 /** GET /servicepacks: what this reseller is offered. Ids are strings of digits. */
@@ -15,7 +26,7 @@ export const listServicePacks: UseCase = {
 
   async handle(context, request) {
     const packs = await context.database.point(offeredPacks, [request.caller.resellerId]);
-    const body = packs.map(({ id, name, ...limits }) => ({ id: String(id), name, kind: "hosting", ...limits }));
+    const body = packs.map(({ id, name, ...terms }) => ({ id: String(id), name, kind: "hosting", ...terms }));
     return { status: 200, body };
   },
 };

@@ -6,6 +6,9 @@ import { Secret } from "#lib/secret.ts";
 // the rest wait, and the resellers take turns: one that posts a hundred accounts delays another by one hash, not by all.
 // Nor can it take every place: when all are taken, whoever holds the most gives one to whoever holds fewer.
 
+/** What the hashes of customers' passwords cost: 64 ms each. */
+export const bcryptCost = 10;
+
 /** bcrypt's salt has 128 bits (Provos and Mazières 1999 §5). */
 const saltBytes = 16;
 

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { InvalidDomainName } from "#lib/domain-name.ts";
+import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
@@ -75,7 +76,9 @@ function asFailure(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) {
     return new CommandFailure(error.message, exitCodes.unavailable, "Check that deedhouse start runs on this folder.");
   }
-  if (error instanceof InvalidDomainName) return new CommandFailure(error.message, exitCodes.usage);
+  if (error instanceof InvalidDomainName || error instanceof InvalidHostIdentifier) {
+    return new CommandFailure(error.message, exitCodes.usage);
+  }
   if (!(error instanceof OperatorError)) return error;
   return new CommandFailure(error.message, error.kind === "not-found" ? exitCodes.notFound : exitCodes.refused);
 }

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addAccountCommands } from "#operator/accounts.ts";
 import { addAlarmCommands } from "#operator/alarms.ts";
+import { addHostingCommands } from "#operator/hosting.ts";
 import { addMessageCommands } from "#operator/messages.ts";
 import { addMigrateCommand } from "#operator/migrate.ts";
 import { addNameCommands } from "#operator/names.ts";
@@ -16,6 +17,7 @@ import { addRenewalCommands } from "#operator/renewals.ts";
 export function addOperatorCommands(program: Command): void {
   addAccountCommands(program);
   addPackCommands(program);
+  addHostingCommands(program);
   addNodeCommands(program);
   addNameCommands(program);
   addOrderCommands(program);

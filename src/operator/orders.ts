@@ -3,10 +3,10 @@ import { cancelOrder } from "#domains/cancel.ts";
 import { listOrders, reportOrder } from "#domains/order-report.ts";
 import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/order-requests.ts";
 import { isFinal, type OrderStatus, orderStatuses } from "#domains/states.ts";
-import { sleep } from "#lib/clock.ts";
 import { orderCode, printableText, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
+import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { getReseller } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
@@ -14,10 +14,6 @@ import { printFields, printTable } from "../../client/cli/output.ts";
 
 const listedMax = 10_000;
 const listedDefault = 50;
-const timeoutSecondsMax = 86_400;
-const timeoutSecondsDefault = 60;
-/** How often a command looks whether what it waits for has happened. */
-const lookMs = 200;
 
 export function addOrderCommands(program: Command): void {
   const orders = commandGroup(program, "orders", "registration orders");
@@ -109,15 +105,6 @@ interface WaitOptions {
   timeout: number;
 }
 
-function addTimeoutOption(command: Command, what: string): Command {
-  return command.option(
-    "--timeout <seconds>",
-    `wait at most so long ${what}`,
-    wholeNumber(1, timeoutSecondsMax),
-    timeoutSecondsDefault,
-  );
-}
-
 const cancelProblems = {
   unknown: () => new OperatorError("not-found", "there is no order with this code"),
   ended: () => new OperatorError("refused", "the order has ended already, so there is nothing to cancel"),
@@ -197,18 +184,4 @@ function addSettleCommand(orders: Command): void {
 function stillGoing(code: string, what: string): CommandFailure {
   const advice = `Nothing is lost; see where it stands: deedhouse orders show ${code}`;
   return new CommandFailure(`the order is still ${what}`, exitCodes.stillGoing, advice);
-}
-
-/** Looks until there is a result; `undefined` when the time is over. */
-async function waitFor<Result>(
-  { clock }: OpenOperatorContext,
-  timeoutSeconds: number,
-  look: () => Promise<Result | undefined>,
-): Promise<Result | undefined> {
-  const endMs = clock.monotonicMs() + timeoutSeconds * 1_000;
-  for (;;) {
-    const result = await look();
-    if (result !== undefined || clock.monotonicMs() > endMs) return result;
-    await sleep(lookMs);
-  }
 }

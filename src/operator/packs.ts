@@ -1,45 +1,155 @@
-import type { Command } from "commander";
-import { createPack, retirePack } from "#hosting/manage-packs.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import {
+  createPack,
+  listPackVersions,
+  offerPack,
+  type PackTerms,
+  retirePack,
+  revisePack,
+} from "#hosting/manage-packs.ts";
 import { printableName, wholeNumber } from "#operator/arguments.ts";
-import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
 import { getReseller } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
 const megabyte = 1_000_000;
+const diskMbMax = 1_000_000_000;
+const trafficMbMax = 1_000_000_000;
+const filesMost = 100_000_000;
+const ftpSessionsMost = 1_000;
+const hostNamesMost = 1_000;
 
-interface PackOptions {
+interface TermOptions {
+  diskMb?: number;
+  files?: number;
+  ftpSessions?: number;
+  trafficMb?: number;
+  hostNames?: number;
+  feature?: string[];
+  nodeTag?: string[];
+  ftp?: boolean;
+}
+
+interface CreateOptions extends TermOptions {
   diskMb: number;
-  files: number;
-  ftpSessions: number;
   offerTo?: string[];
 }
 
 export function addPackCommands(program: Command): void {
   const packs = commandGroup(program, "packs", "service packs");
-  operatorCommand(packs, "create", "offer a new service pack")
-    .argument("<name>", "what resellers see", printableName)
-    .requiredOption("--disk-mb <n>", "disk quota", wholeNumber(1, 1_000_000_000))
-    .option("--files <n>", "files and folders at the most", wholeNumber(1, 100_000_000), 50_000)
-    .option("--ftp-sessions <n>", "FTP sessions at the same time", wholeNumber(1, 1_000), 8)
-    .option("--offer-to <account...>", "only to these accounts; to all when left out")
-    .addHelpText("after", "\nExample:\n  deedhouse packs create Starter --disk-mb 500")
-    .action(
-      onDatabase(async (context, name: string, { diskMb, files, ftpSessions, offerTo }: PackOptions) => {
-        const offeredTo = offerTo && (await Promise.all(offerTo.map((account) => getReseller(context, account))));
-        const limits = { diskBytesMax: diskMb * megabyte, filesMax: files, ftpSessionsMax: ftpSessions };
-        return { id: await createPack(context, { name, ...limits, offeredTo }), name };
-      }),
-    );
-  operatorCommand(packs, "retire <id>", "offer a service pack no more; accounts that have it keep it")
+  addCreateCommand(packs);
+  addReviseCommand(packs);
+  addOfferCommand(packs);
+  operatorCommand(packs, "retire", "offer a service pack no more; accounts that have it keep it")
+    .argument("<id>", "its number", packId)
     .addHelpText("after", "\nExample:\n  deedhouse packs retire 14490")
     .action(
-      onDatabase(async (context, id: string) => {
-        const isRetired = /^[0-9]{1,15}$/.test(id) && (await retirePack(context, Number(id)));
-        if (!isRetired) {
-          const advice = "deedhouse packs list shows those that are";
-          throw new OperatorError("not-found", `no service pack ${id} is on offer: ${advice}`);
-        }
-        return { id, status: "retired" };
+      onDatabase(async (context, id: number) => {
+        await retirePack(context, id);
+        return { id: String(id), status: "retired" };
+      }),
+    );
+  operatorCommand(packs, "versions", "list what is on offer, to whom, and how many accounts have it")
+    .option("--all", "also the versions that are not on offer any more")
+    .addHelpText("after", "\nExample:\n  deedhouse packs versions --all")
+    .action(
+      onDatabase(
+        async (context, { all = false }: { all?: boolean }) => listPackVersions(context, { all }),
+        asTable(
+          ...["id", "version", "name", "status", "accounts", "disk_quota_bytes", "files_max", "ftp_sessions_max"],
+          ...["traffic_bytes_month", "host_names_max", "features", "node_tags", "offered_to"],
+        ),
+      ),
+    );
+}
+
+function packId(text: string): number {
+  if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a number such as 14490.");
+}
+
+/** `php`, `ssd`; each use of the option adds one. */
+function label(text: string, others: readonly string[] = []): string[] {
+  if (/^[a-z0-9][a-z0-9._-]{0,62}$/.test(text)) return [...new Set([...others, text])];
+  throw new InvalidArgumentError("It must be lower-case letters, digits, dots and hyphens, such as ssd.");
+}
+
+function addTermOptions(command: Command): Command {
+  return command
+    .option("--files <n>", "files and folders at the most", wholeNumber(1, filesMost))
+    .option("--ftp-sessions <n>", "FTP sessions at the same time", wholeNumber(1, ftpSessionsMost))
+    .option("--traffic-mb <n>", "what a site may send in a month; 0: as much as it likes", wholeNumber(0, trafficMbMax))
+    .option("--host-names <n>", "names beside the platform's own", wholeNumber(0, hostNamesMost))
+    .option("--no-ftp", "nobody can log in")
+    .option("--feature <label...>", "told to resellers", label)
+    .option("--node-tag <tag...>", "only nodes that have all of these take its accounts", label);
+}
+
+function termsOf(options: TermOptions): Partial<PackTerms> {
+  const { diskMb, files, ftpSessions, trafficMb, hostNames, feature, nodeTag, ftp } = options;
+  return {
+    ...(diskMb !== undefined && { diskBytesMax: diskMb * megabyte }),
+    ...(files !== undefined && { filesMax: files }),
+    ...(ftpSessions !== undefined && { ftpSessionsMax: ftpSessions }),
+    ...(trafficMb !== undefined && { trafficBytesMonth: trafficMb * megabyte }),
+    ...(hostNames !== undefined && { hostNamesMax: hostNames }),
+    ...((feature || ftp === false) && { features: [...(ftp === false ? [] : ["ftp"]), ...(feature ?? [])] }),
+    ...(nodeTag && { nodeTags: nodeTag }),
+  };
+}
+
+function resellerIds(context: OpenOperatorContext, accounts: readonly string[]): Promise<number[]> {
+  return Promise.all(accounts.map((account) => getReseller(context, account)));
+}
+
+function addCreateCommand(packs: Command): void {
+  const create = operatorCommand(packs, "create", "offer a new service pack")
+    .argument("<name>", "what resellers see", printableName)
+    .requiredOption("--disk-mb <n>", "disk quota", wholeNumber(1, diskMbMax));
+  addTermOptions(create)
+    .option("--offer-to <account...>", "only to these accounts; to all when left out")
+    .addHelpText("after", "\nExample:\n  deedhouse packs create Starter --disk-mb 500 --traffic-mb 50000")
+    .action(
+      onDatabase(async (context, name: string, options: CreateOptions) => {
+        const offeredTo = options.offerTo && (await resellerIds(context, options.offerTo));
+        const defaults = { name, diskBytesMax: options.diskMb * megabyte, filesMax: 50_000, ftpSessionsMax: 8 };
+        return { id: await createPack(context, { ...defaults, ...termsOf(options), offeredTo }), name, version: 1 };
+      }),
+    );
+}
+
+function addReviseCommand(packs: Command): void {
+  const revise = operatorCommand(packs, "revise", "offer a pack's next version; accounts keep the one they have")
+    .argument("<id>", "its number", packId)
+    .option("--name <text>", "what resellers see", printableName)
+    .option("--disk-mb <n>", "disk quota", wholeNumber(1, diskMbMax));
+  addTermOptions(revise)
+    .addHelpText(
+      "after",
+      "\nWhat is left out stays as it was. Give an account the new version with: deedhouse hosting pack" +
+        "\n\nExample:\n  deedhouse packs revise 14490 --disk-mb 1000",
+    )
+    .action(
+      onDatabase(async (context, id: number, { name, ...options }: TermOptions & { name?: string }) => {
+        const changes = { ...termsOf(options), ...(name !== undefined && { name }) };
+        if (Object.keys(changes).length === 0) throw new CommandFailure("say what is different", exitCodes.usage);
+        return { id: String(id), version: await revisePack(context, id, changes) };
+      }),
+    );
+}
+
+function addOfferCommand(packs: Command): void {
+  operatorCommand(packs, "offer", "say who can buy a service pack")
+    .argument("<id>", "its number", packId)
+    .option("--to <account...>", "only these accounts")
+    .option("--to-all", "everybody")
+    .addHelpText("after", "\nExample:\n  deedhouse packs offer 14490 --to acme")
+    .action(
+      onDatabase(async (context, id: number, { to, toAll = false }: { to?: string[]; toAll?: boolean }) => {
+        if ((to !== undefined) === toAll) throw new CommandFailure("say either --to or --to-all", exitCodes.usage);
+        await offerPack(context, id, to && (await resellerIds(context, to)));
+        return { id: String(id), offered_to: to ?? "everybody" };
       }),
     );
 }

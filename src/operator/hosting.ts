@@ -1,0 +1,227 @@
+import { createInterface } from "node:readline/promises";
+import { type Command, Option } from "commander";
+import { findProgress, reportAccount, reportAccounts } from "#hosting/account-report.ts";
+import { changePack } from "#hosting/change-pack.ts";
+import { wantRemoval } from "#hosting/delete.ts";
+import { lockAccount, notChangeable, parseIdentifier } from "#hosting/live-account.ts";
+import { wantPassword } from "#hosting/set-password.ts";
+import { type HostingStatus, hostingStatuses } from "#hosting/states.ts";
+import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
+import { checkFtpPassword, loadCommonPasswords } from "#lib/ftp-password.ts";
+import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
+import { printableText, wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
+import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
+import { getReseller } from "#resellers/create.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printFields, printTable } from "../../client/cli/output.ts";
+import { obtainPassword, type PasswordOptions } from "../../client/cli/password.ts";
+
+const listedMax = 100_000;
+const listedDefault = 50;
+
+/** Beside the reseller's own commands of this group, whose names these leave alone. */
+export function addHostingCommands(program: Command): void {
+  const hosting = commandGroup(program, "hosting", "hosting accounts");
+  addListCommand(hosting);
+  operatorCommand(hosting, "show <identifier>", "show all that is known about an account, and what happens next")
+    .addHelpText("after", "\nExample:\n  deedhouse hosting show hello.example")
+    .action(onDatabase((context, identifier: string) => reportAccount(context, identifier), printAccount));
+  addSuspendCommands(hosting);
+  addPasswordCommand(hosting);
+  addPackCommand(hosting);
+  addRemoveCommand(hosting);
+}
+
+interface ListOptions {
+  status?: HostingStatus;
+  reseller?: string;
+  node?: string;
+  pending?: boolean;
+  limit: number;
+}
+
+function addListCommand(hosting: Command): void {
+  operatorCommand(hosting, "accounts", "list all resellers' accounts, the newest first")
+    .addOption(new Option("--status <status>", "only those in this status").choices(hostingStatuses))
+    .option("--reseller <account>", "only those of this account")
+    .option("--node <id>", "only those on this node")
+    .option("--pending", "only those that are not yet what they shall be")
+    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  deedhouse hosting accounts --pending\n  deedhouse hosting accounts --node web-1 --status Suspended",
+    )
+    .action(
+      onDatabase(
+        async (context, { status, reseller, node, pending = false, limit }: ListOptions) => {
+          const resellerId = reseller === undefined ? undefined : await getReseller(context, reseller);
+          return reportAccounts(context, { status, resellerId, nodeId: node, isPending: pending, limit });
+        },
+        asTable(
+          ...["identifier", "reseller", "servicepack_id", "status", "node", "changes_pending"],
+          ...["disk_used_bytes", "disk_quota_bytes", "alarm_since"],
+        ),
+      ),
+    );
+}
+
+function printAccount({ history, ...account }: Printable<Awaited<ReturnType<typeof reportAccount>>>): void {
+  printFields(account);
+  process.stdout.write("\n");
+  printTable(history, ["at", "event", "status", "count", "last_at", "note"]);
+}
+
+interface WaitOptions {
+  wait?: boolean;
+  timeout: number;
+}
+
+/** A command that changes an account, and can wait until that is in force. */
+function changeCommand(hosting: Command, usage: string, description: string, example: string): Command {
+  const command = operatorCommand(hosting, usage, description)
+    .option("--wait", "wait until it is in force")
+    .addHelpText("after", `\nExample:\n  deedhouse hosting ${example}`);
+  return addTimeoutOption(command, "with --wait");
+}
+
+async function reportChange(
+  context: OpenOperatorContext,
+  { id, identifier }: { id: number; identifier: string },
+  { wait = false, timeout }: WaitOptions,
+) {
+  const look = async () => {
+    const { status, changes_pending } = await findProgress(context, id);
+    return { identifier, status, changes_pending };
+  };
+  if (!wait) return look();
+  const settled = await waitFor(context, timeout, async () => {
+    const seen = await look();
+    return seen.changes_pending ? undefined : seen;
+  });
+  if (settled) return settled;
+  const advice = `Nothing is lost; see what it waits for: deedhouse hosting show ${identifier}`;
+  throw new CommandFailure(`the change of ${identifier} is not in force yet`, exitCodes.stillGoing, advice);
+}
+
+interface SuspendOptions extends WaitOptions {
+  reason: string;
+}
+
+function addSuspendCommands(hosting: Command): void {
+  changeCommand(
+    hosting,
+    "suspend <identifier>",
+    "cut an account off: no FTP, open sessions end, the site answers 503",
+    "suspend hello.example --reason 'sends phishing, ticket 4711' --wait",
+  )
+    .requiredOption("--reason <text>", "why, for operators; the reseller does not see it", printableText)
+    .action(
+      onDatabase(async (context, identifier: string, options: SuspendOptions) =>
+        reportChange(context, await suspendAccount(context, identifier, options.reason), options),
+      ),
+    );
+  changeCommand(
+    hosting,
+    "resume <identifier>",
+    "let a suspended account work again",
+    "resume hello.example --wait",
+  ).action(
+    onDatabase(async (context, identifier: string, options: WaitOptions) =>
+      reportChange(context, await resumeAccount(context, identifier), options),
+    ),
+  );
+}
+
+function addPasswordCommand(hosting: Command): void {
+  changeCommand(
+    hosting,
+    "set-password <identifier>",
+    "give an account another FTP password; open sessions end",
+    "set-password hello.example --generate-password",
+  )
+    .option("--password-file <file>", "read it from a file")
+    .addOption(new Option("--password-stdin", "read it from standard input").conflicts("passwordFile"))
+    .addOption(
+      new Option("--generate-password", "make one up and show it once, on stderr").conflicts([
+        "passwordFile",
+        "passwordStdin",
+      ]),
+    )
+    .action(
+      onDatabase(async (context, text: string, options: PasswordOptions & WaitOptions) => {
+        const identifier = parseIdentifier(text);
+        const verdict = checkFtpPassword(await obtainPassword(options, identifier), identifier, loadCommonPasswords());
+        if (!verdict.ok) throw new CommandFailure(`the password ${verdict.reason}`, exitCodes.usage);
+        const queue = createPasswordQueue({ waitingMax: 1, cost: bcryptCost, random: context.random });
+        const hash = await queue.hash("operator", verdict.password);
+        const account = await context.database.transaction(async (tx) => {
+          const locked = await lockAccount(tx, identifier);
+          const isTaken = await wantPassword(context, tx, { ...locked, hash, note: "by the operator" });
+          if (!isTaken) throw notChangeable(locked);
+          return locked;
+        });
+        return reportChange(context, account, options);
+      }),
+    );
+}
+
+function addPackCommand(hosting: Command): void {
+  changeCommand(
+    hosting,
+    "pack <identifier> <pack>",
+    "give an account another service pack, or its own pack's newest version",
+    "pack hello.example 14491 --wait",
+  ).action(
+    onDatabase(async (context, identifier: string, packId: string, options: WaitOptions) => {
+      const account = await changePack(context, identifier, parsePackId(packId));
+      return { ...(await reportChange(context, account, options)), servicepack: account.pack.name };
+    }),
+  );
+}
+
+function parsePackId(text: string): number {
+  if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
+  throw new CommandFailure("a service pack is named by its number: see deedhouse packs versions", exitCodes.usage);
+}
+
+interface RemoveOptions extends WaitOptions {
+  yes?: boolean;
+}
+
+function addRemoveCommand(hosting: Command): void {
+  changeCommand(
+    hosting,
+    "remove <identifier>",
+    "delete an account; its node keeps the files in a trash for 30 days",
+    "remove hello.example --yes --wait",
+  )
+    .option("--yes", "do not ask")
+    .action(
+      onDatabase(async (context, text: string, options: RemoveOptions) => {
+        const identifier = parseIdentifier(text);
+        if (!options.yes) await confirm(`Delete ${identifier} with its site and its files?`);
+        const account = await context.database.transaction(async (tx) => {
+          const locked = await lockAccount(tx, identifier);
+          await wantRemoval(context, tx, locked.id, "by the operator");
+          return locked;
+        });
+        return reportChange(context, account, options);
+      }),
+    );
+}
+
+/** @throws CommandFailure unless the answer is yes */
+async function confirm(question: string): Promise<void> {
+  if (!process.stdin.isTTY) {
+    throw new CommandFailure("nobody is there to confirm it", exitCodes.usage, "Say --yes if it shall be done.");
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await lines.question(`${question} [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure("nothing was done", exitCodes.usage);
+  } finally {
+    lines.close();
+  }
+}
