@@ -377,6 +377,14 @@ TABLE node_gateway
   CONSTRAINT node_gateway_id_check CHECK ((id = 1))
   CONSTRAINT node_gateway_pkey PRIMARY KEY (id)
 
+TABLE node_host_names
+  node_id text NOT NULL
+  host_name text NOT NULL
+  uid bigint NOT NULL
+  CONSTRAINT node_host_names_node_id_uid_fkey FOREIGN KEY (node_id, uid) REFERENCES node_states(node_id, uid) ON DELETE CASCADE
+  CONSTRAINT node_host_names_pkey PRIMARY KEY (node_id, host_name)
+  CREATE INDEX node_host_names_uid ON public.node_host_names USING btree (node_id, uid)
+
 TABLE node_questions
   id uuid NOT NULL
   node_id text NOT NULL

@@ -29,7 +29,7 @@ export const SyncBody = Type.Object({
     Type.Object({
       version: Version,
       uid: Uid,
-      reason: Type.Union(refusalReasons.map((reason) => Type.Literal(reason))),
+      reason: Type.Enum(refusalReasons),
     }),
     { maxItems: 4_000 },
   ),
@@ -94,7 +94,7 @@ export const Refusal = Type.Object({
 /** What a node answers to a question. */
 export const Answer = Type.Union([
   Type.Object({ result: Type.Unknown() }),
-  Type.Object({ refused: Type.Union(refusalReasons.map((reason) => Type.Literal(reason))) }),
+  Type.Object({ refused: Type.Enum(refusalReasons) }),
   Type.Object({ unavailable: Type.String() }),
 ]);
 export type Answer = Static<typeof Answer>;

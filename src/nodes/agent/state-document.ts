@@ -36,7 +36,7 @@ export type QuestionMethod = (typeof questionMethods)[number];
 const Question = Type.Object({
   id: Type.String({ format: "uuid" }),
   version: Version,
-  method: Type.Union(questionMethods.map((method) => Type.Literal(method))),
+  method: Type.Enum(questionMethods),
   identifier: Type.String(),
   /** 0 where the method asks for no uid. */
   uid: Type.Integer({ minimum: 0 }),

@@ -1,0 +1,63 @@
+/** A machine becomes a node: its key is registered for the token that it shows. */
+import type { SourceBudget } from "#api/rate-limit.ts";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { DoorRefusal, type DoorRequest, readClaim, recordRefusal } from "#hosting/channel/authenticate.ts";
+import { parseBody } from "#hosting/channel/body.ts";
+import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
+import { joinSecretHash } from "#hosting/channel/join-token.ts";
+import { type JoinAnswer, JoinBody } from "#nodes/agent/messages.ts";
+import { isRequestSigned, parsePublicKey } from "#nodes/agent/request-signature.ts";
+
+// A new key has no counters yet, and its machine holds nothing that we know of.
+const useToken = statement(
+  "node-join",
+  `UPDATE node_channels SET public_key = $2, agent_version = $3, joined_at = $4, join_used_at = $4, last_seen_at = $4,
+     sync_counter = 0, report_counter = 0, applied_version = -1, ahead_version = NULL
+   WHERE join_secret_hash = $1 AND join_until > $4 AND join_used_at IS NULL RETURNING node_id`,
+  { node_id: "text" },
+);
+/** The machine that used the token may ask again: the answer may have been lost. */
+const usedToken = statement(
+  "node-joined",
+  "SELECT node_id FROM node_channels WHERE join_secret_hash = $1 AND join_until > $2 AND public_key = $3",
+  { node_id: "text" },
+);
+
+/** @throws DoorRefusal */
+export async function acceptJoin(
+  context: Context,
+  gatewayKey: GatewayKey,
+  budget: SourceBudget,
+  request: DoorRequest,
+): Promise<JoinAnswer> {
+  if (!budget.check(request.sourceAddress).allowed) throw new DoorRefusal(429, "too_many_failures");
+  const content = parseBody(JoinBody, request.body);
+  const node = isOwnKey(request, content.publicKey) ? await registerKey(context, content) : undefined;
+  if (node === undefined) {
+    budget.noteFailure(request.sourceAddress);
+    await recordRefusal(context, undefined, request, "a token that is unknown, used or too old");
+    throw new DoorRefusal(401, "unauthorized");
+  }
+  context.log.info({ node, address: request.sourceAddress }, "a machine has joined as a node");
+  return { node, gatewayKey: gatewayKey.publicKey, siteDomain: context.siteDomain };
+}
+
+/** @returns the node's id, nothing when the token is not good */
+async function registerKey({ database, clock }: Context, content: JoinBody): Promise<string | undefined> {
+  const { secret, publicKey, agentVersion } = content;
+  const hash = joinSecretHash(secret);
+  const [joined] = await database.query(useToken, [hash, publicKey, agentVersion, clock.now()]);
+  const [known] = joined ? [joined] : await database.query(usedToken, [hash, clock.now(), publicKey]);
+  return known?.node_id;
+}
+
+/** Who registers a key must have it. */
+function isOwnKey(request: DoorRequest, publicKey: string): boolean {
+  const claimed = readClaim(request);
+  try {
+    return claimed?.node === "" && isRequestSigned(claimed, claimed.signature, parsePublicKey(publicKey));
+  } catch {
+    return false;
+  }
+}

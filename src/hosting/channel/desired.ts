@@ -1,0 +1,178 @@
+/**
+ * Writes down what an account of a node shall be, and waits until the node holds it. What is written stays wanted also
+ * when nobody waits any more; only what the node refuses is taken back (src/hosting/channel/sync.ts).
+ */
+
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { type SqlValue, statement } from "#db/statement.ts";
+import { waitForNotification } from "#db/wait.ts";
+import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
+import { type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
+import { Secret } from "#lib/secret.ts";
+import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
+import {
+  type AccountKey,
+  type DesiredAccount,
+  NodeRefused,
+  NodeUnavailable,
+  type RefusalReason,
+} from "#nodes/driver.ts";
+
+/** How long a change may take to reach a node that listens. */
+const acknowledgedMs = 10_000;
+
+const readState = statement(
+  "node-state-read",
+  `SELECT identifier, version, state, password_hash_sealed, held_version, held_state, held_hash_sealed
+   FROM node_states WHERE node_id = $1 AND uid = $2`,
+  {
+    identifier: "text",
+    version: "int8",
+    state: "jsonb?",
+    password_hash_sealed: "bytea?",
+    held_version: "int8?",
+    held_state: "jsonb?",
+    held_hash_sealed: "bytea?",
+  },
+);
+type StateRow = NonNullable<(typeof readState)["row"]>;
+
+const otherOfIdentifier = statement(
+  "node-state-of-identifier",
+  "SELECT uid FROM node_states WHERE node_id = $1 AND identifier = $2 AND uid <> $3 AND state IS NOT NULL",
+  { uid: "int8" },
+);
+
+const writeState = statement(
+  "node-state-write",
+  `WITH written AS (
+     INSERT INTO node_states (node_id, uid, identifier, version, state, password_hash_sealed, held_version, held_state, held_hash_sealed)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     ON CONFLICT (node_id, uid) DO UPDATE SET version = EXCLUDED.version, state = EXCLUDED.state,
+       password_hash_sealed = EXCLUDED.password_hash_sealed, held_version = EXCLUDED.held_version,
+       held_state = EXCLUDED.held_state, held_hash_sealed = EXCLUDED.held_hash_sealed)
+   SELECT pg_notify('${nodeDesiredChannel}', $1)::text AS notified`,
+  { notified: "text" },
+);
+
+// As the node does it by itself: so what is told to it anew, in whatever order, ends the same.
+const takeNames = statement(
+  "node-host-names-take",
+  `WITH taken AS (DELETE FROM node_host_names WHERE node_id = $1 AND (uid = $2 OR host_name = ANY($3::text[]))
+       RETURNING uid, host_name),
+     losing AS (SELECT uid, array_agg(host_name) AS names FROM taken WHERE uid <> $2 GROUP BY uid)
+   UPDATE node_states SET state = jsonb_set(state, '{hostNames}', (state->'hostNames') - names)
+   FROM losing WHERE node_id = $1 AND node_states.uid = losing.uid AND state IS NOT NULL`,
+  {},
+);
+const giveNames = statement(
+  "node-host-names-give",
+  "INSERT INTO node_host_names (node_id, uid, host_name) SELECT $1, $2, unnest($3::text[])",
+  {},
+);
+
+const readOutcome = statement(
+  "node-change-outcome",
+  `SELECT applied_version, (SELECT reason FROM node_refusals AS refusal
+     WHERE refusal.node_id = $1 AND uid = $2 AND after_version < $3 AND version >= $3 LIMIT 1) AS reason
+   FROM node_channels WHERE node_id = $1`,
+  { applied_version: "int8", reason: "text?" },
+);
+
+/** What an account's hash is sealed for. */
+export const nodeHashRow = (nodeId: string, uid: number) => `node_states.password_hash/${nodeId}/${uid}`;
+
+/** What the row's `state` holds: everything but the hash. */
+export type StoredState = Omit<AccountJson, "passwordHash">;
+
+const Key = Type.Object({ identifier: Identifier, uid: Uid });
+
+/** What an account shall be; undefined: gone. */
+type Wanted = DesiredAccount | undefined;
+
+/**
+ * @param change gets what the account shall be now, undefined when nothing is known of it; throws NodeRefused
+ * @throws NodeRefused, NodeUnavailable
+ */
+export async function changeState(
+  context: Context,
+  nodeId: string,
+  key: AccountKey,
+  change: (before: Before | undefined) => Wanted,
+): Promise<void> {
+  // What the agent cannot read would keep everything behind it from the node.
+  if (!Value.Check(Key, { identifier: key.identifier, uid: key.uid })) throw new NodeRefused("invalid");
+  const taken = await context.database.transaction(async (tx) => {
+    const versions = await takeNodeVersion(context, tx, nodeId);
+    const [row] = await tx.query(readState, [nodeId, key.uid]);
+    const wanted = change(row && beforeOf(context, nodeId, key.uid, row));
+    if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
+    if (wanted) await refuseTwo(tx, nodeId, wanted);
+    await tx.query(writeState, [
+      nodeId,
+      key.uid,
+      key.identifier,
+      versions.version,
+      ...columnsOf(wanted),
+      ...held(row, versions),
+    ]);
+    const names = wanted?.hostNames ?? [];
+    await tx.query(takeNames, [nodeId, key.uid, wanted ? [...names, wanted.identifier] : []]);
+    if (names.length > 0) await tx.query(giveNames, [nodeId, key.uid, names]);
+    return versions;
+
+    function columnsOf(account: Wanted) {
+      if (!account) return [null, null];
+      const { passwordHash, ...state } = accountToJson(account);
+      const hash =
+        passwordHash === null ? null : context.sealer.seal(nodeHashRow(nodeId, key.uid), new Secret(passwordHash));
+      return [JSON.stringify(state), hash];
+    }
+  });
+  if (!taken.isListening)
+    throw new NodeUnavailable(`the agent of the node ${nodeId} has not asked for its state lately`);
+  await untilHeld(context, nodeId, key.uid, taken.version);
+}
+
+/** What an account shall be, before a change. */
+export interface Before {
+  identifier: string;
+  account: Wanted;
+}
+
+function beforeOf({ sealer }: Context, nodeId: string, uid: number, row: StateRow): Before {
+  const { identifier, state, password_hash_sealed: sealed } = row;
+  if (state === null) return { identifier, account: undefined };
+  const passwordHash = sealed === null ? null : sealer.open(nodeHashRow(nodeId, uid), sealed).reveal();
+  return { identifier, account: accountFromJson({ ...(state as StoredState), passwordHash }) };
+}
+
+/** The node would refuse it as well, but not to whoever asks next. */
+async function refuseTwo(tx: Transaction, nodeId: string, { identifier, uid }: AccountKey): Promise<void> {
+  const [other] = await tx.query(otherOfIdentifier, [nodeId, identifier, uid]);
+  if (other) throw new NodeRefused("identifier_taken");
+}
+
+/** What the node surely holds of the account: the row as it was, if that was acknowledged. */
+function held(row: StateRow | undefined, { applied }: TakenVersion): SqlValue[] {
+  if (!row) return [null, null, null];
+  if (row.version <= applied) return [row.version, jsonText(row.state), row.password_hash_sealed];
+  return [row.held_version, jsonText(row.held_state), row.held_hash_sealed];
+}
+
+const jsonText = (value: unknown) => (value === null ? null : JSON.stringify(value));
+
+async function untilHeld(context: Context, nodeId: string, uid: number, version: number): Promise<void> {
+  const outcome = await waitForNotification(context, nodeAppliedChannel, nodeId, {
+    read: async () => (await context.database.point(readOutcome, [nodeId, uid, version]))[0],
+    isAwaited: (read) => read === undefined || read.reason !== null || read.applied_version >= version,
+    waitMs: acknowledgedMs,
+    signal: new AbortController().signal,
+  });
+  if (outcome?.reason) throw new NodeRefused(outcome.reason as RefusalReason);
+  if (outcome && outcome.applied_version >= version) return;
+  throw new NodeUnavailable(`the node ${nodeId} did not acknowledge the change within ${acknowledgedMs / 1000} s`);
+}

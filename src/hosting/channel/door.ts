@@ -1,0 +1,158 @@
+/** Where the agents of nodes reach the gateway: a listener of their own, beside the resellers' one. */
+import { X509Certificate } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { createSourceBudget, type SourceBudget } from "#api/rate-limit.ts";
+import type { Context } from "#context.ts";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { acceptJoin } from "#hosting/channel/accept-join.ts";
+import { authenticate, DoorRefusal, type DoorRequest, recordRefusal } from "#hosting/channel/authenticate.ts";
+import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
+import { takeReport } from "#hosting/channel/report.ts";
+import { sync } from "#hosting/channel/sync.ts";
+import { joinPath, reportPath, requestBytesMax, syncPath } from "#nodes/agent/messages.ts";
+import { signatureHeader } from "#nodes/agent/request-signature.ts";
+import { pinOf } from "#nodes/agent/transport.ts";
+
+const requestTimeoutMs = 30_000;
+const connectionsMax = 2_000;
+const failureWindowMs = 60_000;
+const failuresMax = 20;
+/** Of a node that was good from the same address lately. */
+const knownGoodFailuresMax = 100;
+
+export interface DoorOptions {
+  host: string;
+  /** 0 for any free one. */
+  port: number;
+  /** PEM. Without it the door speaks plain HTTP: on loopback, or behind a proxy that speaks TLS. */
+  tls?: { certificate: string; key: string };
+  /** Where nodes find it; by default where it listens. */
+  url?: string;
+}
+
+export interface Door {
+  port: number;
+  url: string;
+  /** Lets go of the nodes that wait, and closes. */
+  close(): Promise<void>;
+}
+
+interface DoorAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: Buffer | string;
+}
+
+/** @throws when the address cannot be listened on, or the certificate cannot be read */
+export async function openDoor(context: Context, options: DoorOptions): Promise<Door> {
+  const gatewayKey = await loadGatewayKey(context);
+  const { clock } = context;
+  const budget = createSourceBudget({ clock, windowMs: failureWindowMs, failuresMax, knownGoodFailuresMax });
+  const closing = new AbortController();
+  const app = createApp(options);
+  app.post("/*", async (request, reply) => {
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    const { method, headers, url: path, body } = request;
+    const signal = AbortSignal.any([gone.signal, closing.signal]);
+    const sourceAddress = request.socket.remoteAddress ?? "";
+    const asked = {
+      method,
+      path,
+      headers,
+      sourceAddress,
+      signal,
+      body: body instanceof Buffer ? body : Buffer.alloc(0),
+    };
+    return write(reply, await answer(context, gatewayKey, budget, asked));
+  });
+  await app.listen({ host: options.host, port: options.port });
+  const { port } = app.server.address() as AddressInfo;
+  const url = options.url ?? `${options.tls ? "https" : "http"}://${hostInUrl(options.host)}:${port}`;
+  await announceDoor(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);
+  context.log.info({ port, url }, "the door of the hosting nodes is open");
+  return {
+    port,
+    url,
+    close: () => {
+      closing.abort();
+      return app.close();
+    },
+  };
+}
+
+function createApp({ tls }: DoorOptions): FastifyInstance {
+  const settings = {
+    bodyLimit: requestBytesMax,
+    requestTimeout: requestTimeoutMs,
+    forceCloseConnections: true,
+  } as const;
+  const app: FastifyInstance = tls
+    ? (fastify({ ...settings, https: { cert: tls.certificate, key: tls.key, minVersion: "TLSv1.2" } }) as never)
+    : fastify(settings);
+  app.server.maxConnections = connectionsMax;
+  app.removeAllContentTypeParsers();
+  // The signature covers the bytes.
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  app.setNotFoundHandler((_request, reply) => write(reply, refusal(new DoorRefusal(404, "not_found"))));
+  app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
+    const status = error.statusCode ?? 500;
+    write(reply, refusal(new DoorRefusal(status, status === 413 ? "too_large" : "not_understood")));
+  });
+  return app;
+}
+
+async function answer(
+  context: Context,
+  gatewayKey: GatewayKey,
+  budget: SourceBudget,
+  request: DoorRequest,
+): Promise<DoorAnswer> {
+  try {
+    if (request.path === joinPath) return json(200, await acceptJoin(context, gatewayKey, budget, request));
+    if (request.path !== syncPath && request.path !== reportPath) throw new DoorRefusal(404, "not_found");
+    const claim = await authenticate(context, budget, request);
+    if (request.path === reportPath) {
+      await takeReport(context, claim, request).catch(recordRepetition(context, claim.node, request));
+      return { status: 204 };
+    }
+    const state = await sync(context, gatewayKey, claim, request).catch(recordRepetition(context, claim.node, request));
+    if (!state) return { status: 204 };
+    return { status: 200, headers: { ...jsonType, [signatureHeader]: state.signature }, body: state.body };
+  } catch (error) {
+    if (error instanceof DoorRefusal) return refusal(error);
+    if (error instanceof DatabaseUnavailable) return refusal(new DoorRefusal(503, "unavailable"));
+    context.log.error({ err: error }, "a node's request failed");
+    return refusal(new DoorRefusal(500, "failed"));
+  }
+}
+
+/** For `catch`: a request that comes again, or too late, is written down. */
+function recordRepetition(context: Context, node: string, request: DoorRequest) {
+  return async (error: unknown): Promise<never> => {
+    const isRepetition = error instanceof DoorRefusal && error.code === "counter_too_low";
+    if (isRepetition) await recordRefusal(context, node, request, "a repeated or late request");
+    throw error;
+  };
+}
+
+const jsonType = { "content-type": "application/json" };
+
+function json(status: number, content: object): DoorAnswer {
+  return { status, headers: jsonType, body: JSON.stringify(content) };
+}
+
+/** Every refusal's one form. */
+function refusal({ status, code, counter }: DoorRefusal): DoorAnswer {
+  return json(status, { error: code, ...(counter === undefined ? {} : { counter }) });
+}
+
+function write(reply: FastifyReply, { status, headers = {}, body }: DoorAnswer): FastifyReply {
+  return reply.code(status).headers(headers).send(body);
+}
+
+/** RFC 3986 section 3.2.2 */
+function hostInUrl(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

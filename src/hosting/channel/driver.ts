@@ -1,0 +1,73 @@
+/**
+ * A node that is reached through its agent. Operations write to the database what shall be, or what is asked, and wait for
+ * the agent, which fetches it by itself: nothing here connects to a node, and any process can do any of it.
+ */
+import type { Context } from "#context.ts";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { type Before, changeState } from "#hosting/channel/desired.ts";
+import { askNode, results } from "#hosting/channel/questions.ts";
+import { usageChangesOf } from "#hosting/channel/usage.ts";
+import { Secret } from "#lib/secret.ts";
+import { type AccountKey, type DesiredAccount, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+
+/** FTP log-in, upload and HTTP read, each of which may take 10 s. */
+const probeMs = 45_000;
+
+/** @param nodeId of a row in hosting_nodes that is, or will be, joined by an agent */
+export function createAgentDriver(context: Context, nodeId: string): HostingNode {
+  const change = (key: AccountKey, fields: Partial<DesiredAccount>) =>
+    changeState(context, nodeId, key, (before) => ({ ...existing(key, before), ...fields }));
+  const driver: HostingNode = {
+    ensureAccount: (account) =>
+      changeState(context, nodeId, account, (before) => {
+        if (before && before.identifier !== account.identifier) throw new NodeRefused("uid_taken");
+        if (before && !before.account) throw new NodeRefused("uid_retired");
+        return account;
+      }),
+    setPassword: (key, passwordHash) => change(key, { passwordHash }),
+    setLimits: (key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }) =>
+      change(key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }),
+    suspend: (key) => change(key, { suspended: true }),
+    resume: (key) => change(key, { suspended: false }),
+    remove: (key) =>
+      changeState(context, nodeId, key, (before) => {
+        if (before && before.identifier !== key.identifier) throw new NodeRefused("uid_taken");
+        return undefined;
+      }),
+    find: async (identifier) =>
+      (await askNode(context, nodeId, { method: "find", key: { identifier }, result: results.find })) ?? undefined,
+    list: () => askNode(context, nodeId, { method: "list", result: results.list, waitMs: probeMs }),
+    usage: (identifier) => askNode(context, nodeId, { method: "usage", key: { identifier }, result: results.usage }),
+    usageChanges: (question) => usageChangesOf(context, nodeId, question),
+    probe: async (key) => {
+      await askNode(context, nodeId, { method: "probe", key, result: results.probe, waitMs: probeMs });
+    },
+    oneTimeLogin: async (key) => {
+      const login = await askNode(context, nodeId, { method: "oneTimeLogin", key, result: results.oneTimeLogin });
+      return { ...login, password: new Secret(login.password) };
+    },
+  };
+  return withoutDatabaseErrors(driver);
+}
+
+/** @throws NodeRefused account_unknown */
+function existing(key: AccountKey, before: Before | undefined): DesiredAccount {
+  if (before?.account?.identifier !== key.identifier) throw new NodeRefused("account_unknown");
+  return before.account;
+}
+
+/** The contract knows two errors: a node whose state cannot be written is one that cannot be reached. */
+function withoutDatabaseErrors(driver: HostingNode): HostingNode {
+  const wrapped = Object.entries(driver).map(([name, operation]) => [
+    name,
+    async (...values: unknown[]) => {
+      try {
+        return await operation(...values);
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable)) throw error;
+        throw new NodeUnavailable(error.message, { cause: error });
+      }
+    },
+  ]);
+  return Object.fromEntries(wrapped);
+}

@@ -1,0 +1,110 @@
+/** Questions to a node: rows that its agent fetches with its state, and answers with a report. */
+import { type Static, type TSchema, Type } from "typebox";
+import { Value } from "typebox/value";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { waitForNotification } from "#db/wait.ts";
+import { nodeAnsweredChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
+import { takeNodeVersion } from "#hosting/channel/versions.ts";
+import { Answer } from "#nodes/agent/messages.ts";
+import type { QuestionMethod } from "#nodes/agent/state-document.ts";
+import { type AccountKey, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+
+const answerMsDefault = 10_000;
+
+const insertQuestion = statement(
+  "node-question-insert",
+  `WITH expired AS (DELETE FROM node_questions WHERE node_id = $2 AND expires_at < $7),
+     asked AS (INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $8))
+   SELECT pg_notify('${nodeDesiredChannel}', $2)::text AS notified`,
+  { notified: "text" },
+);
+const readParts = statement(
+  "node-answer-read",
+  "SELECT parts, text_sealed FROM node_answer_parts WHERE question_id = $1 ORDER BY part",
+  { parts: "int4", text_sealed: "bytea" },
+);
+const deleteQuestion = statement("node-question-delete", "DELETE FROM node_questions WHERE id = $1", {});
+
+/** What an answer's parts are sealed for. */
+export const answerRow = (questionId: string) => `node_answer_parts.text/${questionId}`;
+
+export interface NodeQuestion<Result extends TSchema> {
+  method: QuestionMethod;
+  key?: Partial<AccountKey>;
+  /** What a node's result must be. */
+  result: Result;
+  waitMs?: number;
+}
+
+/** @throws NodeUnavailable, NodeRefused */
+export async function askNode<Result extends TSchema>(
+  context: Context,
+  nodeId: string,
+  { method, key, result, waitMs = answerMsDefault }: NodeQuestion<Result>,
+): Promise<Static<Result>> {
+  const { database, random, clock } = context;
+  const id = random.uuid();
+  const { isListening } = await database.transaction(async (tx) => {
+    const taken = await takeNodeVersion(context, tx, nodeId);
+    const now = clock.now();
+    const values = [id, nodeId, taken.version, method, key?.identifier ?? "", key?.uid ?? 0, now];
+    if (taken.isListening) await tx.query(insertQuestion, [...values, new Date(now.getTime() + waitMs)]);
+    return taken;
+  });
+  if (!isListening) throw new NodeUnavailable(`the agent of the node ${nodeId} has not asked for its state lately`);
+  try {
+    const answer = await readAnswer(context, id, waitMs);
+    if (!answer) throw new NodeUnavailable(`the node ${nodeId} did not answer within ${waitMs / 1000} s`);
+    if ("refused" in answer) throw new NodeRefused(answer.refused);
+    if ("unavailable" in answer) throw new NodeUnavailable(answer.unavailable);
+    if (Value.Check(result, answer.result)) return answer.result;
+    throw new NodeUnavailable(`the node ${nodeId} answered something unknown: is its agent of another version?`);
+  } finally {
+    // Nobody else asks for it; and if this fails, the next question clears it away.
+    await database.query(deleteQuestion, [id]).catch(() => {});
+  }
+}
+
+async function readAnswer(context: Context, id: string, waitMs: number): Promise<Answer | undefined> {
+  const parts = await waitForNotification(context, nodeAnsweredChannel, id, {
+    read: () => context.database.point(readParts, [id]),
+    isAwaited: (rows) => rows.length > 0 && rows.length === rows[0]!.parts,
+    waitMs,
+    signal: new AbortController().signal,
+  });
+  if (parts.length === 0 || parts.length < parts[0]!.parts) return undefined;
+  const text = parts.map((part) => context.sealer.open(answerRow(id), part.text_sealed).reveal()).join("");
+  const answer: unknown = JSON.parse(text);
+  return Value.Check(Answer, answer) ? answer : undefined;
+}
+
+const count = Type.Integer({ minimum: 0 });
+const UsageResult = Type.Object({ bytes: count, files: count });
+const AccountResult = Type.Object({
+  identifier: Type.String(),
+  uid: Type.Integer(),
+  diskBytesMax: count,
+  filesMax: count,
+  sessionsMax: count,
+  ftpEnabled: Type.Boolean(),
+  suspended: Type.Boolean(),
+  hostNames: Type.Array(Type.String()),
+  usage: UsageResult,
+});
+
+/** What the answers to each kind of question are. */
+export const results = {
+  find: Type.Union([AccountResult, Type.Null()]),
+  list: Type.Array(AccountResult),
+  usage: UsageResult,
+  probe: Type.Null(),
+  oneTimeLogin: Type.Object({
+    host: Type.String(),
+    port: count,
+    user: Type.String(),
+    password: Type.String(),
+    certificate: Type.String(),
+  }),
+} satisfies Record<QuestionMethod, TSchema>;

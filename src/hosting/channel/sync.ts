@@ -1,0 +1,131 @@
+/**
+ * A node says what it has and asks what it shall have. What it asks after is acknowledged by that: the node keeps on disk
+ * how far it is, and its own counter forbids repeating or reordering what it said.
+ */
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { waitForNotification } from "#db/wait.ts";
+import { DoorRefusal, type DoorRequest, recordRefusal } from "#hosting/channel/authenticate.ts";
+import { parseBody } from "#hosting/channel/body.ts";
+import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
+import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
+import { issueState } from "#hosting/channel/issue-state.ts";
+import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
+import type { NodeRequest } from "#nodes/agent/request-signature.ts";
+
+/** The longest that a change waits for who is told that it was refused. */
+const refusalsKeptHours = 24;
+
+const takeCounter = statement(
+  "node-sync-counter",
+  `UPDATE node_channels AS channel SET sync_counter = $2, last_seen_at = $3, agent_version = $4
+   FROM node_channels AS former WHERE channel.node_id = $1 AND former.node_id = $1 AND channel.sync_counter < $2
+   RETURNING channel.issued_version, former.applied_version, former.ahead_version`,
+  { issued_version: "int8", applied_version: "int8", ahead_version: "int8?" },
+);
+const readCounter = statement("node-sync-counter-read", "SELECT sync_counter FROM node_channels WHERE node_id = $1", {
+  sync_counter: "int8",
+});
+const acknowledge = statement(
+  "node-applied",
+  `WITH applied AS (UPDATE node_channels SET applied_version = $2, ahead_version = NULL WHERE node_id = $1)
+   SELECT pg_notify('${nodeAppliedChannel}', $1)::text AS notified`,
+  { notified: "text" },
+);
+const noteAhead = statement("node-ahead-note", "UPDATE node_channels SET ahead_version = $2 WHERE node_id = $1", {});
+
+const noteRefusals = statement(
+  "node-refusals-note",
+  `WITH told AS (SELECT version, uid, reason FROM jsonb_to_recordset($2::jsonb) AS told (version bigint, uid bigint, reason text)),
+     old AS (DELETE FROM node_refusals WHERE node_id = $1 AND refused_at < $3::timestamptz - make_interval(hours => $4))
+   INSERT INTO node_refusals (node_id, uid, after_version, version, identifier, reason, refused_at)
+   SELECT $1, uid, coalesce(held_version, -1), told.version, identifier, reason, $3
+   FROM told JOIN node_states USING (uid) WHERE node_id = $1 AND told.version <= node_states.version
+   ON CONFLICT DO NOTHING`,
+  {},
+);
+const dropRefused = statement(
+  "node-states-drop-refused",
+  `DELETE FROM node_states USING jsonb_to_recordset($2::jsonb) AS told (version bigint, uid bigint)
+   WHERE node_id = $1 AND node_states.uid = told.uid AND node_states.version = told.version AND held_version IS NULL`,
+  {},
+);
+// Told anew: the node may have applied something between what it held and what it refused.
+const takeBackRefused = statement(
+  "node-states-take-back",
+  `WITH told AS (SELECT version, uid FROM jsonb_to_recordset($2::jsonb) AS told (version bigint, uid bigint)),
+     refused AS (SELECT uid, row_number() OVER (ORDER BY uid) AS place FROM node_states JOIN told USING (uid, version)
+       WHERE node_id = $1 AND held_version IS NOT NULL),
+     channel AS (UPDATE node_channels SET head = head + (SELECT count(*) FROM refused) WHERE node_id = $1 RETURNING head)
+   UPDATE node_states SET version = head - (SELECT count(*) FROM refused) + place, state = held_state,
+     password_hash_sealed = held_hash_sealed, held_version = NULL, held_state = NULL, held_hash_sealed = NULL
+   FROM refused, channel WHERE node_states.node_id = $1 AND node_states.uid = refused.uid`,
+  {},
+);
+
+const isNews = statement(
+  "node-has-news",
+  `SELECT head > $2 OR EXISTS (SELECT FROM node_questions WHERE node_id = $1 AND version > $3) AS is_news
+   FROM node_channels WHERE node_id = $1`,
+  { is_news: "bool" },
+);
+
+export interface SyncAnswer {
+  body: Buffer;
+  signature: string;
+}
+
+/** @returns the signed document; nothing when nothing changed for as long as the gateway holds a question */
+export async function sync(
+  context: Context,
+  gatewayKey: GatewayKey,
+  claim: NodeRequest,
+  request: DoorRequest,
+): Promise<SyncAnswer | undefined> {
+  const body = parseBody(SyncBody, request.body);
+  const isAhead = await context.database.transaction((tx) => takeIn(context, tx, claim, body));
+  if (isAhead) {
+    await recordRefusal(context, claim.node, request, "it has applied what was never issued");
+    throw new DoorRefusal(409, "node_is_ahead");
+  }
+  const { node, counter } = claim;
+  const hasNews = await waitForNotification(context, nodeDesiredChannel, node, {
+    read: async () => (await context.database.point(isNews, [node, body.after, body.asked]))[0]?.is_news ?? false,
+    isAwaited: (isThere) => isThere,
+    waitMs: holdMs,
+    signal: request.signal,
+  });
+  if (!hasNews || request.signal.aborted) return undefined;
+  return issueState(context, gatewayKey, { node, counter, after: body.after, asked: body.asked });
+}
+
+/** @returns whether the node has applied more than this database has ever issued; nothing is believed then */
+async function takeIn(
+  context: Context,
+  tx: Transaction,
+  { node, counter }: NodeRequest,
+  body: SyncBody,
+): Promise<boolean> {
+  const now = context.clock.now();
+  const [channel] = await tx.query(takeCounter, [node, counter, now, body.agentVersion]);
+  if (!channel) {
+    const [kept] = await tx.query(readCounter, [node]);
+    throw new DoorRefusal(401, "counter_too_low", kept?.sync_counter ?? 0);
+  }
+  const known = Math.max(body.after, body.head);
+  if (known > channel.issued_version) {
+    await tx.query(noteAhead, [node, known]);
+    return true;
+  }
+  if (body.refused.length > 0) {
+    const refused = JSON.stringify(body.refused);
+    await tx.query(noteRefusals, [node, refused, now, refusalsKeptHours]);
+    await tx.query(dropRefused, [node, refused]);
+    await tx.query(takeBackRefused, [node, refused]);
+  }
+  const isBack = channel.ahead_version !== null;
+  const isChanged = body.after !== channel.applied_version || body.refused.length > 0 || isBack;
+  if (isChanged) await tx.query(acknowledge, [node, body.after]);
+  return false;
+}

@@ -1,0 +1,119 @@
+/** For tests: a gateway's door on a database of the test's own, and machines that join it. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+import type { Context } from "#context.ts";
+import { createListener } from "#db/listener.ts";
+import { statement } from "#db/statement.ts";
+import { type Door, type DoorOptions, openDoor } from "#hosting/channel/door.ts";
+import { createAgentDriver } from "#hosting/channel/driver.ts";
+import { createJoinToken } from "#hosting/channel/join-token.ts";
+import { systemClock } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { systemRandom } from "#lib/random.ts";
+import { createSealer } from "#lib/sealed-secret.ts";
+import { Secret } from "#lib/secret.ts";
+import { type Agent, startAgent } from "#nodes/agent/agent.ts";
+import { type AgentConfig, loadAgentConfig } from "#nodes/agent/config.ts";
+import { join as joinGateway } from "#nodes/agent/join.ts";
+import { createTransport, type Transport } from "#nodes/agent/transport.ts";
+import type { AgentNode } from "#nodes/agent-node.ts";
+import type { HostingNode } from "#nodes/driver.ts";
+import { type Scope, testDatabase } from "../../../test/harness/database.ts";
+
+const insertNode = statement(
+  "test-channel-node",
+  `INSERT INTO hosting_nodes (id, kind, ftp_host, ftp_port, web_host, web_port, capacity_bytes, accounts_max, created_at, updated_at)
+   VALUES ($1, 'proftpd-nginx', 'localhost', 21, 'localhost', 80, 1000000000000, 100000, now(), now())`,
+  {},
+);
+
+export type ChannelContext = Context & { databaseUrl: string };
+
+export interface TestMachine {
+  nodeId: string;
+  config: AgentConfig;
+  configPath: string;
+  progressFile: string;
+  /** What the gateway's workers use. */
+  driver: HostingNode;
+  start(node: AgentNode, transport?: Transport): Promise<Agent>;
+}
+
+export interface TestChannel {
+  context: ChannelContext;
+  readonly door: Door;
+  closeDoor(): Promise<void>;
+  /** Opens it again where it was. */
+  openDoor(): Promise<void>;
+  /** A row of a node, and a machine that has joined as it. */
+  join(nodeId: string): Promise<TestMachine>;
+  token(nodeId: string): Promise<Secret>;
+}
+
+export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> = {}): Promise<TestChannel> {
+  const closers: (() => unknown)[] = [];
+  scope.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const { url, database } = await testDatabase({ after: (hook) => void closers.push(hook) });
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-channel-"));
+  closers.push(() => rm(folder, { recursive: true }));
+  const log = createLog("test", process.env.DEEDHOUSE_TEST_LOG ?? "silent");
+  const listener = createListener({ url, clock: systemClock, log });
+  closers.push(() => listener.close());
+  const sealer = createSealer({
+    keys: [{ id: "1", key: new Secret(Buffer.alloc(32, "test key")) }],
+    random: systemRandom,
+  });
+  const needed = { database, listener, clock: systemClock, random: systemRandom, log, sealer, siteDomain: "localhost" };
+  const context = { ...needed, databaseUrl: url } as ChannelContext;
+  let options: DoorOptions = { host: "127.0.0.1", port: 0, tls: await testCertificate(), ...own };
+  let door = await openDoor(context, options);
+  options = { ...options, port: door.port };
+  closers.push(() => door.close());
+
+  const channel: TestChannel = {
+    context,
+    get door() {
+      return door;
+    },
+    closeDoor: () => door.close(),
+    openDoor: async () => {
+      door = await openDoor(context, options);
+    },
+    token: (nodeId) => createJoinToken(context, nodeId),
+    async join(nodeId) {
+      await database.query(insertNode, [nodeId]);
+      const configPath = join(folder, `${nodeId}.json`);
+      const progressFile = join(folder, `${nodeId}.progress.json`);
+      await joinGateway((await channel.token(nodeId)).reveal(), configPath, systemClock);
+      const config = await loadAgentConfig(configPath);
+      return {
+        ...{ nodeId, config, configPath, progressFile },
+        driver: createAgentDriver(context, nodeId),
+        start: async (node, transport = createTransport(config.gateway)) => {
+          const agent = await startAgent({
+            config,
+            transport,
+            node,
+            progressFile,
+            clock: systemClock,
+            random: systemRandom,
+            log,
+          });
+          closers.push(() => agent.close());
+          return agent;
+        },
+      };
+    },
+  };
+  return channel;
+}
+
+/** PEM. */
+async function testCertificate(): Promise<{ certificate: string; key: string }> {
+  const made = await generate([{ name: "commonName", value: "gateway.test" }], { keyType: "ec", curve: "P-256" });
+  return { certificate: made.cert, key: made.private };
+}

@@ -1,0 +1,101 @@
+/** Speaks to the gateway in this node's name: signs, counts, checks what comes back. */
+import { Value } from "typebox/value";
+import type { Clock } from "#lib/clock.ts";
+import type { AgentConfig } from "./config.ts";
+import { holdMs, Refusal, type ReportBody, reportPath, type SyncBody, syncPath } from "./messages.ts";
+import { counterHeader, nodeHeader, signatureHeader, signRequest } from "./request-signature.ts";
+import { documentBytesMax, parseState, type StateDocument } from "./state-document.ts";
+import type { GatewayAnswer, Transport } from "./transport.ts";
+
+/** Above the time that the gateway holds a question. */
+const answerGraceMs = 15_000;
+
+/** The gateway answered, and did not do it. */
+export class GatewayRefused extends Error {
+  override readonly name = "GatewayRefused";
+  readonly status: number;
+  constructor(status: number, code: string) {
+    super(code === "node_is_ahead" ? aheadText : `the gateway refused with ${status} ${code}`);
+    this.status = status;
+  }
+}
+
+const aheadText =
+  "this node knows later states than the gateway has issued: was the gateway restored from a backup? Nothing is changed here until its operator has decided (docs/hosting.md)";
+
+export interface GatewayChannel {
+  /**
+   * @returns what changed after `body.after`; nothing when nothing did for a while
+   * @throws UntrustedState, GatewayRefused, or Error when the gateway cannot be reached
+   */
+  sync(body: SyncBody, signal: AbortSignal): Promise<StateDocument | undefined>;
+  /** @throws GatewayRefused, or Error when the gateway cannot be reached */
+  report(body: ReportBody, signal: AbortSignal): Promise<void>;
+}
+
+export interface GatewayChannelOptions {
+  config: AgentConfig;
+  transport: Transport;
+  clock: Clock;
+}
+
+/** Connects with the first request; one of each kind may be under way at a time, because counters must arrive in order. */
+export function createGatewayChannel({ config, transport, clock }: GatewayChannelOptions): GatewayChannel {
+  let counter = 0;
+  /** Grows over restarts too, as long as the clock does; if it does not, the gateway says how far we were. */
+  const nextCounter = () => {
+    counter = Math.max(counter + 1, clock.now().getTime() * 1_000);
+    return counter;
+  };
+
+  async function send(
+    path: string,
+    content: object,
+    signal: AbortSignal,
+  ): Promise<[answer: GatewayAnswer, counter: number]> {
+    const body = Buffer.from(JSON.stringify(content));
+    const request = { method: "POST", path, node: config.node, counter: nextCounter(), body };
+    const headers = {
+      "content-type": "application/json",
+      [nodeHeader]: request.node,
+      [counterHeader]: String(request.counter),
+      [signatureHeader]: signRequest(request, config.privateKey),
+    };
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(holdMs + answerGraceMs)]);
+    const answer = await transport.send({ path, headers, body, answerBytesMax: documentBytesMax, signal: limit });
+    if (answer.status >= 300) throw refusalOf(answer);
+    return [answer, request.counter];
+  }
+
+  function refusalOf({ status, body }: GatewayAnswer): GatewayRefused {
+    const refusal: unknown = parseJson(body);
+    if (!Value.Check(Refusal, refusal)) return new GatewayRefused(status, "without a reason");
+    counter = Math.max(counter, refusal.counter ?? 0);
+    return new GatewayRefused(status, refusal.error);
+  }
+
+  return {
+    async sync(body, signal) {
+      const [answer, counted] = await send(syncPath, body, signal);
+      if (answer.status === 204) return undefined;
+      return parseState(answer.body, String(answer.headers[signatureHeader] ?? ""), {
+        node: config.node,
+        counter: counted,
+        after: body.after,
+        head: body.head,
+        gatewayKey: config.gatewayKey,
+      });
+    },
+    async report(body, signal) {
+      await send(reportPath, body, signal);
+    },
+  };
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+/** What this node has to tell by itself: answers, and what its accounts use. Goes out at once, and again until it arrives. */
+import { backoffMs } from "#lib/backoff.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import type { Random } from "#lib/random.ts";
+import { type GatewayChannel, GatewayRefused } from "./gateway-channel.ts";
+import { type AnswerPart, type UsageReport, usageInReportMax } from "./messages.ts";
+
+/** Beside the usage, within the largest request. */
+const answerPartsInReportMax = 2;
+/** Who asked has given up by then. */
+const answerKeptMs = 60_000;
+const uselessStatuses: ReadonlySet<number> = new Set([400, 413]);
+const backoff = { firstMs: 250, maxMs: 10_000 };
+
+export interface OutboxOptions {
+  channel: GatewayChannel;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  #answers: { part: AnswerPart; untilMs: number }[] = [];
+  /** By uid: only the newest counts. */
+  readonly #usage = new Map<number, UsageReport>();
+  #news = Promise.withResolvers<void>();
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  addAnswer(parts: AnswerPart[]): void {
+    const untilMs = this.#options.clock.monotonicMs() + answerKeptMs;
+    for (const part of parts) this.#answers.push({ part, untilMs });
+    this.#news.resolve();
+  }
+
+  addUsage(reports: readonly UsageReport[]): void {
+    for (const report of reports) this.#usage.set(report.uid, report);
+    this.#news.resolve();
+  }
+
+  /** Sends until the signal fires. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { channel, random, log } = this.#options;
+    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    for (let failures = 0; !signal.aborted; ) {
+      if (this.#answers.length === 0 && this.#usage.size === 0) {
+        await Promise.race([this.#news.promise, stopped]);
+        this.#news = Promise.withResolvers<void>();
+        continue;
+      }
+      const answers = this.#takeAnswers();
+      const usage = [...this.#usage.values()].slice(0, usageInReportMax);
+      try {
+        await channel.report({ answers: answers.map(({ part }) => part), usage }, signal);
+        this.#forget(usage);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        log.warn({ err: error }, "a report did not reach the gateway");
+        // What the gateway does not understand would keep everything behind it from being told.
+        if (error instanceof GatewayRefused && uselessStatuses.has(error.status)) this.#forget(usage);
+        else this.#answers.unshift(...answers);
+        await sleep(backoffMs(failures, backoff, random), signal);
+      }
+    }
+  }
+
+  /** What changed meanwhile is another object, and goes out next. */
+  #forget(usage: UsageReport[]): void {
+    for (const report of usage) if (this.#usage.get(report.uid) === report) this.#usage.delete(report.uid);
+  }
+
+  #takeAnswers() {
+    const nowMs = this.#options.clock.monotonicMs();
+    const waiting = this.#answers.filter(({ untilMs }) => untilMs > nowMs);
+    this.#answers = waiting.slice(answerPartsInReportMax);
+    return waiting.slice(0, answerPartsInReportMax);
+  }
+}
