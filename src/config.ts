@@ -25,8 +25,21 @@ export interface Config {
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
+  /** Where the agents of hosting nodes reach this gateway; nothing: nowhere. */
+  nodesDoor: NodesDoorConfig | undefined;
   /** Name servers that are asked whose a host name is, with or without a port; none: the system's. */
   dnsServers: string[];
+}
+
+type Reader = ReturnType<typeof createReader>;
+
+export interface NodesDoorConfig {
+  host: string;
+  port: number;
+  /** PEM. */
+  tls?: { certificate: string; key: string };
+  /** Where nodes find it, if not at host and port. */
+  url?: string;
 }
 
 /** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
@@ -45,6 +58,7 @@ function createReader(environment: NodeJS.ProcessEnv) {
       if (value === undefined || value === "") mistakes.push(`${name} is not set`);
       return value ?? "";
     },
+    optional: (name: string): string | undefined => read(environment, name) || undefined,
     list: (name: string): string[] => (read(environment, name) ?? "").split(/[\s,]+/).filter((entry) => entry !== ""),
     integer(name: string, fallback: number, minimum: number): number {
       const value = read(environment, name) ?? String(fallback);
@@ -60,12 +74,38 @@ function createReader(environment: NodeJS.ProcessEnv) {
   };
 }
 
+const loopbackHosts: readonly string[] = ["127.0.0.1", "::1", "localhost"];
+
+function readNodesDoor({ optional, integer, mistakes }: Reader): NodesDoorConfig | undefined {
+  if (optional("DEEDHOUSE_NODES_PORT") === undefined) return undefined;
+  const host = optional("DEEDHOUSE_NODES_HOST") ?? "127.0.0.1";
+  const url = optional("DEEDHOUSE_NODES_URL");
+  const certificate = optional("DEEDHOUSE_NODES_CERTIFICATE");
+  const key = optional("DEEDHOUSE_NODES_KEY");
+  if ((certificate === undefined) !== (key === undefined)) {
+    mistakes.push("DEEDHOUSE_NODES_CERTIFICATE_FILE and DEEDHOUSE_NODES_KEY_FILE must be set together");
+  }
+  const tls = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
+  // Password hashes go through this door.
+  if (!tls && !loopbackHosts.includes(host) && !url?.startsWith("https://")) {
+    mistakes.push(
+      "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, of ours or of a proxy at DEEDHOUSE_NODES_URL",
+    );
+  }
+  if (url === undefined && ["0.0.0.0", "::"].includes(host)) {
+    mistakes.push("DEEDHOUSE_NODES_URL is not set: where do nodes find this gateway?");
+  }
+  const port = integer("DEEDHOUSE_NODES_PORT", 0, 0);
+  return { host, port, ...(tls && { tls }), ...(url !== undefined && { url }) };
+}
+
 /**
  * Parses the environment.
  * @throws Error that lists every mistake, a line each
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const { text, list, integer, finish, mistakes } = createReader(environment);
+  const reader = createReader(environment);
+  const { text, list, integer, finish, mistakes } = reader;
   const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
   if (deployment !== "sandbox" && deployment !== "production") {
     mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
@@ -88,6 +128,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
+    nodesDoor: readNodesDoor(reader),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
   });
 }

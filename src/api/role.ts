@@ -4,6 +4,7 @@ import { committedNoncesSince } from "#api/stored-answers.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import { statement } from "#db/statement.ts";
+import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import type { Role } from "#role.ts";
 
@@ -32,10 +33,11 @@ export async function startApi(config: Config): Promise<Role> {
     sourceFailuresMax: config.sourceFailuresMax,
   });
   log.info({ port: server.port }, "the API is listening");
+  const door = config.nodesDoor && (await openDoor(context, config.nodesDoor));
   return {
-    ready: { port: server.port },
+    ready: { port: server.port, ...(door && { nodesPort: door.port }) },
     async close() {
-      await server.close();
+      await Promise.all([server.close(), door?.close()]);
       replayGuard.close();
       await context.close();
     },

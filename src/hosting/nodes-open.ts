@@ -3,6 +3,7 @@
  * is opened, opened anew or left, on the notification of its row.
  */
 import type { Context } from "#context.ts";
+import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes.ts";
 import { Secret } from "#lib/secret.ts";
 import type { HostingNode } from "#nodes/driver.ts";
@@ -27,6 +28,7 @@ const drivers: { readonly [Kind in NodeKind]?: OpenDriver } = {
       controlUrl: settings.controlUrl ?? "",
       controlToken: new Secret(settings.controlToken ?? ""),
     }),
+  "proftpd-nginx": (context, { id }) => createAgentDriver(context, id),
 };
 
 interface OpenNode {
