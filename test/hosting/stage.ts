@@ -24,6 +24,8 @@ export interface Account {
   web: { url: string };
   disk_quota_bytes: number;
   disk_used_bytes: number;
+  changes_pending: boolean;
+  removal_requested_at?: string;
   error_text?: string;
 }
 
@@ -42,6 +44,8 @@ export interface HostingStage {
   settled(identifier: string, owner?: TestReseller): Promise<Account>;
   /** Runs the account's job now, in this process: for tests that steer the clock and have no worker. */
   advance(accountId: number): Promise<void>;
+  /** What an owner asks for, under `/hostingaccounts/<identifier>`; it must be accepted. */
+  ask(method: "PUT" | "DELETE", path: string, body?: object, owner?: TestReseller): Promise<void>;
   /** The events of its history; of equal ones in a row, one. */
   story(accountId: number): Promise<string[]>;
   /** What the account's row says to the worker, and the alarm that it has raised. */
@@ -108,6 +112,10 @@ export async function startHostingStage(
     settled: async (identifier, owner = reseller) =>
       (await gateway.settled(owner, `/v1/hostingaccounts/${identifier}`)) as unknown as Account,
     advance: (id) => advanceAccount(context, nodes, id),
+    async ask(method, path, body, owner = reseller) {
+      const reply = await gateway.send(owner, method, `/v1/hostingaccounts/${path}`, { body });
+      assert.equal(reply.status, 202, reply.text);
+    },
     async story(id) {
       const events = (await context.database.query(history, [id])).map(({ event }) => event);
       return events.filter((event, index) => event !== events[index - 1]);
