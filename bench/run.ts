@@ -23,12 +23,16 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a hosting account: 202 to Ready, on an idle system",
     run: async () => (await import("./hosting.ts")).benchHosting(),
   },
+  "hosting-upload": {
+    about: "uploads to the embedded node beside ProFTPD, large and small, in clear and over TLS (as root)",
+    run: async () => (await import("./hosting-upload.ts")).benchHostingUpload(),
+  },
 };
 
 const chosen = benchmarks[process.argv[2] ?? ""];
 if (chosen) {
   await chosen.run();
 } else {
-  for (const [name, { about }] of Object.entries(benchmarks)) process.stdout.write(`${name.padEnd(12)}  ${about}\n`);
+  for (const [name, { about }] of Object.entries(benchmarks)) process.stdout.write(`${name.padEnd(14)}  ${about}\n`);
   process.exitCode = process.argv[2] === undefined ? 0 : 2;
 }

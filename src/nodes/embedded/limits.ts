@@ -20,6 +20,7 @@ export interface EmbeddedNodeLimits {
   lineBytesMax: number;
   /** Commands that a client may send ahead of the replies. */
   linesWaitingMax: number;
+  linesWaitingBytesMax: number;
   /** Replies that a client has not read yet. */
   repliesBytesMax: number;
   /** A path inside the account. Bounds how deep folders nest. */
@@ -28,6 +29,8 @@ export interface EmbeddedNodeLimits {
   dataConnectMs: number;
   /** A data connection on which nothing moves is cut after this. */
   dataStallMs: number;
+  /** What an upload holds in memory while the disk is busy; its sender waits meanwhile. */
+  uploadGatheredBytesMax: number;
   oneTimeLoginMs: number;
   webConnectionsMax: number;
   /** Connections to the web port of one client address. */
@@ -61,10 +64,12 @@ export const defaultLimits: EmbeddedNodeLimits = {
   hashesMax: 2,
   lineBytesMax: 4_096,
   linesWaitingMax: 64,
+  linesWaitingBytesMax: 16_384,
   repliesBytesMax: 65_536,
   pathBytesMax: 1_024,
   dataConnectMs: 15_000,
   dataStallMs: 60_000,
+  uploadGatheredBytesMax: 262_144,
   oneTimeLoginMs: 60_000,
   webConnectionsMax: 1_000,
   webAddressConnectionsMax: 250,

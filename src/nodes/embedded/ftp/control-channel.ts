@@ -102,12 +102,16 @@ export class ControlChannel {
 
   /** Adds the complete lines to those that wait. */
   #split(chunk: Buffer): FtpFailure | undefined {
-    const { lineBytesMax, linesWaitingMax } = this.#options.limits;
+    const { lineBytesMax, linesWaitingMax, linesWaitingBytesMax } = this.#options.limits;
+    let waitingBytes = this.#waiting.reduce((sum, line) => sum + line.length, 0);
     const bytes = this.#partial.length === 0 ? chunk : Buffer.concat([this.#partial, chunk]);
     let start = 0;
     for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, start)) {
       if (end - start > lineBytesMax) return new FtpFailure(500, "Line too long.");
-      if (this.#waiting.length >= linesWaitingMax) return new FtpFailure(421, "Too many commands ahead.");
+      waitingBytes += end - start;
+      if (this.#waiting.length >= linesWaitingMax || waitingBytes > linesWaitingBytesMax) {
+        return new FtpFailure(421, "Too many commands ahead.");
+      }
       this.#waiting.push(bytes.subarray(start, end));
       start = end + 1;
     }

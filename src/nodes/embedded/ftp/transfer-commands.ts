@@ -1,4 +1,5 @@
 /** Commands that move data over a second connection. */
+import { once } from "node:events";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { isIPv4, type Socket } from "node:net";
@@ -107,6 +108,8 @@ async function transfer(
       channel.reply(150, "Ready.");
       const data = prepare(await port.connection(), session);
       data.setTimeout(services.limits.dataStallMs, () => data.destroy());
+      // An empty file, or folder, is over before the handshake is: ended then, the client sees a connection that broke.
+      if (data instanceof TLSSocket) await once(data, "secure", { signal });
       await move(data, signal);
       finish(data);
       channel.reply(226, "Done.");
