@@ -6,6 +6,8 @@ import type { ClusterPaths } from "./embedded-cluster.ts";
 export interface RunningServer {
   pid: number;
   port: number;
+  /** Where its Unix socket is; undefined when it has none. */
+  socketFolder: string | undefined;
   /** False while it starts, recovers or shuts down. */
   isReady: boolean;
 }
@@ -26,7 +28,7 @@ export async function findRunningServer(paths: ClusterPaths): Promise<RunningSer
     await rm(pidFile, { force: true });
     return undefined;
   }
-  return { pid, port: Number(lines[3]), isReady: lines[7]?.trim() === "ready" };
+  return { pid, port: Number(lines[3]), socketFolder: lines[4] || undefined, isReady: lines[7]?.trim() === "ready" };
 }
 
 /** Whether the process still runs; one that has ended but is not yet reaped does not. */

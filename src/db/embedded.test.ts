@@ -10,9 +10,12 @@ import { promisify } from "node:util";
 import { createLog } from "#lib/log.ts";
 import { quickFolder } from "../../test/harness/quick-folder.ts";
 import { runSql } from "../../test/harness/sql.ts";
+import { createDatabase } from "./database.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.ts";
 import { EmbeddedPostgresError } from "./embedded-error.ts";
 import { isRunning } from "./embedded-process.ts";
+import { DatabaseUnavailable } from "./errors.ts";
+import { statement } from "./statement.ts";
 
 const log = createLog("test", "silent");
 const quick = { fsync: "off" };
@@ -62,7 +65,7 @@ async function hold(t: TestContext, dataDir: string, identity = {}) {
     await exited;
   });
   const [line] = await once(holder.stdout, "data");
-  const said = JSON.parse(String(line)) as { url: string; pid: number; error?: string };
+  const said = JSON.parse(String(line)) as { url: string; localUrl: string; pid: number; error?: string };
   return { ...said, groupId: holder.pid!, exited };
 }
 
@@ -151,6 +154,59 @@ describe("a server", () => {
   });
 });
 
+/** Whether a connection goes over a Unix socket: PostgreSQL gives those no address. */
+async function isLocal(url: string): Promise<unknown> {
+  const [row] = await runSql(url, "SELECT inet_client_addr() IS NULL AS is_local");
+  return row?.is_local;
+}
+
+describe("a server's Unix socket", () => {
+  test("lies where only the server's user may enter, asks for the password, and TCP stays", async (t) => {
+    const dataDir = await usedFolder(t);
+    const { url, localUrl } = await start(t, dataDir);
+    assert.equal(await isLocal(localUrl), true);
+    assert.equal(await isLocal(url), false);
+    assert.equal((await stat(join(dataDir, "cluster"))).mode & 0o777, 0o700);
+    const wrong = new URL(localUrl);
+    wrong.password = "wrong";
+    await assert.rejects(runSql(wrong.href, "SELECT 1"), { code: "28P01" });
+  });
+
+  test("is found again by the one who adopts the server", async (t) => {
+    const dataDir = await usedFolder(t);
+    const first = await hold(t, dataDir);
+    const guest = await start(t, dataDir);
+    assert.equal(guest.localUrl, first.localUrl);
+    assert.equal(await isLocal(guest.localUrl), true);
+  });
+
+  test("may lie in a folder with any name", async (t) => {
+    const dataDir = join(await usedFolder(t), `a "b", 'c' %20é`);
+    await promisify(execFile)("cp", ["--archive", pristine, dataDir]);
+    const { localUrl } = await start(t, dataDir);
+    assert.equal(await isLocal(localUrl), true);
+  });
+
+  test("is left out where its path would be too long for one: then everybody uses TCP", async (t) => {
+    const dataDir = join(await usedFolder(t), "a".repeat(100));
+    await promisify(execFile)("cp", ["--archive", pristine, dataDir]);
+    const { url, localUrl } = await start(t, dataDir);
+    assert.equal(localUrl, url);
+    assert.equal(await isLocal(url), false);
+  });
+
+  test("that is gone with its server is a database that is unavailable", async (t) => {
+    const server = await start(t, await usedFolder(t));
+    const database = createDatabase({ url: server.localUrl, transactionsMax: 1, applicationName: "test", log });
+    t.after(() => database.close());
+    await server.stop();
+    await assert.rejects(
+      database.query(statement("embedded-test-one", "SELECT 1 AS one", {}), []),
+      DatabaseUnavailable,
+    );
+  });
+});
+
 describe("refuses with one sentence", () => {
   const refused = (dataDir: string, message: RegExp, port = 0) =>
     assert.rejects(startEmbeddedPostgres({ dataDir, port, log, settings: quick }), (error: Error) => {
@@ -213,6 +269,7 @@ test("runs as whoever starts it, even one without a name", {
   const held = await hold(t, join(parent, "data"), otherUser);
   assert.equal(held.error, undefined);
   assert.deepEqual(await runSql(held.url, "SELECT 1 AS one"), [{ one: 1 }]);
+  assert.equal(await isLocal(held.localUrl), true);
 
   const refused = await hold(t, await usedFolder(t), otherUser);
   assert.match(refused.error!, /cannot be used .*let the user who starts Deedhouse own it/);
@@ -236,6 +293,7 @@ describe("as root where user namespaces are forbidden", { skip: !isRoot && "need
       const server = await start(t, dataDir);
       assert.equal((await stat(`/proc/${server.pid}`)).uid, 65_534);
       assert.deepEqual(await runSql(server.url, "SELECT 1 AS one"), [{ one: 1 }]);
+      assert.equal(await isLocal(server.localUrl), true);
       await server.stop();
     }
   });

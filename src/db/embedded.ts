@@ -30,8 +30,10 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** With the password in it. */
+  /** Over TCP, with the password in it. */
   readonly url: string;
+  /** Over the Unix socket, if it has one: for processes of the user who started it, and less work for both ends. */
+  readonly localUrl: string;
   readonly port: number;
   /** Of the postmaster. */
   readonly pid: number;
@@ -51,12 +53,13 @@ const stopBudgetMs = 30_000;
 const pollIntervalMs = 50;
 const adoptedPollIntervalMs = 500;
 const connectBudgetMs = 5_000;
+/** sun_path in unix(7), less its last byte, which is zero. */
+const socketPathBytesMax = 107;
 const logFileBytesMax = 10 * 1024 * 1024;
 
 /** For a small machine: the whole gateway stays below 500 MB. */
 const defaultSettings = {
   listen_addresses: "127.0.0.1",
-  unix_socket_directories: "",
   max_connections: "80",
   shared_buffers: "64MB",
   maintenance_work_mem: "32MB",
@@ -101,6 +104,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   log.info({ pid: server.pid, port: server.port, adopted }, "the embedded PostgreSQL is ready");
   return {
     url: urlOf(target, server.port, databaseName),
+    localUrl: localUrlOf(target, server, databaseName),
     port: server.port,
     pid: server.pid,
     adopted,
@@ -127,6 +131,12 @@ interface Child {
 
 function urlOf(target: Target, port: number, database: string): string {
   return `postgres://${superuser}:${target.password}@127.0.0.1:${port}/${database}`;
+}
+
+/** libpq and the driver alike take the host from the parameter. */
+function localUrlOf(target: Target, { port, socketFolder }: RunningServer, database: string): string {
+  const url = urlOf(target, port, database);
+  return socketFolder === undefined ? url : `${url}?host=${encodeURIComponent(socketFolder)}`;
 }
 
 /** Goes around again when another start, or the last remains of a killed server, are in the way for a moment. */
@@ -157,7 +167,8 @@ async function adoptOrSpawn(target: Target): Promise<{ server: RunningServer; ch
 async function spawnServer(target: Target, port: number): Promise<Child> {
   const { paths, programs, options } = target;
   if ((await fileBytes(paths.log)) > logFileBytesMax) await rename(paths.log, `${paths.log}.1`);
-  const settings = Object.entries({ ...defaultSettings, port: String(port), ...options.settings });
+  const place = { port: String(port), unix_socket_directories: socketFolders(paths, port) };
+  const settings = Object.entries({ ...defaultSettings, ...place, ...options.settings });
   const server = [join(programs.binDir, "postgres"), "-D", paths.cluster];
   const [command, ...args] = [
     ...programs.prefix,
@@ -176,6 +187,15 @@ async function spawnServer(target: Target, port: number): Promise<Child> {
   await once(child, "spawn");
   await logFile.close();
   return { pid: child.pid!, exited };
+}
+
+/**
+ * PostgreSQL's list of folders for its socket: its own, which nobody else may enter; none where the socket's path would be
+ * too long, for PostgreSQL would not start.
+ */
+function socketFolders({ cluster }: ClusterPaths, port: number): string {
+  const pathBytes = Buffer.byteLength(join(cluster, `.s.PGSQL.${port}`));
+  return pathBytes > socketPathBytesMax ? "" : `"${cluster.replaceAll('"', '""')}"`;
 }
 
 /** The server once it is ready; undefined when it ended before, or time is over. */

@@ -12,6 +12,7 @@ export class DatabaseUnavailable extends Error {
 const networkCodes = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
+  "ENOENT", // a server that is down has no Unix socket
   "EPIPE",
   "ETIMEDOUT",
   "ENOTFOUND",

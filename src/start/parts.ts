@@ -154,7 +154,7 @@ export class Parts {
       ...ownerMark(dir.root),
       NODE_COMPILE_CACHE: dir.compileCache,
       DEEDHOUSE_DEPLOYMENT: "sandbox",
-      DATABASE_URL: this.#options.databaseUrl ?? this.#postgres?.url ?? "",
+      DATABASE_URL: this.#options.databaseUrl ?? this.#postgres?.localUrl ?? "",
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
       DEEDHOUSE_REPLAY_DIR: dir.replay,

@@ -7,9 +7,10 @@ import { createLog } from "#lib/log.ts";
 
 try {
   const dataDir = process.argv[2]!;
-  const { url, pid, stop } = await startEmbeddedPostgres({ dataDir, port: 0, log: createLog("test", "silent") });
+  const log = createLog("test", "silent");
+  const { url, localUrl, pid, stop } = await startEmbeddedPostgres({ dataDir, port: 0, log });
   process.stdin.resume().once("end", stop);
-  console.log(JSON.stringify({ url, pid }));
+  console.log(JSON.stringify({ url, localUrl, pid }));
 } catch (error) {
   console.log(JSON.stringify({ error: String(error) }));
 }
