@@ -63,7 +63,7 @@ async function list(session: FtpSession, argument: string, format: EntryFormat):
   const path = session.path(argument);
   const stats = await getAt(session.loggedIn.home, path);
   const entries = stats.isDirectory() ? entriesOf(path.real) : [{ name: basename(path.virtual), stats }];
-  await transfer(session, (data, signal) => pipeline(Readable.from(linesOf(entries, format)), data, { signal }));
+  await transfer(session, (data, signal) => send(Readable.from(linesOf(entries, format)), data, signal));
 }
 
 async function* linesOf(entries: AsyncIterable<Entry> | Entry[], format: EntryFormat): AsyncGenerator<string> {
@@ -75,7 +75,7 @@ async function sendFile(session: FtpSession, argument: string): Promise<void> {
   if (!(await getAt(session.loggedIn.home, path)).isFile()) throw notAvailable();
   const file = await open(path.real, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
-    await transfer(session, (data, signal) => pipeline(file.createReadStream(), data, { signal }));
+    await transfer(session, (data, signal) => send(file.createReadStream(), data, signal));
   } finally {
     await file.close();
   }
@@ -108,8 +108,6 @@ async function transfer(
       channel.reply(150, "Ready.");
       const data = prepare(await port.connection(), session);
       data.setTimeout(services.limits.dataStallMs, () => data.destroy());
-      // An empty file, or folder, is over before the handshake is: ended then, the client sees a connection that broke.
-      if (data instanceof TLSSocket) await once(data, "secure", { signal });
       await move(data, signal);
       finish(data);
       channel.reply(226, "Done.");
@@ -120,6 +118,16 @@ async function transfer(
       signal.removeEventListener("abort", close);
     }
   });
+}
+
+/** An empty file or folder is over before the handshake is: ended then, the client would see a connection that broke. */
+async function send(source: Readable, data: Duplex, signal: AbortSignal): Promise<void> {
+  if (data instanceof TLSSocket) {
+    const closed = new AbortController();
+    data.once("close", () => closed.abort());
+    await once(data, "secure", { signal: AbortSignal.any([signal, closed.signal]) });
+  }
+  await pipeline(source, data, { signal });
 }
 
 function prepare(socket: Socket, session: FtpSession): Socket {
