@@ -1,26 +1,215 @@
-import type { Clock } from "#lib/clock.ts";
-import type { Log } from "#lib/log.ts";
-import type { Random } from "#lib/random.ts";
-import type { AgentNode } from "../agent-node.ts";
-import type { Endpoint } from "../driver.ts";
-import type { ProftpdNodeSettings } from "./settings.ts";
+/**
+ * A node of ProFTPD and nginx: accounts are files on this machine, which both servers look at with every login and every
+ * request, so that no change reloads anything.
+ *
+ *     /srv/deedhouse/homes/<uid>/        root's; the account's FTP root
+ *     /srv/deedhouse/homes/<uid>/www/    the account's; its site
+ *     /srv/deedhouse/sites/<host name>   link to the home
+ *     /srv/deedhouse/trash/<uid>/        files of a removed account
+ *     /var/lib/deedhouse/accounts.jsonl  what the node was told
+ *     /var/lib/deedhouse/ftp-users       who may log in: the last thing that is written for a new account
+ *
+ * Changes take one lane. What shall be is written down first, so that a start finishes what a killed agent began.
+ */
+import type { Secret } from "#lib/secret.ts";
+import type { AccountState, AgentNode, RefusedState } from "../agent-node.ts";
+import {
+  type AccountKey,
+  type AccountLimits,
+  type DesiredAccount,
+  type NodeAccount,
+  NodeRefused,
+  NodeUnavailable,
+  type OneTimeLogin,
+  type Usage,
+  type UsageChanges,
+} from "../driver.ts";
+import { createLane } from "../embedded/lane.ts";
+import { type ProbeOptions, probeAccount } from "../probe.ts";
+import { every } from "./every.ts";
+import { openParts, type Parts, type ProftpdNodeOptions } from "./parts.ts";
+import { findStrays, type Strays } from "./strays.ts";
 
-export interface ProftpdNodeOptions {
-  settings: ProftpdNodeSettings;
-  /** Where customers find the FTP server. */
-  ftp: Endpoint;
-  /** Where sites answer, over plain HTTP. */
-  web: Endpoint;
-  clock: Clock;
-  random: Random;
-  log: Log;
+const dayMs = 86_400_000;
+
+export interface ProftpdNode extends AgentNode {
+  /** What is on the machine and belongs to no account. */
+  strays(): Promise<Strays>;
 }
 
 /**
  * The accounts of a node of ProFTPD and nginx, which run already or will be started: works on files and processes of this
- * machine, as root. One at a time per `stateFolder`.
+ * machine, as root. One at a time per `stateFolder`. Finishes first what an earlier one began.
  * @throws when not root, or a record cannot be read
  */
-export async function createProftpdNode(_options: ProftpdNodeOptions): Promise<AgentNode> {
-  throw new Error("not yet");
+export async function createProftpdNode(options: ProftpdNodeOptions): Promise<ProftpdNode> {
+  if (process.getuid?.() !== 0) throw new Error("a node of ProFTPD and nginx is run by root");
+  const parts = await openParts(options);
+  await parts.accounts.restore();
+  const node = new Node(parts);
+  node.start();
+  return node;
+}
+
+class Node implements ProftpdNode {
+  readonly #parts: Parts;
+  readonly #lane = createLane();
+  readonly #timers: { close(): Promise<void> }[] = [];
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Begins what goes on by itself. */
+  start(): void {
+    const { usage, traffic, trash, records, feed, settings, log } = this.#parts;
+    const { logPollMs, sumsSaveMs, trashDaysMax } = settings.limits;
+    for (const { uid } of records.list()) {
+      usage.watch(uid);
+      // Who asks for the first time is told of every account.
+      feed.changed(uid);
+    }
+    const look = async () => {
+      await usage.look();
+      await traffic.look();
+    };
+    const save = async () => {
+      await usage.save();
+      await traffic.save();
+    };
+    this.#timers.push(
+      every(logPollMs, look, log),
+      every(sumsSaveMs, save, log),
+      every(dayMs, () => trash.purge(trashDaysMax), log),
+    );
+  }
+
+  apply(states: readonly AccountState[]): Promise<RefusedState[]> {
+    return this.#lane(() => this.#apply(states));
+  }
+
+  async ensureAccount(account: DesiredAccount): Promise<void> {
+    await this.#applyOne(() => ({ kind: "account", account }));
+  }
+
+  async setPassword(key: AccountKey, passwordHash: Secret): Promise<void> {
+    await this.#change(key, { passwordHash });
+  }
+
+  async setLimits(key: AccountKey, limits: AccountLimits): Promise<void> {
+    const { diskBytesMax, filesMax, sessionsMax, ftpEnabled } = limits;
+    await this.#change(key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled });
+  }
+
+  async suspend(key: AccountKey): Promise<void> {
+    await this.#change(key, { suspended: true });
+  }
+
+  async resume(key: AccountKey): Promise<void> {
+    await this.#change(key, { suspended: false });
+  }
+
+  async remove({ identifier, uid }: AccountKey): Promise<void> {
+    await this.#applyOne(() => ({ kind: "removed", account: { identifier, uid } }));
+  }
+
+  async find(identifier: string): Promise<NodeAccount | undefined> {
+    const account = this.#parts.records.find(identifier);
+    return account && this.#describe(account);
+  }
+
+  async list(): Promise<NodeAccount[]> {
+    return this.#parts.records.list().map((account) => this.#describe(account));
+  }
+
+  async usage(identifier: string): Promise<Usage> {
+    const { records, usage } = this.#parts;
+    const account = records.find(identifier);
+    if (account === undefined) throw new NodeRefused("account_unknown");
+    return usage.count(account.uid).catch((error) => {
+      throw new NodeUnavailable("the account's files change while they are counted", { cause: error });
+    });
+  }
+
+  async usageChanges({ after, waitMs, signal }: Parameters<AgentNode["usageChanges"]>[0]): Promise<UsageChanges> {
+    const { feed, settings } = this.#parts;
+    const changes = this.#usageAfter(after);
+    if (changes.accounts.length > 0 || waitMs === 0) return changes;
+    const never = new AbortController().signal;
+    await feed.nextChange(Math.min(waitMs, settings.limits.usageWaitMsMax), signal ?? never);
+    return this.#usageAfter(after);
+  }
+
+  async probe(key: AccountKey): Promise<void> {
+    const { accounts, oneTimeLogins, settings } = this.#parts;
+    const { uid, identifier, suspended, ftpEnabled } = accounts.get(key);
+    if (suspended) throw new NodeRefused("suspended");
+    const run = (login: ProbeOptions["login"]) =>
+      probeAccount({ ...this.#parts, siteDomain: settings.siteDomain, identifier, login });
+    await (ftpEnabled ? oneTimeLogins.lend(uid, run) : run(null));
+  }
+
+  async oneTimeLogin(key: AccountKey): Promise<OneTimeLogin> {
+    const { accounts, oneTimeLogins, ftp } = this.#parts;
+    return { ...ftp, ...(await oneTimeLogins.create(accounts.get(key).uid)) };
+  }
+
+  strays(): Promise<Strays> {
+    return this.#lane(async () => findStrays({ ...this.#parts, siteDomain: this.#parts.settings.siteDomain }));
+  }
+
+  async close(): Promise<void> {
+    const { usage, traffic, records, limits } = this.#parts;
+    await Promise.all(this.#timers.map((timer) => timer.close()));
+    await this.#lane(async () => {
+      await usage.close();
+      await traffic.save();
+      await records.close();
+      limits.close();
+    });
+  }
+
+  async #change(key: AccountKey, change: Partial<DesiredAccount>): Promise<void> {
+    await this.#applyOne(() => ({ kind: "account", account: { ...this.#parts.accounts.get(key), ...change } }));
+  }
+
+  /** @throws NodeRefused */
+  #applyOne(describe: () => AccountState): Promise<void> {
+    return this.#lane(async () => {
+      const [refused] = await this.#apply([describe()]);
+      if (refused !== undefined) throw new NodeRefused(refused.reason);
+    });
+  }
+
+  async #apply(states: readonly AccountState[]): Promise<RefusedState[]> {
+    const { accounts, records, usage, traffic, feed } = this.#parts;
+    try {
+      const refused = await accounts.apply(states);
+      for (const { account } of states) {
+        if (records.get(account.uid) !== undefined) usage.watch(account.uid);
+        else if (records.isRemoved(account.uid)) for (const part of [usage, traffic, feed]) part.forget(account.uid);
+      }
+      return refused;
+    } catch (error) {
+      if (error instanceof NodeUnavailable) throw error;
+      throw new NodeUnavailable(`the change is not known to be in force: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #usageAfter(version: number): UsageChanges {
+    const { feed, records, usage, traffic } = this.#parts;
+    const accounts = feed.changedAfter(version).flatMap((uid) => {
+      const account = records.get(uid);
+      if (account === undefined) return [];
+      const sent = traffic.get(uid);
+      return [{ identifier: account.identifier, uid, ...usage.get(uid), ...(sent && { traffic: sent }) }];
+    });
+    return { version: feed.version, accounts };
+  }
+
+  #describe({ passwordHash: _, ...account }: DesiredAccount): NodeAccount {
+    return { ...account, usage: this.#parts.usage.get(account.uid) };
+  }
 }

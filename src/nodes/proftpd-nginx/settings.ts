@@ -69,8 +69,8 @@ export interface ProftpdNodeLimits {
   oneTimeLoginMs: number;
   /** How often the servers' logs are looked at. */
   logPollMs: number;
-  /** How often traffic sums are written down, while they change. */
-  trafficSaveMs: number;
+  /** How often sums of usage and traffic are written down, while they change. */
+  sumsSaveMs: number;
   /** The longest that a question for usage changes is held. */
   usageWaitMsMax: number;
   trashDaysMax: number;
@@ -94,7 +94,7 @@ export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   logBytesMax: 67_108_864,
   oneTimeLoginMs: 60_000,
   logPollMs: 500,
-  trafficSaveMs: 10_000,
+  sumsSaveMs: 10_000,
   usageWaitMsMax: 60_000,
   trashDaysMax: 30,
 };
@@ -138,6 +138,9 @@ export function nodePaths({ rootFolder, stateFolder, runFolder, logFolder }: Pro
 }
 
 export type NodePaths = ReturnType<typeof nodePaths>;
+
+/** Uids of accounts, far above those of the machine's own users. */
+export const uidMin = 200_000;
 
 /** The empty file in a home that makes nginx answer 503. Hidden from FTP, and in a folder that only root can change. */
 export const suspendedMarker = ".suspended";

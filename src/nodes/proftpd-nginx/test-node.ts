@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { Client } from "basic-ftp";
 import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -199,4 +200,17 @@ async function freePorts(count: number): Promise<number[]> {
 function freeRange(): { from: number; to: number } {
   const from = 12_000 + systemRandom.below(90) * passivePortsMin;
   return { from, to: from + passivePortsMin - 1 };
+}
+
+/** A customer's session over TLS. @throws when the login fails */
+export async function connectFtp(node: TestProftpdNode, user: string, password: string): Promise<Client> {
+  const client = new Client(5_000);
+  const secureOptions = { ca: node.certificate, checkServerIdentity: () => undefined };
+  try {
+    await client.access({ ...node.ftp, user, password, secure: true, secureOptions });
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
 }

@@ -1,0 +1,209 @@
+/**
+ * Brings accounts to what they shall be. For a new one: folders, limits, links, and the login last. Where something is
+ * taken away: marker, login, open sessions, then links and files. Each step can be repeated, and does nothing where nothing
+ * is to be done.
+ */
+import { setImmediate as breathe } from "node:timers/promises";
+import { Value } from "typebox/value";
+import { AccountJson, accountToJson, Identifier, Uid } from "../account-json.ts";
+import type { AccountState, RefusedState } from "../agent-node.ts";
+import { type AccountKey, type DesiredAccount, NodeRefused, type RefusalReason } from "../driver.ts";
+import type { Trash } from "../embedded/trash.ts";
+import type { Homes } from "./homes.ts";
+import type { LoginFile } from "./login-file.ts";
+import type { Limits } from "./quota-table.ts";
+import type { Records } from "./records.ts";
+import { endSessions } from "./sessions.ts";
+import { uidMin } from "./settings.ts";
+
+/** Accounts between two looks at what else waits: some 10 ms. */
+const accountsAtOnceMax = 200;
+
+export interface AccountsOptions {
+  records: Records;
+  homes: Homes;
+  logins: LoginFile;
+  limits: Limits;
+  trash: Trash;
+  siteDomain: string;
+  ftpPidFile: string;
+}
+
+interface Change {
+  /** As it was; `unknown` when an earlier change of the account was not finished. */
+  before: DesiredAccount | "unknown" | undefined;
+  state: AccountState;
+}
+
+export class Accounts {
+  readonly #options: AccountsOptions;
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+  }
+
+  /** Brings everything to what the records say, whatever a crash or a hand left. Call once, before anything else. */
+  async restore(): Promise<void> {
+    const { records } = this.#options;
+    const unfinished = records.unfinished();
+    const finished = records.list().filter(({ uid }) => !records.isUnfinished(uid));
+    await this.#enforce([
+      ...finished.map((account): Change => ({ before: account, state: { kind: "account", account } })),
+      ...unfinished.map((state): Change => ({ before: "unknown", state })),
+    ]);
+    this.#unlinkUnwanted();
+    await records.finish(unfinished.map(({ account }) => account.uid));
+  }
+
+  /** Takes on what can be taken on; returns when it is in force. @returns what is refused */
+  async apply(states: readonly AccountState[]): Promise<RefusedState[]> {
+    const { records } = this.#options;
+    const refused: RefusedState[] = [];
+    const changes = new Map<number, Change>();
+    for (const state of states) {
+      const { identifier, uid } = state.account;
+      const reason = this.#reasonAgainst(state);
+      if (reason !== undefined) refused.push({ identifier, uid, reason });
+      else if (!this.#isGone(state)) for (const each of [...this.#deprived(state), state]) this.#take(each, changes);
+    }
+    await records.flush();
+    await this.#enforce([...changes.values()]);
+    if ([...changes.values()].some(({ before }) => before === "unknown")) this.#unlinkUnwanted();
+    await records.finish([...changes.keys()]);
+    return refused;
+  }
+
+  #take(state: AccountState, changes: Map<number, Change>): void {
+    const { records } = this.#options;
+    const { uid } = state.account;
+    const before = records.isUnfinished(uid) ? "unknown" : records.get(uid);
+    changes.set(uid, { before: changes.has(uid) ? changes.get(uid)?.before : before, state });
+    if (!isSame(before, state)) records.take(state);
+  }
+
+  /** Whoever has a name now that is this account's from here on. */
+  #deprived({ kind, account }: AccountState): AccountState[] {
+    if (kind === "removed") return [];
+    const names = [account.identifier, ...account.hostNames];
+    const others = names
+      .map((name) => this.#options.records.findByHostName(name))
+      .filter((other) => other !== undefined);
+    return others
+      .filter(({ uid }) => uid !== account.uid)
+      .map((other) => {
+        const hostNames = other.hostNames.filter((name) => !names.includes(name));
+        return { kind: "account", account: { ...other, hostNames } };
+      });
+  }
+
+  /** @throws NodeRefused account_unknown, also when the identifier has another uid */
+  get({ identifier, uid }: AccountKey): DesiredAccount {
+    const account = this.#options.records.get(uid);
+    if (account?.identifier !== identifier) throw new NodeRefused("account_unknown");
+    return account;
+  }
+
+  #reasonAgainst(state: AccountState): RefusalReason | undefined {
+    const { records } = this.#options;
+    const { identifier, uid } = state.account;
+    if (!Value.Check(Identifier, identifier) || !Value.Check(Uid, uid) || uid < uidMin) return "invalid";
+    const existing = records.get(uid)?.identifier;
+    if (existing !== undefined && existing !== identifier) return "uid_taken";
+    if (state.kind === "removed") return undefined;
+    if (records.isRemoved(uid)) return "uid_retired";
+    if ((records.find(identifier)?.uid ?? uid) !== uid) return "identifier_taken";
+    return this.#isValid(state.account) ? undefined : "invalid";
+  }
+
+  /** What is written into files that others read line by line. */
+  #isValid(account: DesiredAccount): boolean {
+    const { siteDomain, records } = this.#options;
+    // Such a name would be the platform's name of another account.
+    const isOurs = (name: string) => name === siteDomain || name.endsWith(`.${siteDomain}`);
+    const isAnothers = (name: string) => (records.find(name)?.uid ?? account.uid) !== account.uid;
+    const names = [account.identifier, ...account.hostNames];
+    return Value.Check(AccountJson, accountToJson(account)) && !names.some((name) => isOurs(name) || isAnothers(name));
+  }
+
+  async #enforce(changes: readonly Change[]): Promise<void> {
+    const { homes, logins, limits, ftpPidFile } = this.#options;
+    await this.#each(changes, ({ state }) => {
+      const { uid } = state.account;
+      if (state.kind === "removed") {
+        homes.mark(uid);
+        logins.remove(uid);
+        return;
+      }
+      const { account } = state;
+      const folderBytes = homes.make(uid);
+      if (account.suspended) homes.mark(uid);
+      // The account's own folder counts in ProFTPD's eyes; in the contract's it does not.
+      limits.setLimit(uid, account.diskBytesMax + folderBytes, account.filesMax + 1);
+      for (const name of this.#hostNames(account)) homes.link(name, uid);
+      logins.set(account);
+    });
+    await logins.write();
+    const shut = changes.filter(isNarrower).map(({ state }) => state.account.uid);
+    if (shut.length > 0) await endSessions(new Set(shut), ftpPidFile);
+    await this.#each(changes, (change) => this.#clear(change));
+    for (const { state } of changes) if (state.kind === "removed") await this.#discard(state.account);
+  }
+
+  /** Takes away what the account had and shall not have. */
+  #clear({ before, state }: Change): void {
+    const { homes, limits } = this.#options;
+    const { uid } = state.account;
+    if (state.kind === "removed") limits.clearLimit(uid);
+    else if (!state.account.suspended) homes.unmark(uid);
+    if (before === undefined || before === "unknown") return;
+    const wanted = new Set(state.kind === "account" ? this.#hostNames(state.account) : []);
+    for (const name of this.#hostNames(before)) if (!wanted.has(name)) homes.unlink(name, uid);
+  }
+
+  async #discard({ uid }: AccountKey): Promise<void> {
+    const { trash, homes } = this.#options;
+    homes.unmark(uid);
+    await trash.take(uid, homes.home(uid));
+  }
+
+  async #each(changes: readonly Change[], run: (change: Change) => void): Promise<void> {
+    for (const [index, change] of changes.entries()) {
+      run(change);
+      if (index % accountsAtOnceMax === accountsAtOnceMax - 1) await breathe();
+    }
+  }
+
+  #hostNames({ identifier, hostNames }: Pick<DesiredAccount, "identifier" | "hostNames">): string[] {
+    return [`${identifier}.${this.#options.siteDomain}`, ...hostNames];
+  }
+
+  #unlinkUnwanted(): void {
+    const { records, homes } = this.#options;
+    homes.unlinkOthers(new Set(records.list().flatMap((account) => this.#hostNames(account))));
+  }
+
+  /** A removal that was finished: the trash keeps the time of the first. */
+  #isGone({ kind, account: { uid } }: AccountState): boolean {
+    const { records, homes } = this.#options;
+    return kind === "removed" && records.isRemoved(uid) && !records.isUnfinished(uid) && !homes.exists(uid);
+  }
+}
+
+function isSame(before: Change["before"], state: AccountState): boolean {
+  if (before === undefined || before === "unknown" || state.kind === "removed") return false;
+  return JSON.stringify(accountToJson(before)) === JSON.stringify(accountToJson(state.account));
+}
+
+/** Whether a session that is open may do more than one that logs in now. */
+function isNarrower({ before, state }: Change): boolean {
+  if (before === undefined || before === "unknown" || state.kind === "removed") return before !== undefined;
+  const { account } = state;
+  return (
+    before.passwordHash?.reveal() !== account.passwordHash?.reveal() ||
+    (account.suspended && !before.suspended) ||
+    (!account.ftpEnabled && before.ftpEnabled) ||
+    account.diskBytesMax < before.diskBytesMax ||
+    account.filesMax < before.filesMax ||
+    account.sessionsMax < before.sessionsMax
+  );
+}

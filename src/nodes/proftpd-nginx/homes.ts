@@ -1,0 +1,105 @@
+/** Folders and links of accounts. All calls are short and synchronous: thousands of accounts are brought up in one go. */
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type NodePaths, suspendedMarker } from "./settings.ts";
+
+/** Not a host name, so nginx never serves it. */
+const unfinishedLink = ".new";
+const folderMode = 0o755;
+
+export class Homes {
+  readonly #paths: NodePaths;
+
+  constructor(paths: NodePaths) {
+    this.#paths = paths;
+  }
+
+  home(uid: number): string {
+    return join(this.#paths.homes, String(uid));
+  }
+
+  docroot(uid: number): string {
+    return join(this.home(uid), "www");
+  }
+
+  /**
+   * The home is root's, so that nobody can remove our marker from it or put a link in the place of `www`.
+   * @returns how many bytes the empty `www` itself counts for the quota
+   */
+  make(uid: number): number {
+    makeFolder(this.home(uid), 0);
+    return makeFolder(this.docroot(uid), uid);
+  }
+
+  mark(uid: number): void {
+    if (this.exists(uid)) writeFileSync(join(this.home(uid), suspendedMarker), "");
+  }
+
+  unmark(uid: number): void {
+    rmSync(join(this.home(uid), suspendedMarker), { force: true });
+  }
+
+  exists(uid: number): boolean {
+    return lstatSync(this.home(uid), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  /** The site answers by this name from now on, whoever's it was. */
+  link(hostName: string, uid: number): void {
+    const target = targetOf(uid);
+    if (this.#target(hostName) === target) return;
+    const unfinished = join(this.#paths.sites, unfinishedLink);
+    rmSync(unfinished, { force: true });
+    symlinkSync(target, unfinished);
+    renameSync(unfinished, join(this.#paths.sites, hostName));
+  }
+
+  /** Leaves a name that is another account's now. */
+  unlink(hostName: string, uid: number): void {
+    if (this.#target(hostName) === targetOf(uid)) rmSync(join(this.#paths.sites, hostName), { force: true });
+  }
+
+  /** All uids that have a folder here, and all host names that have a link. */
+  survey(): { uids: number[]; hostNames: string[] } {
+    return {
+      uids: readdirSync(this.#paths.homes).map(Number),
+      hostNames: readdirSync(this.#paths.sites).filter((name) => name !== unfinishedLink),
+    };
+  }
+
+  /** Takes away the links that nobody wants. */
+  unlinkOthers(wanted: ReadonlySet<string>): void {
+    for (const name of readdirSync(this.#paths.sites)) {
+      if (!wanted.has(name)) rmSync(join(this.#paths.sites, name), { force: true, recursive: true });
+    }
+  }
+
+  #target(hostName: string): string | undefined {
+    const path = join(this.#paths.sites, hostName);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found?.isSymbolicLink() ? readlinkSync(path) : undefined;
+  }
+}
+
+/** For nginx's workers and nobody's writing but the owner's. @returns the folder's own size in bytes */
+function makeFolder(path: string, owner: number): number {
+  mkdirSync(path, { recursive: true });
+  const { uid, gid, mode, size } = lstatSync(path);
+  if (uid !== owner || gid !== owner) chownSync(path, owner, owner);
+  if ((mode & 0o7777) !== folderMode) chmodSync(path, folderMode);
+  return size;
+}
+
+function targetOf(uid: number): string {
+  return `../homes/${uid}`;
+}

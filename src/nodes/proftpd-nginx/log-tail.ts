@@ -1,0 +1,74 @@
+/**
+ * Follows a log that a server appends to, across rotations and restarts of ours. What has been read is known by the file
+ * itself (inode and birth, because a new file soon gets the inode of a removed one), not by its name: of the log and the
+ * one before it, every line is read once, if the state is kept together with what was made of the lines.
+ */
+import { type FileHandle, open, rename, stat } from "node:fs/promises";
+import { Type } from "typebox";
+import { ignoreMissing } from "../atomic-file.ts";
+
+const chunkBytes = 1_048_576;
+
+/** How far each file has been read: bytes by file. */
+export const TailState = Type.Record(Type.String(), Type.Integer({ minimum: 0 }));
+export type TailState = Record<string, number>;
+
+export class LogTail {
+  readonly #path: string;
+  #offsets: Map<string, number>;
+
+  constructor(path: string, state: TailState) {
+    this.#path = path;
+    this.#offsets = new Map(Object.entries(state));
+  }
+
+  get state(): TailState {
+    return Object.fromEntries(this.#offsets);
+  }
+
+  /** Gives all whole lines that were not read yet to `take`, older ones first. @returns whether there were any */
+  async read(take: (line: string) => void): Promise<boolean> {
+    const before = this.#offsets;
+    const offsets = new Map<string, number>();
+    let isNew = false;
+    for (const path of [`${this.#path}.1`, this.#path]) {
+      const file = await open(path, "r").catch(ignoreMissing);
+      if (file === undefined) continue;
+      try {
+        const { ino, birthtimeMs, size } = await file.stat();
+        const key = `${ino}-${birthtimeMs}`;
+        const known = before.get(key) ?? 0;
+        // A log that was cut to nothing begins again.
+        const from = known > size ? 0 : known;
+        const to = await readLines(file, from, take);
+        offsets.set(key, to);
+        if (to !== from) isNew = true;
+      } finally {
+        await file.close();
+      }
+    }
+    this.#offsets = offsets;
+    return isNew;
+  }
+
+  /** Makes room when the log is longer than this: the server must open it anew after that. @returns whether it did */
+  async rotate(bytesMax: number): Promise<boolean> {
+    const found = await stat(this.#path).catch(ignoreMissing);
+    if (found === undefined || found.size <= bytesMax) return false;
+    await rename(this.#path, `${this.#path}.1`);
+    return true;
+  }
+}
+
+/** @returns where the last whole line ends */
+async function readLines(file: FileHandle, from: number, take: (line: string) => void): Promise<number> {
+  const chunk = Buffer.alloc(chunkBytes);
+  for (let offset = from; ; ) {
+    const { bytesRead } = await file.read(chunk, 0, chunkBytes, offset);
+    const end = chunk.subarray(0, bytesRead).lastIndexOf("\n") + 1;
+    // No line of our formats fills a chunk.
+    if (end === 0) return offset;
+    for (const line of chunk.toString("latin1", 0, end - 1).split("\n")) take(line);
+    offset += end;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The files that ProFTPD reads at every login: who may log in, and the groups by which it finds quota and limit of sessions.
+ * Both are written whole and renamed. In front of the customers' lines stand those of our own one-time logins.
+ */
+import { join } from "node:path";
+import { writeFileAtomic } from "../atomic-file.ts";
+import type { DesiredAccount } from "../driver.ts";
+import { createLane } from "../embedded/lane.ts";
+import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "./settings.ts";
+
+/** Groups of sessions have gids below all uids of accounts. */
+const sessionGidFirst = 100_000;
+
+/** The group of an account, and the name of its quota: identifiers may be longer than the 80 bytes that a quota's name has. */
+export function groupOf(uid: number): string {
+  return `u${uid}`;
+}
+
+export class LoginFile {
+  readonly #paths: NodePaths;
+  readonly #logins = new TextFile();
+  readonly #groups = new TextFile();
+  readonly #once = new Map<string, string>();
+  readonly #lane = createLane();
+
+  constructor(paths: NodePaths) {
+    this.#paths = paths;
+  }
+
+  /** Takes effect with `write`. */
+  set(account: DesiredAccount): void {
+    const { uid, identifier, passwordHash, sessionsMax } = account;
+    const isOpen = passwordHash !== undefined && account.ftpEnabled && !account.suspended && sessionsMax > 0;
+    this.#logins.set(uid, isOpen ? this.#line(identifier, passwordHash.reveal(), uid) : undefined);
+    const sessions = sessionsMax <= groupedSessionsMax && isOpen;
+    const ofSessions = `${sessionGroupPrefix}${sessionsMax}:x:${sessionGidFirst + sessionsMax}:${identifier}\n`;
+    this.#groups.set(uid, `${groupOf(uid)}:x:${uid}:\n${sessions ? ofSessions : ""}`);
+  }
+
+  remove(uid: number): void {
+    this.#logins.set(uid, undefined);
+    this.#groups.set(uid, undefined);
+  }
+
+  /** A login of ours. `user` starts with a character that no identifier has. */
+  addOnce(user: string, hash: string, uid: number): void {
+    this.#once.set(user, this.#line(user, hash, uid));
+    this.#logins.touch();
+  }
+
+  removeOnce(user: string): void {
+    if (this.#once.delete(user)) this.#logins.touch();
+  }
+
+  /** What is set is in force once this returns; what is in force already is not written again. Several calls share a write. */
+  write(): Promise<void> {
+    return this.#lane(async () => {
+      await this.#groups.write(this.#paths.groups, "");
+      await this.#logins.write(this.#paths.logins, [...this.#once.values()].join(""));
+    });
+  }
+
+  #line(user: string, hash: string, uid: number): string {
+    return `${user}:${hash}:${uid}:${uid}::${join(this.#paths.homes, String(uid))}:/bin/false\n`;
+  }
+}
+
+/** A file of lines by uid, which knows whether it has changed since it was written. */
+class TextFile {
+  readonly #parts = new Map<number, string>();
+  #isWritten = false;
+
+  set(uid: number, text: string | undefined): void {
+    if (this.#parts.get(uid) === text) return;
+    if (text === undefined) this.#parts.delete(uid);
+    else this.#parts.set(uid, text);
+    this.#isWritten = false;
+  }
+
+  touch(): void {
+    this.#isWritten = false;
+  }
+
+  async write(path: string, head: string): Promise<void> {
+    if (this.#isWritten) return;
+    this.#isWritten = true;
+    try {
+      await writeFileAtomic(path, head + [...this.#parts.values()].join(""));
+    } catch (error) {
+      this.#isWritten = false;
+      throw error;
+    }
+  }
+}
+
+/** ProFTPD compares names of users up to here when it counts sessions (its scoreboard has no room for more). */
+const countedNameCharsMax = 31;
+
+/** Otherwise the agent counts. */
+export function isCountedByProftpd({ identifier, sessionsMax }: DesiredAccount): boolean {
+  return identifier.length <= countedNameCharsMax && sessionsMax <= groupedSessionsMax;
+}

@@ -1,0 +1,75 @@
+import { readFile } from "node:fs/promises";
+import { hash } from "@node-rs/bcrypt";
+import type { Log } from "#lib/log.ts";
+import type { Random } from "#lib/random.ts";
+import { Secret } from "#lib/secret.ts";
+import type { OneTimeLogin } from "../driver.ts";
+import type { LoginFile } from "./login-file.ts";
+import type { ProftpdNodeSettings } from "./settings.ts";
+
+/** The least that bcrypt has: what it protects is 256 random bits, for a minute. */
+const hashCost = 4;
+/** Starts with a character that no identifier has, so that it can never be a customer's name. */
+const userPrefix = "_once-";
+
+type Login = Omit<OneTimeLogin, "host" | "port">;
+
+export interface OneTimeLoginsOptions {
+  logins: LoginFile;
+  settings: ProftpdNodeSettings;
+  random: Random;
+  log: Log;
+}
+
+/**
+ * Logins of ours into an account's home: lines of the login file that stand there for a short time. They are kept in memory
+ * alone, and the file is written anew at every start, so that a crash leaves none.
+ */
+export class OneTimeLogins {
+  readonly #options: OneTimeLoginsOptions;
+
+  constructor(options: OneTimeLoginsOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the account's home for `oneTimeLoginMs`. */
+  async create(uid: number): Promise<Login> {
+    const { settings, log } = this.#options;
+    const login = await this.#add(uid);
+    const drop = () => this.#drop(login).catch((error) => log.error({ err: error }, "one-time login not removed"));
+    setTimeout(drop, settings.limits.oneTimeLoginMs).unref();
+    return login;
+  }
+
+  /** Opens the account's home while `use` runs. */
+  async lend(
+    uid: number,
+    use: (login: Omit<Login, "password"> & { password: string }) => Promise<void>,
+  ): Promise<void> {
+    const login = await this.#add(uid);
+    try {
+      await use({ ...login, password: login.password.reveal() });
+    } finally {
+      await this.#drop(login);
+    }
+  }
+
+  async #add(uid: number): Promise<Login> {
+    const { logins, random, settings } = this.#options;
+    const user = userPrefix + random.bytes(16).toString("hex");
+    const password = random.bytes(32).toString("base64url");
+    // The library labels `$2y$` what everybody else calls `$2b$`.
+    const label = (await hash(password, hashCost)).replace("$2y$", () => "$2b$");
+    const pem = await readFile(settings.ftp.certificateFile, "utf8");
+    logins.addOnce(user, label, uid);
+    await logins.write();
+    // The file may hold the key too.
+    const certificate = pem.slice(Math.max(0, pem.indexOf("-----BEGIN CERTIFICATE-----")));
+    return { user, password: new Secret(password), certificate };
+  }
+
+  #drop({ user }: Login): Promise<void> {
+    this.#options.logins.removeOnce(user);
+    return this.#options.logins.write();
+  }
+}

@@ -1,0 +1,92 @@
+/** What a node is put together from. */
+import { mkdir, readFile, realpath } from "node:fs/promises";
+import type { Clock } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import type { Random } from "#lib/random.ts";
+import type { Endpoint } from "../driver.ts";
+import { Trash } from "../embedded/trash.ts";
+import { UsageFeed } from "../embedded/usage-feed.ts";
+import { Accounts } from "./accounts.ts";
+import { Homes } from "./homes.ts";
+import { isCountedByProftpd, LoginFile } from "./login-file.ts";
+import { OneTimeLogins } from "./one-time-logins.ts";
+import { QuotaTable } from "./quota-table.ts";
+import { Records } from "./records.ts";
+import { endSurplusSessions } from "./sessions.ts";
+import { type NodePaths, nodePaths, type ProftpdNodeSettings } from "./settings.ts";
+import { TrafficCount } from "./traffic.ts";
+import { UsageWatch } from "./usage-watch.ts";
+
+export interface ProftpdNodeOptions {
+  settings: ProftpdNodeSettings;
+  /** Where customers find the FTP server. */
+  ftp: Endpoint;
+  /** Where sites answer, over plain HTTP. */
+  web: Endpoint;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface Parts extends ProftpdNodeOptions {
+  records: Records;
+  homes: Homes;
+  limits: QuotaTable;
+  oneTimeLogins: OneTimeLogins;
+  usage: UsageWatch;
+  traffic: TrafficCount;
+  trash: Trash;
+  feed: UsageFeed;
+  accounts: Accounts;
+}
+
+/** Makes the folders that are missing and reads what is kept. @throws when a record cannot be read */
+export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
+  const { settings, clock, log } = options;
+  const paths = nodePaths(settings);
+  await makeFolders(settings, paths);
+  const homes = new Homes(paths);
+  const feed = new UsageFeed(clock);
+  const onChange = (uid: number) => feed.changed(uid);
+  const { logBytesMax } = settings.limits;
+  const records = await Records.open(paths.records);
+  const limits = await QuotaTable.open(paths);
+  const logins = new LoginFile(paths);
+  const usage = await UsageWatch.open({
+    activityLog: paths.ftpActivity,
+    file: paths.usage,
+    docroot: (uid) => homes.docroot(uid),
+    onLogin: (uid) => {
+      const account = records.get(uid);
+      if (account && !isCountedByProftpd(account)) endSurplusSessions(uid, account.sessionsMax);
+    },
+    ...{ onChange, logBytesMax, log },
+  });
+  const traffic = await TrafficCount.open({
+    log: paths.webTraffic,
+    file: paths.traffic,
+    homes: await realpath(paths.homes),
+    reopenLogs: () => void reopenLogs(paths.webPid, log),
+    ...{ onChange, logBytesMax },
+  });
+  const trash = new Trash(paths.trash, clock);
+  const { siteDomain } = settings;
+  const accounts = new Accounts({ records, homes, logins, limits, trash, siteDomain, ftpPidFile: paths.ftpPid });
+  const oneTimeLogins = new OneTimeLogins({ ...options, logins });
+  return { ...options, homes, records, limits, oneTimeLogins, usage, traffic, trash, feed, accounts };
+}
+
+async function makeFolders(settings: ProftpdNodeSettings, paths: NodePaths): Promise<void> {
+  const { rootFolder, stateFolder, runFolder, logFolder } = settings;
+  for (const folder of [rootFolder, paths.homes, paths.sites]) await mkdir(folder, { recursive: true, mode: 0o755 });
+  for (const folder of [stateFolder, logFolder, paths.trash]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  await mkdir(runFolder, { recursive: true, mode: 0o755 });
+}
+
+async function reopenLogs(webPidFile: string, log: Log): Promise<void> {
+  try {
+    process.kill(Number(await readFile(webPidFile, "utf8")), "SIGUSR1");
+  } catch (error) {
+    log.error({ err: error }, "nginx was not told to open its logs anew");
+  }
+}

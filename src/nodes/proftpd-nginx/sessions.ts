@@ -1,0 +1,87 @@
+/**
+ * Ends FTP sessions. After its login all uids of a session's process are the account's (RootRevoke), so a session is a
+ * process whose folder in /proc belongs to that uid: no name is compared (ProFTPD's own list cuts names at 31 characters),
+ * and logins of ours count too. `ftpdctl kick user` does the same, by name and 2.8 s later.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { NodeUnavailable } from "../driver.ts";
+import { uidMin } from "./settings.ts";
+
+const checkMs = 20;
+/** A login that began under the old login file ends within this, or is cut: bcrypt of cost 12 takes some 300 ms. */
+const loginMsMax = 1_500;
+/** What ignores SIGTERM until then gets SIGKILL. */
+const politeMsMax = 2_500;
+const endMsMax = 4_000;
+
+/**
+ * Ends the sessions of these accounts. Call it when the login file is in its place: a login that read the old one may
+ * still be on its way, so this waits for those too.
+ * @throws NodeUnavailable when a session does not end
+ */
+export async function endSessions(uids: ReadonlySet<number>, ftpPidFile: string): Promise<void> {
+  const isLoggingIn = new Set(sessionsBeforeLogin(ftpPidFile));
+  for (let waitedMs = 0; ; waitedMs += checkMs) {
+    const owners = processOwners();
+    const open = [...owners].filter(([, uid]) => uids.has(uid)).map(([pid]) => pid);
+    for (const pid of isLoggingIn) {
+      const owner = owners.get(pid);
+      if (owner === undefined || owner >= uidMin) isLoggingIn.delete(pid);
+    }
+    if (open.length === 0 && isLoggingIn.size === 0) return;
+    if (waitedMs > endMsMax) throw new NodeUnavailable("an FTP session does not end");
+    const signal = waitedMs > politeMsMax ? "SIGKILL" : "SIGTERM";
+    for (const pid of open) sendSignal(pid, signal);
+    if (waitedMs > loginMsMax) for (const pid of isLoggingIn) sendSignal(pid, signal);
+    await pause(checkMs);
+  }
+}
+
+/** Ends an account's youngest sessions beyond what it may have. */
+export function endSurplusSessions(uid: number, sessionsMax: number): void {
+  const pids = [...processOwners()].filter(([, owner]) => owner === uid).map(([pid]) => pid);
+  const byAge = pids.map((pid) => ({ pid, startedAt: startOf(pid) })).sort((a, b) => a.startedAt - b.startedAt);
+  for (const { pid } of byAge.slice(sessionsMax)) sendSignal(pid, "SIGTERM");
+}
+
+function processOwners(): Map<number, number> {
+  const owners = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name);
+    if (!(pid > 0)) continue;
+    const found = statSync(`/proc/${pid}`, { throwIfNoEntry: false });
+    if (found !== undefined) owners.set(pid, found.uid);
+  }
+  return owners;
+}
+
+/** The children of ProFTPD's main process that have not logged in. */
+function sessionsBeforeLogin(ftpPidFile: string): number[] {
+  const daemon = Number(read(ftpPidFile));
+  if (!(daemon > 0)) return [];
+  const children = read(`/proc/${daemon}/task/${daemon}/children`);
+  return children.split(" ").filter(Boolean).map(Number);
+}
+
+/** In ticks since the machine's start (proc(5), field 22; the name in field 2 may hold spaces). */
+function startOf(pid: number): number {
+  const text = read(`/proc/${pid}/stat`);
+  return Number(text.slice(text.lastIndexOf(")")).split(" ")[20]);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,35 @@
+/** What a reconcile wants to know of a machine beyond its accounts. */
+import type { Homes } from "./homes.ts";
+import type { Records } from "./records.ts";
+
+export interface Strays {
+  /** Homes that no account has. */
+  uids: number[];
+  /** Accounts without a home. */
+  withoutHome: number[];
+  /** Host names that answer for no account. */
+  hostNames: string[];
+}
+
+/** Compares what is on disk with the records. */
+export function findStrays({
+  homes,
+  records,
+  siteDomain,
+}: {
+  homes: Homes;
+  records: Records;
+  siteDomain: string;
+}): Strays {
+  const { uids, hostNames } = homes.survey();
+  const accounts = records.list();
+  const homesThere = new Set(uids);
+  const answering = new Set(
+    accounts.flatMap(({ identifier, hostNames }) => [`${identifier}.${siteDomain}`, ...hostNames]),
+  );
+  return {
+    uids: uids.filter((uid) => records.get(uid) === undefined),
+    withoutHome: accounts.map(({ uid }) => uid).filter((uid) => !homesThere.has(uid)),
+    hostNames: hostNames.filter((name) => !answering.has(name)),
+  };
+}

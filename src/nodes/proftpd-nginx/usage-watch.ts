@@ -1,0 +1,134 @@
+/**
+ * What accounts use: counted on disk, again whenever ProFTPD's log tells that an account's files may have changed. What was
+ * counted is kept with how far the log was read, so that a start counts only what changed in the meantime.
+ */
+import { readFile } from "node:fs/promises";
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+import type { Log } from "#lib/log.ts";
+import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
+import type { Usage } from "../driver.ts";
+import { countUsage } from "../embedded/usage.ts";
+import { LogTail, TailState } from "./log-tail.ts";
+
+const nothing: Usage = { bytes: 0, files: 0 };
+const changing = new Set(["STOR", "STOU", "DELE", "MKD", "XMKD", "RMD", "XRMD", "RNTO", "EXIT"]);
+
+const Saved = Type.Object({
+  tail: TailState,
+  usage: Type.Array(Type.Tuple([Type.Integer(), Type.Integer(), Type.Integer()])),
+});
+
+export interface UsageWatchOptions {
+  activityLog: string;
+  /** Where counts are kept. */
+  file: string;
+  docroot: (uid: number) => string;
+  onChange: (uid: number) => void;
+  onLogin: (uid: number) => void;
+  logBytesMax: number;
+  log: Log;
+}
+
+export class UsageWatch {
+  readonly #options: UsageWatchOptions;
+  readonly #usage: Map<number, Usage>;
+  readonly #tail: LogTail;
+  /** To be counted. */
+  readonly #waiting = new Set<number>();
+  #isChanged = false;
+  #counting: Promise<void> | undefined;
+  #isClosed = false;
+
+  private constructor(options: UsageWatchOptions, usage: Map<number, Usage>, tail: TailState) {
+    this.#options = options;
+    this.#usage = usage;
+    this.#tail = new LogTail(options.activityLog, tail);
+  }
+
+  static async open(options: UsageWatchOptions): Promise<UsageWatch> {
+    const text = await readFile(options.file, "utf8").catch(ignoreMissing);
+    if (text === undefined) return new UsageWatch(options, new Map(), {});
+    const { usage, tail } = Value.Parse(Saved, JSON.parse(text));
+    return new UsageWatch(options, new Map(usage.map(([uid, bytes, files]) => [uid, { bytes, files }])), tail);
+  }
+
+  /** As last counted. */
+  get(uid: number): Usage {
+    return this.#usage.get(uid) ?? nothing;
+  }
+
+  /** From now on this account's usage is told. One that was never counted is counted soon. */
+  watch(uid: number): void {
+    if (this.#usage.has(uid)) return;
+    this.#usage.set(uid, nothing);
+    this.#options.onChange(uid);
+    this.recount(uid);
+  }
+
+  forget(uid: number): void {
+    this.#usage.delete(uid);
+    this.#waiting.delete(uid);
+    this.#isChanged = true;
+  }
+
+  /** Counts soon. */
+  recount(uid: number): void {
+    this.#waiting.add(uid);
+    this.#counting ??= this.#countWaiting().finally(() => {
+      this.#counting = undefined;
+    });
+  }
+
+  /** Counts now. */
+  async count(uid: number): Promise<Usage> {
+    const usage = await countUsage(this.#options.docroot(uid));
+    const before = this.#usage.get(uid);
+    if (before?.bytes !== usage.bytes || before.files !== usage.files) {
+      this.#usage.set(uid, usage);
+      this.#isChanged = true;
+      this.#options.onChange(uid);
+    }
+    return usage;
+  }
+
+  /** Reads what ProFTPD has logged since the last time. */
+  async look(): Promise<void> {
+    const { onLogin, logBytesMax } = this.#options;
+    const isNew = await this.#tail.read((line) => {
+      const [uid, command = ""] = line.split(" ");
+      if (!this.#usage.has(Number(uid))) return;
+      if (changing.has(command)) this.recount(Number(uid));
+      if (command === "PASS") onLogin(Number(uid));
+    });
+    if (isNew) this.#isChanged = true;
+    // Sessions open the log when they begin: those of today go on in the renamed one.
+    await this.#tail.rotate(logBytesMax);
+  }
+
+  /** Keeps what was counted, if nothing waits to be counted: what the log told must not be forgotten. */
+  async save(): Promise<void> {
+    if (!this.#isChanged || this.#waiting.size > 0 || this.#counting !== undefined) return;
+    this.#isChanged = false;
+    const usage = [...this.#usage].map(([uid, { bytes, files }]) => [uid, bytes, files]);
+    await writeFileAtomic(this.#options.file, JSON.stringify({ tail: this.#tail.state, usage }));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#counting;
+    await this.save();
+  }
+
+  async #countWaiting(): Promise<void> {
+    const { log } = this.#options;
+    for (const uid of this.#waiting) {
+      if (this.#isClosed) return;
+      this.#waiting.delete(uid);
+      // Files come and go while they are counted: whoever removed one is in the log too, so it is counted again.
+      await this.count(uid).catch((error) => {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.error({ err: error, uid }, "usage not counted");
+      });
+    }
+  }
+}
