@@ -28,7 +28,7 @@ const drivers: { readonly [Kind in NodeKind]?: OpenDriver } = {
       controlUrl: settings.controlUrl ?? "",
       controlToken: new Secret(settings.controlToken ?? ""),
     }),
-  "proftpd-nginx": (context, { id }) => createAgentDriver(context, id),
+  "proftpd-nginx": (context, { id, ftp }) => createAgentDriver(context, id, ftp),
 };
 
 interface OpenNode {

@@ -1,25 +1,38 @@
 import { Readable } from "node:stream";
+import { test } from "node:test";
 import { Client } from "basic-ftp";
 import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
-import { testDriver } from "#nodes/driver-suite.ts";
+import type { AgentNode } from "#nodes/agent-node.ts";
+import type { Endpoint } from "#nodes/driver.ts";
+import { type DriverUnderTest, testDriver } from "#nodes/driver-suite.ts";
 import { getPage, password, passwordHash, quickHash, startTestNode } from "../../nodes/embedded/test-node.ts";
+import { cannotStart, startTestProftpdNode } from "../../nodes/proftpd-nginx/test-node.ts";
 import { startTestChannel } from "./test-channel.ts";
 
-testDriver("through an agent", async () => {
-  const node = await startTestNode({ limits: { addressGuessesMax: 1_000 } });
+interface Machine {
+  node: AgentNode;
+  ftp: Endpoint;
+  web: Endpoint;
+  siteDomain: string;
+  close(): Promise<void>;
+}
+
+async function reachedByAgent({ node, ftp, web, siteDomain, close }: Machine): Promise<DriverUnderTest> {
   // The suite closes it: a hook that is made in the suite's own one would end everything before the first test.
-  const closers: (() => unknown)[] = [() => node.close()];
+  const closers: (() => unknown)[] = [close];
   const channel = await startTestChannel({ after: (hook) => void closers.unshift(hook) });
-  const machine = await channel.join("web-1");
-  await machine.start(agentNodeOf(node.driver));
+  const machine = await channel.join("web-1", ftp);
+  await machine.start(node);
   const connect = async (user: string, secret: string) => {
     const client = new Client(5_000);
-    await client.access({ host: "127.0.0.1", port: node.ports.ftpPort, user, password: secret }).catch((error) => {
+    const secureOptions = { rejectUnauthorized: false };
+    await client.access({ ...ftp, user, password: secret, secure: true, secureOptions }).catch((error) => {
       client.close();
       throw error;
     });
     return client;
   };
+  const hostStatus = async (host: string, path: string) => (await getPage(web.port, path, { host })).status;
   return {
     driver: machine.driver,
     first: { password, hash: passwordHash },
@@ -36,12 +49,31 @@ testDriver("through an agent", async () => {
       const client = await connect(user, secret);
       await client.uploadFrom(Readable.from([content]), `/www/${name}`).finally(() => client.close());
     },
-    pageStatus: async (identifier, path) => {
-      return (await getPage(node.ports.webPort, path, { host: `${identifier}.localhost` })).status;
-    },
-    hostStatus: async (host, path) => (await getPage(node.ports.webPort, path, { host })).status,
+    pageStatus: (identifier, path) => hostStatus(`${identifier}.${siteDomain}`, path),
+    hostStatus,
     close: async () => {
-      for (const close of closers) await close();
+      for (const closeOne of closers) await closeOne();
     },
   };
+}
+
+testDriver("embedded, through an agent", async () => {
+  const node = await startTestNode({ limits: { addressGuessesMax: 1_000 } });
+  const { ftpPort, webPort } = node.ports;
+  return reachedByAgent({
+    node: agentNodeOf(node.driver),
+    ftp: { host: "127.0.0.1", port: ftpPort },
+    web: { host: "127.0.0.1", port: webPort },
+    siteDomain: "localhost",
+    close: () => node.close(),
+  });
 });
+
+if (cannotStart)
+  test("the contract of hosting nodes, ProFTPD and nginx through an agent", { skip: cannotStart }, () => {});
+else {
+  testDriver("ProFTPD and nginx, through an agent", async () => {
+    const { node, ftp, web, settings, close } = await startTestProftpdNode();
+    return reachedByAgent({ node, ftp, web, siteDomain: settings.siteDomain, close });
+  });
+}

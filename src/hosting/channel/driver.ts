@@ -8,13 +8,16 @@ import { type Before, changeState } from "#hosting/channel/desired.ts";
 import { askNode, results } from "#hosting/channel/questions.ts";
 import { usageChangesOf } from "#hosting/channel/usage.ts";
 import { Secret } from "#lib/secret.ts";
-import { type AccountKey, type DesiredAccount, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+import { type AccountKey, type DesiredAccount, type Endpoint, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** FTP log-in, upload and HTTP read, each of which may take 10 s. */
 const probeMs = 45_000;
 
-/** @param nodeId of a row in hosting_nodes that is, or will be, joined by an agent */
-export function createAgentDriver(context: Context, nodeId: string): HostingNode {
+/**
+ * @param nodeId of a row in hosting_nodes that is, or will be, joined by an agent
+ * @param ftp where the node's FTP server is found from here: the agent knows it from its own side only
+ */
+export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoint): HostingNode {
   const change = (key: AccountKey, fields: Partial<DesiredAccount>) =>
     changeState(context, nodeId, key, (before) => ({ ...existing(key, before), ...fields }));
   const driver: HostingNode = {
@@ -44,7 +47,7 @@ export function createAgentDriver(context: Context, nodeId: string): HostingNode
     },
     oneTimeLogin: async (key) => {
       const login = await askNode(context, nodeId, { method: "oneTimeLogin", key, result: results.oneTimeLogin });
-      return { ...login, password: new Secret(login.password) };
+      return { ...login, ...ftp, password: new Secret(login.password) };
     },
   };
   return withoutDatabaseErrors(driver);

@@ -101,8 +101,6 @@ export const results = {
   usage: UsageResult,
   probe: Type.Null(),
   oneTimeLogin: Type.Object({
-    host: Type.String(),
-    port: count,
     user: Type.String(),
     password: Type.String(),
     certificate: Type.String(),

@@ -19,7 +19,7 @@ import { type AgentConfig, loadAgentConfig } from "#nodes/agent/config.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
 import { createTransport, type Transport } from "#nodes/agent/transport.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
-import type { HostingNode } from "#nodes/driver.ts";
+import type { Endpoint, HostingNode } from "#nodes/driver.ts";
 import { type Scope, testDatabase } from "../../../test/harness/database.ts";
 
 const insertNode = statement(
@@ -48,7 +48,7 @@ export interface TestChannel {
   /** Opens it again where it was. */
   openDoor(): Promise<void>;
   /** A row of a node, and a machine that has joined as it. */
-  join(nodeId: string): Promise<TestMachine>;
+  join(nodeId: string, ftp?: Endpoint): Promise<TestMachine>;
   token(nodeId: string): Promise<Secret>;
 }
 
@@ -84,7 +84,7 @@ export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> =
       door = await openDoor(context, options);
     },
     token: (nodeId) => createJoinToken(context, nodeId),
-    async join(nodeId) {
+    async join(nodeId, ftp = { host: "localhost", port: 21 }) {
       await database.query(insertNode, [nodeId]);
       const configPath = join(folder, `${nodeId}.json`);
       const progressFile = join(folder, `${nodeId}.progress.json`);
@@ -92,7 +92,7 @@ export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> =
       const config = await loadAgentConfig(configPath);
       return {
         ...{ nodeId, config, configPath, progressFile },
-        driver: createAgentDriver(context, nodeId),
+        driver: createAgentDriver(context, nodeId, ftp),
         start: async (node, transport = createTransport(config.gateway)) => {
           const agent = await startAgent({
             config,

@@ -27,8 +27,8 @@ async function ask(node: AgentNode, { method, identifier, uid }: Question): Prom
     case "probe":
       return node.probe({ identifier, uid });
     case "oneTimeLogin": {
-      const login = await node.oneTimeLogin({ identifier, uid });
-      return { ...login, password: login.password.reveal() };
+      const { user, password, certificate } = await node.oneTimeLogin({ identifier, uid });
+      return { user, password: password.reveal(), certificate };
     }
   }
 }
