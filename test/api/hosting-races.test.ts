@@ -16,7 +16,7 @@ const createMany = (as: TestReseller, count: number) =>
 const stored = async (as: TestReseller) =>
   (await runSql(gateway.databaseUrl, "SELECT FROM hosting_accounts WHERE reseller_id = $1", [as.id])).length;
 
-test("50 requests at once for one identifier make one account: one 202, 49 times hosting_already_exist", async () => {
+test("abuse 6: 50 requests at once for one identifier make one account: one 202, 49 times hosting_already_exist", async () => {
   const callers = [await gateway.addReseller(), await gateway.addReseller()] as const;
   const replies = await Promise.all(
     Array.from({ length: 50 }, (_, index) => create(callers[index % 2 ? 1 : 0], "wanted.example")),
@@ -26,7 +26,7 @@ test("50 requests at once for one identifier make one account: one 202, 49 times
   assert.equal((await stored(callers[0])) + (await stored(callers[1])), 1);
 });
 
-test("the cap on accounts holds under 20 requests at once", async () => {
+test("abuse 29: the cap on accounts holds under 20 requests at once", async () => {
   const reseller = await gateway.addReseller();
   await runSql(gateway.databaseUrl, "UPDATE resellers SET hosting_accounts_max = 3 WHERE id = $1", [reseller.id]);
   const replies = await createMany(reseller, 20);
@@ -40,7 +40,7 @@ test("the cap on accounts holds under 20 requests at once", async () => {
   assert.equal((await create(reseller, "again.example")).status, 202);
 });
 
-test("the cap on bytes holds under 20 requests at once", async () => {
+test("abuse 29: the cap on bytes holds under 20 requests at once", async () => {
   const reseller = await gateway.addReseller();
   await runSql(gateway.databaseUrl, "UPDATE resellers SET hosting_bytes_max = 4999 WHERE id = $1", [reseller.id]);
   const replies = await createMany(reseller, 20);

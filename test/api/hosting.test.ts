@@ -90,7 +90,7 @@ test("the body comes before the pack, the pack before the identifier, the identi
   await runSql(databaseUrl, "UPDATE resellers SET hosting_accounts_max = 1000 WHERE id = $1", [reseller.id]);
 });
 
-test("a service pack must be on offer to this reseller; who is offered it sees it in the list", async () => {
+test("abuse 4: a service pack must be on offer to this reseller; who is offered it sees it in the list", async () => {
   const own = await gateway.addPack({ offeredTo: [rival.id] });
   const retired = await gateway.addPack();
   await runSql(databaseUrl, "UPDATE service_packs SET retired_at = now() WHERE id = $1", [retired]);
@@ -114,7 +114,7 @@ test("a service pack must be on offer to this reseller; who is offered it sees i
   assert.equal((await create({ servicepack_id: own, identifier: "packs.example" }, rival)).status, 202);
 });
 
-test("an identifier that is no host name, reserved or under a name that is never public is refused and stored nowhere", async () => {
+test("abuse 1: an identifier that is no host name, reserved or under a name that is never public is refused and stored nowhere", async () => {
   for (const identifier of [
     ...["../x", "a/b", "%2e%2e", "a\0b.example", "", "-", ".", "a..b", "a_b.example", "x".repeat(300), "a b"],
     ...[
@@ -154,7 +154,7 @@ test("an identifier has one form: U-label, A-label, any case and a trailing dot 
   }
 });
 
-test("a password that is weak, too long, has control characters or names the account is refused and never echoed", async () => {
+test("abuse 5: a password that is weak, too long, has control characters or names the account is refused and never echoed", async () => {
   const identifier = "guarded.example";
   for (const weak of [
     ...[
@@ -197,7 +197,7 @@ test("the password is kept only as a sealed hash: no row of the database has it"
   }
 });
 
-test("another reseller's account, and a name that is or is under another's domain, are not available", async () => {
+test("abuse 2, abuse 24: another reseller's account, and a name that is or is under another's domain, are not available", async () => {
   await create({ identifier: "rivals-site.example" }, rival);
   await runSql(
     databaseUrl,
@@ -218,7 +218,7 @@ test("another reseller's account, and a name that is or is under another's domai
   }
 });
 
-test("another's account and nobody's are one 403, however they are spelled", async () => {
+test("abuse 3: another's account and nobody's are one 403, however they are spelled", async () => {
   await create({ identifier: "abc.example" }, rival);
   const replies = [];
   for (const path of ["abc.example", "ABC.example", "nobody.example", "", "-", "a%00b", "%ff"])

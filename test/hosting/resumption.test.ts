@@ -3,8 +3,12 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { findAccount, happenToAccount } from "#hosting/accounts.ts";
+import { advanceAccount } from "#hosting/advance.ts";
+import { openHostingNodes } from "#hosting/nodes-open.ts";
 import type { HostingEvent } from "#hosting/states.ts";
+import { suspendAccount } from "#hosting/suspend.ts";
 import { startWorker } from "#jobs/worker.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
 import { testAccount } from "../../src/nodes/embedded/test-node.ts";
 import { runSql } from "../harness/sql.ts";
 import { password, startHostingStage } from "./stage.ts";
@@ -46,7 +50,7 @@ test("two workers at once make each account once", async (t) => {
   assert.equal(homes.length, new Set(homes).size);
 });
 
-test("of fifty requests for one identifier at once one is accepted, and one account is made", async () => {
+test("abuse 6: of fifty requests for one identifier at once one is accepted, and one account is made", async () => {
   const body = { servicepack_id: stage.packId, identifier: "popular.example", password };
   const replies = await Promise.all(
     Array.from({ length: 50 }, () => gateway.send(stage.reseller, "POST", "/hostingaccounts", { body })),
@@ -69,7 +73,7 @@ test("an account whose job runs three times at once is made once", async () => {
   await assertMadeOnce("thrice.example", id);
 });
 
-test("a worker that was killed after any step is taken over, and leaves nothing behind", async () => {
+test("abuse 7: a worker that was killed after any step is taken over, and leaves nothing behind", async () => {
   const steps: Record<string, (id: number, identifier: string) => Promise<unknown>> = {
     placed: async (id) => (await prepare(id, "placed", { nodeId: "embedded" }))(),
     made: async (id, identifier) => {
@@ -114,6 +118,34 @@ test("what a worker decides that comes late changes nothing", async () => {
   const placeLate = await prepare(placed, "placed", { nodeId: "another" });
   await (await prepare(placed, "placed", { nodeId: "embedded" }))();
   assert.equal(await placeLate(), undefined);
+});
+
+test("a worker that was overtaken by a newer change says the newest again", async (t) => {
+  const id = await stage.create("overtaken.example");
+  await stage.advance(id);
+  const nodes = await openHostingNodes(context);
+  t.after(() => nodes.close());
+  const reached = Promise.withResolvers<void>();
+  const overtaken = Promise.withResolvers<void>();
+  const slow = async (nodeId: string) => {
+    const driver = (await nodes.find(nodeId)) ?? assert.fail();
+    const ensureAccount = async (account: DesiredAccount) => {
+      reached.resolve();
+      await overtaken.promise;
+      await driver.ensureAccount(account);
+    };
+    return { ...driver, ensureAccount };
+  };
+  await stage.ask("PUT", "overtaken.example/password", { password });
+  const late = advanceAccount(context, { ...nodes, find: slow }, id);
+  await reached.promise;
+  await suspendAccount(context, "overtaken.example", "unpaid");
+  await stage.advance(id);
+  assert.equal((await stage.read("overtaken.example")).status, "Suspended");
+  overtaken.resolve();
+  await late;
+  assert.equal((await node.driver.find("overtaken.example"))?.suspended, true);
+  assert.equal((await stage.read("overtaken.example")).status, "Suspended");
 });
 
 test("housekeeping finds an account whose job was lost, and one whose worker died with it", async (t) => {

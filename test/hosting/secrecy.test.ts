@@ -15,7 +15,7 @@ const sealedHash = statement(
   { password_hash_sealed: "bytea" },
 );
 
-test("neither the password nor its hash is in a log, a job, an answer or, in clear, in any table", async (t) => {
+test("abuse 30: neither the password nor its hash is in a log, a job, an answer or, in clear, in any table", async (t) => {
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
   const stage = await startHostingStage(t, { context: { log } });

@@ -1,0 +1,172 @@
+/** A worker is killed around every write of an account's changes; each is brought about all the same, once. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
+import type { TestNode } from "../../src/nodes/embedded/test-node.ts";
+import type { TestGateway, TestReseller } from "../harness/gateway.ts";
+import { readPage, upload } from "../harness/site.ts";
+import { runSql } from "../harness/sql.ts";
+import { type HeldChange, holdAt } from "../orders/hold.ts";
+import { startWithWorkers } from "../orders/worker-process.ts";
+import { eventually, password, startHostingStage } from "./stage.ts";
+
+const newPassword = "Another-horse-8-stable";
+const settled: HeldChange = {
+  table: "hosting_accounts",
+  on: "UPDATE",
+  when: "NEW.applied_version = NEW.wanted_version AND OLD.applied_version < OLD.wanted_version",
+};
+
+interface Site {
+  gateway: TestGateway;
+  node: TestNode;
+  reseller: TestReseller;
+  identifier: string;
+}
+
+const endpoint = (port: number) => ({ host: "127.0.0.1", port });
+const logIn = ({ node, identifier }: Site, secret = password) =>
+  upload(endpoint(node.ports.ftpPort), identifier, secret, "/www/index.html", "open");
+const page = ({ node, identifier }: Site) =>
+  readPage(endpoint(node.ports.webPort), `${identifier}.localhost`, "/index.html");
+const ask = async ({ gateway, reseller, identifier }: Site, method: string, path = "", body?: object) => {
+  const reply = await gateway.send(reseller, method, `/hostingaccounts/${identifier}${path}`, { body });
+  assert.equal(reply.status, 202, reply.text);
+};
+const assertSuspended = async (site: Site) => {
+  await assert.rejects(logIn(site), /530/);
+  assert.equal((await page(site)).status, 503);
+};
+
+/** What is asked for, and what is true once it has been brought about. */
+const changes: Record<string, { ask(site: Site): Promise<unknown>; assertDone(site: Site): Promise<unknown> }> = {
+  "another password": {
+    ask: (site) => ask(site, "PUT", "/password", { password: newPassword }),
+    async assertDone(site) {
+      await assert.rejects(logIn(site), /530/);
+      await logIn(site, newPassword);
+    },
+  },
+  "a suspension": {
+    ask: ({ gateway, identifier }) => suspendAccount(gateway.context, identifier, "unpaid"),
+    assertDone: assertSuspended,
+  },
+  "a resumption": {
+    ask: ({ gateway, identifier }) => resumeAccount(gateway.context, identifier),
+    async assertDone(site) {
+      await logIn(site, newPassword);
+      assert.deepEqual(await page(site), { status: 200, body: "open" });
+    },
+  },
+  "a removal": {
+    ask: (site) => ask(site, "DELETE"),
+    async assertDone(site) {
+      await assert.rejects(logIn(site, newPassword), /530/);
+      assert.equal((await page(site)).status, 404);
+    },
+  },
+};
+
+interface Row {
+  id: string;
+  uid: string;
+  status: string;
+  pending: boolean;
+}
+
+async function rowOf({ gateway, identifier }: Site): Promise<Row> {
+  const [row] = await runSql<Row>(
+    gateway.databaseUrl,
+    `SELECT id, uid, status, applied_version < wanted_version AS pending FROM hosting_accounts WHERE identifier = $1`,
+    [identifier],
+  );
+  return row ?? assert.fail("the account has no row");
+}
+
+/** One account with the uid of its row and one folder, or, once it is removed, none. */
+async function assertOnce(site: Site): Promise<void> {
+  const { uid, status } = await rowOf(site);
+  const { node } = site;
+  const found = (await node.driver.list()).filter(({ identifier }) => identifier === site.identifier);
+  const homes = await readdir(join(node.dataDir, "homes"));
+  const expected = status === "Removed" ? [] : [Number(uid)];
+  assert.deepEqual(
+    found.map((account) => account.uid),
+    expected,
+  );
+  assert.equal(homes.filter((home) => home === uid).length, expected.length);
+}
+
+async function assertToldOnce({ gateway }: Site, id: string, event: string): Promise<void> {
+  const told = await runSql(
+    gateway.databaseUrl,
+    "SELECT FROM hosting_history WHERE account_id = $1 AND event = $2 AND count = 1",
+    [id, event],
+  );
+  assert.equal(told.length, 1, event);
+}
+
+type Moment = "before it has begun with" | "before it has written down" | "after it has written down";
+
+for (const moment of ["before it has begun with", "before it has written down", "after it has written down"] as const) {
+  test(`abuse 7: a worker that is killed ${moment} a change has it brought about by another`, (t) =>
+    killAtEach(t, moment));
+}
+
+async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
+  const { gateway, start } = await startWithWorkers(t, { node: true });
+  const reseller = await gateway.addReseller();
+  assert.ok(gateway.node);
+  const site: Site = { gateway, reseller, node: gateway.node, identifier: "killed.example" };
+  const body = { servicepack_id: await gateway.addPack(), identifier: site.identifier, password };
+  await gateway.send(reseller, "POST", "/hostingaccounts", { body });
+  let worker = await start();
+  await gateway.settled(reseller, `/hostingaccounts/${site.identifier}`);
+  await logIn(site);
+  const events = ["applied", "suspended", "resumed", "removed"];
+  for (const [number, [name, change]] of Object.entries(changes).entries()) {
+    await t.test(name, async (step) => {
+      if (moment === "before it has begun with") {
+        await worker.kill();
+        await change.ask(site);
+      } else {
+        const hold = await holdAt(step, gateway.databaseUrl, settled);
+        await change.ask(site);
+        await hold.reached();
+        await worker.kill();
+        await (moment === "after it has written down" ? hold.release() : hold.rollBack());
+      }
+      worker = await start();
+      await eventually(`${name} is in force`, async () => !(await rowOf(site)).pending);
+      await change.assertDone(site);
+      await assertOnce(site);
+      await assertToldOnce(site, (await rowOf(site)).id, events[number]!);
+    });
+  }
+}
+
+test("changes that are asked for while their node is away are in force once it is back", async (t) => {
+  const stage = await startHostingStage(t);
+  const { gateway, reseller } = stage;
+  const names = ["first.example", "second.example", "third.example"] as const;
+  const ids = await Promise.all(names.map((name) => stage.create(name)));
+  for (const name of names) assert.equal((await stage.settled(name)).status, "Ready");
+  const sites = names.map((identifier): Site => ({ gateway, reseller, node: stage.node, identifier }));
+  for (const site of sites) await logIn(site);
+  const [first, second, third] = sites as [Site, Site, Site];
+
+  stage.control.cut();
+  await changes["a suspension"]?.ask(first);
+  await changes["another password"]?.ask(second);
+  await changes["a removal"]?.ask(third);
+  for (const id of ids) await eventually("it was tried", async () => (await stage.story(id)).includes("doubtful"));
+  for (const site of sites) await logIn(site);
+  stage.control.join();
+  for (const site of sites) await eventually("it is in force", async () => !(await rowOf(site)).pending);
+  await changes["a suspension"]?.assertDone(first);
+  await changes["another password"]?.assertDone(second);
+  await assert.rejects(logIn(third), /530/);
+  for (const site of sites) await assertOnce(site);
+});
