@@ -39,13 +39,14 @@ CREATE UNIQUE INDEX hosting_moves_live ON hosting_moves (account_id) WHERE ended
 CREATE INDEX hosting_moves_account ON hosting_moves (account_id, id);
 CREATE INDEX hosting_moves_open ON hosting_moves (id) WHERE ended_at IS NULL;
 
--- What waits for the account: that its node has taken the freezing on, or a change that the node which it leaves must not
--- miss. A move that is at work sees it by itself.
+-- A move that waits for its account goes on once its node has the freezing; one that is over but for its grace time sees
+-- that the node which is left takes on a suspension too; and none outlives its account.
 CREATE FUNCTION hosting_move_look() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM graphile_worker.add_job('hosting-move', json_build_object('moveId', id), job_key := 'move:' || id,
     max_attempts := 32767)
-  FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL AND state IN ('Freezing', 'Leaving', 'Returning');
+  FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL
+    AND (state IN ('Freezing', 'Leaving') OR OLD.removal_requested_at IS DISTINCT FROM NEW.removal_requested_at);
   RETURN NULL;
 END $$;
 CREATE TRIGGER hosting_move_look AFTER UPDATE OF applied_version, suspended_at, removal_requested_at ON hosting_accounts

@@ -14,8 +14,8 @@ export const passwordHashRow = (identifier: string) => `hosting_accounts.passwor
 const accountById = statement(
   "hosting-account-by-id",
   `SELECT account.id, identifier, reseller_id, uid, password_hash_sealed, account.disk_quota_bytes, account.files_max,
-     account.ftp_sessions_max, 'ftp' = ANY (pack.features) AS has_ftp, pack.node_tags, status, node_id, backoff_count,
-     error_text, account.created_at, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at,
+     account.ftp_sessions_max, 'ftp' = ANY (pack.features) AS has_ftp, is_frozen, pack.node_tags, status, node_id,
+     backoff_count, error_text, account.created_at, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at,
      ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
@@ -30,6 +30,7 @@ const accountById = statement(
     files_max: "int4",
     ftp_sessions_max: "int4",
     has_ftp: "bool",
+    is_frozen: "bool",
     node_tags: "text[]",
     status: "text",
     node_id: "text?",

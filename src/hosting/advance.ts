@@ -6,6 +6,7 @@
 import type { Context } from "#context.ts";
 import { type Account, findAccount } from "#hosting/accounts.ts";
 import { applyAccount, removeAccount } from "#hosting/apply.ts";
+import { isMoving } from "#hosting/move.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
 
@@ -22,7 +23,9 @@ export async function advanceAccount(context: Context, nodes: HostingNodes, acco
 
 async function takeStep(context: Context, nodes: HostingNodes, account: Account): Promise<void> {
   if (account.status === "Failed" || account.status === "Removed") return;
-  if (account.removal_requested_at) await removeAccount(context, nodes, account);
-  else if (account.status === "Provisioning") await provisionAccount(context, nodes, account);
+  if (account.removal_requested_at) {
+    // As long as another node has something of it, its identifier is not free there. The move's end comes back here.
+    if (!(await isMoving(context.database, account.id))) await removeAccount(context, nodes, account);
+  } else if (account.status === "Provisioning") await provisionAccount(context, nodes, account);
   else await applyAccount(context, nodes, account);
 }

@@ -11,7 +11,8 @@ export function desiredAccount({ sealer }: Pick<Context, "sealer">, account: Acc
     diskBytesMax: account.disk_quota_bytes,
     filesMax: account.files_max,
     sessionsMax: account.ftp_sessions_max,
-    ftpEnabled: account.has_ftp,
+    // While the last files of an account that moves are copied, nobody may add to them.
+    ftpEnabled: account.has_ftp && !account.is_frozen,
     suspended: account.suspended_at !== null,
     hostNames: account.host_names,
   };

@@ -7,6 +7,9 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { jobSpec, provisionTask } from "#jobs/enqueue.ts";
 
+/** SQL: a node that may be asked: not $3, and if $4 is given, only that. */
+const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id)";
+
 /** SQL: a node that takes an account of $1 bytes with the tags $2. */
 const fits = `NOT is_draining AND tags @> $2::text[] AND accounts_count < accounts_max
      AND capacity_bytes - committed_bytes >= $1::int8`;
@@ -16,7 +19,7 @@ const fits = `NOT is_draining AND tags @> $2::text[] AND accounts_count < accoun
 const reserveRoomiest = statement(
   "hosting-node-reserve-roomiest",
   `UPDATE hosting_nodes SET committed_bytes = committed_bytes + $1::int8, accounts_count = accounts_count + 1
-   WHERE id = (SELECT id FROM hosting_nodes WHERE ${fits} AND id <> ALL ($3::text[])
+   WHERE id = (SELECT id FROM hosting_nodes WHERE ${isAsked} AND ${fits}
                ORDER BY capacity_bytes - committed_bytes DESC, id LIMIT 1)
      AND ${fits}
    RETURNING id`,
@@ -28,7 +31,7 @@ const roomSurvey = statement(
   `SELECT count(*) AS nodes, count(*) FILTER (WHERE tags @> $2::text[]) AS tagged,
      count(*) FILTER (WHERE tags @> $2::text[] AND is_draining) AS draining,
      coalesce(bool_or(${fits}), false) AS has_room
-   FROM hosting_nodes WHERE id <> ALL ($3::text[])`,
+   FROM hosting_nodes WHERE ${isAsked}`,
   { nodes: "int8", tagged: "int8", draining: "int8", has_room: "bool" },
 );
 
@@ -70,16 +73,16 @@ export type Reservation = { nodeId: string } | { nodeId?: undefined; note: strin
 
 /**
  * Commits room on the node with the most of it.
- * @param except nodes that are not asked
+ * @param except a node that is not asked; `only`: no other is asked
  * @returns the node, or a sentence on why there is none
  */
 export async function reserveRoom(
   tx: Pick<Transaction, "query">,
   diskBytes: number,
   nodeTags: readonly string[],
-  except: readonly string[] = [],
+  { except, only }: { except?: string; only?: string | undefined } = {},
 ): Promise<Reservation> {
-  const wanted = [diskBytes, nodeTags, except];
+  const wanted = [diskBytes, nodeTags, except ?? null, only ?? null];
   for (;;) {
     const [reserved] = await tx.query(reserveRoomiest, wanted);
     if (reserved) return { nodeId: reserved.id };
@@ -107,13 +110,17 @@ export async function placeAccount(
   return locked && reserveRoom(tx, account.disk_quota_bytes, nodeTags);
 }
 
-/** Gives an account's room back, in the transaction that ends it, and lets those try that wait for room. */
+/** Gives an account's room back, in the transaction that ends it. */
 export async function releaseRoomOf(
   tx: Pick<Transaction, "query">,
   account: { node_id: string | null; disk_quota_bytes: number },
 ): Promise<void> {
-  if (account.node_id === null) return;
-  await tx.query(releaseRoom, [account.node_id, account.disk_quota_bytes]);
+  if (account.node_id !== null) await releaseRoomOn(tx, account.node_id, account.disk_quota_bytes);
+}
+
+/** Gives what was reserved back, and lets those try that wait for room. */
+export async function releaseRoomOn(tx: Pick<Transaction, "query">, nodeId: string, bytes: number): Promise<void> {
+  await tx.query(releaseRoom, [nodeId, bytes]);
   await tx.query(wakeUnplacedAccounts, [wokenByOneMax]);
 }
 

@@ -31,6 +31,7 @@ const addLessUrgentJob = statement(
 export const orderTask = (registryId: string) => `order:${registryId}`;
 export const renewalTask = (registryId: string) => `renewal:${registryId}`;
 export const provisionTask = "provision";
+export const moveTask = "hosting-move";
 
 /**
  * Enqueues an order's next step, in the caller's transaction; replaces the one that waits. Jobs carry ids, never data.
@@ -63,4 +64,9 @@ export async function enqueueProvision(
   delayMs: number,
 ): Promise<void> {
   await tx.query(addJob, [provisionTask, { accountId }, delayMs, `account:${accountId}`, attemptsMax]);
+}
+
+/** The same for an account's move to another node. */
+export async function enqueueMove(tx: Pick<Transaction, "query">, moveId: number, delayMs: number): Promise<void> {
+  await tx.query(addJob, [moveTask, { moveId }, delayMs, `move:${moveId}`, attemptsMax]);
 }
