@@ -6,6 +6,7 @@ import { addHostingCommands } from "#operator/hosting.ts";
 import { addMessageCommands } from "#operator/messages.ts";
 import { addMigrateCommand } from "#operator/migrate.ts";
 import { addNameCommands } from "#operator/names.ts";
+import { addNodeInstallCommand } from "#operator/node-install.ts";
 import { addNodeCommands } from "#operator/nodes.ts";
 import { addOrderCommands } from "#operator/orders.ts";
 import { addOteCommand } from "#operator/ote.ts";
@@ -19,6 +20,7 @@ export function addOperatorCommands(program: Command): void {
   addPackCommands(program);
   addHostingCommands(program);
   addNodeCommands(program);
+  addNodeInstallCommand(program);
   addNameCommands(program);
   addOrderCommands(program);
   addRegistryCommands(program);

@@ -8,7 +8,7 @@ import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
 
 const dayMs = 86_400_000;
 const validDays = 825;
-/** A certificate that ends sooner than this is replaced at start. */
+/** A certificate that ends sooner than this is replaced. */
 const renewDays = 30;
 
 export interface Certificate {
@@ -22,10 +22,24 @@ export interface Certificate {
 export async function loadCertificate(folder: string, host: string, clock: Clock): Promise<Certificate> {
   const path = join(folder, "ftp-tls.pem");
   const kept = await readFile(path, "utf8").catch(ignoreMissing);
+  if (kept !== undefined && !endsSoon(kept, clock)) return split(kept);
+  const text = await makeCertificate(host, ["localhost"], clock);
+  await writeFileAtomic(path, text);
+  return split(text);
+}
+
+/** @param pem a certificate, and whatever else is in the file @throws Error when there is none */
+export function endsSoon(pem: string, clock: Clock): boolean {
+  return new X509Certificate(pem).validToDate.getTime() <= clock.now().getTime() + renewDays * dayMs;
+}
+
+/**
+ * A new self-signed certificate.
+ * @param host a name or an IP address; `*.` in front makes it good for all names below
+ * @returns PEM, private key and certificate
+ */
+export async function makeCertificate(host: string, otherNames: readonly string[], clock: Clock): Promise<string> {
   const now = clock.now().getTime();
-  if (kept !== undefined && new X509Certificate(kept).validToDate.getTime() > now + renewDays * dayMs) {
-    return split(kept);
-  }
   const made = await generate([{ name: "commonName", value: host }], {
     keyType: "ec",
     curve: "P-256",
@@ -35,13 +49,14 @@ export async function loadCertificate(folder: string, host: string, clock: Clock
     extensions: [
       {
         name: "subjectAltName",
-        altNames: [{ type: 2, value: "localhost" }, isIP(host) ? { type: 7, ip: host } : { type: 2, value: host }],
+        altNames: [
+          ...otherNames.map((name) => ({ type: 2 as const, value: name })),
+          isIP(host) ? { type: 7, ip: host } : { type: 2, value: host },
+        ],
       },
     ],
   });
-  const text = `${made.private.trim()}\n${made.cert.trim()}\n`;
-  await writeFileAtomic(path, text);
-  return split(text);
+  return `${made.private.trim()}\n${made.cert.trim()}\n`;
 }
 
 function split(keyAndCertificate: string): Certificate {

@@ -1,0 +1,59 @@
+/** Steps about the node's own certificates: self-signed until the operator's own take their place. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Clock } from "#lib/clock.ts";
+import { endsSoon, makeCertificate } from "../embedded/certificate.ts";
+import { type FileStep, fileStep, replaceFile } from "./files.ts";
+import { type Machine, readText } from "./machine.ts";
+import type { Step } from "./plan.ts";
+
+export interface CertificateStep extends Omit<FileStep, "content" | "isSecret"> {
+  /** What it is good for, known once the machine has joined. */
+  host: () => Promise<string>;
+  /** A file of the operator's own, key and chain, that shall be copied there. */
+  given?: string;
+}
+
+/**
+ * There is a certificate, and it does not end soon. One that somebody else has signed is its owner's to renew, and is left
+ * alone.
+ */
+export function certificateStep(machine: Machine, { host, given, ...file }: CertificateStep, clock: Clock): Step {
+  if (given !== undefined) {
+    return fileStep(machine, { ...file, content: () => readCertificate(given), isSecret: true });
+  }
+  const whereItIs = fileStep(machine, {
+    ...file,
+    content: async () => (await readText(machine, file.path)) ?? "",
+    isSecret: true,
+  });
+  return {
+    async look() {
+      const found = await readText(machine, file.path);
+      if (found !== undefined && !(isSelfSigned(found) && endsSoon(found, clock))) return whereItIs.look();
+      const name = await host();
+      return {
+        summary: `${found === undefined ? "make" : "renew"} the self-signed certificate ${file.path} for ${name}`,
+        async apply() {
+          await replaceFile(machine, file, await makeCertificate(name, [], clock));
+        },
+      };
+    },
+  };
+}
+
+function isSelfSigned(pem: string): boolean {
+  const certificate = new X509Certificate(pem);
+  return certificate.issuer === certificate.subject;
+}
+
+/** @throws Error that says what is wrong with the file */
+async function readCertificate(file: string): Promise<string> {
+  const text = await readFile(file, "utf8");
+  try {
+    if (new X509Certificate(text).checkPrivateKey(createPrivateKey(text))) return text;
+  } catch {
+    throw new Error(`${file} must hold a private key and its certificate with the chain, in PEM`);
+  }
+  throw new Error(`${file}: the private key is not the certificate's; the certificate comes before those of its chain`);
+}

@@ -1,0 +1,15 @@
+/** Whether a machine can become a node at all. */
+
+import type { Machine } from "./machine.ts";
+import { readText } from "./machine.ts";
+
+/** @throws Error that says why not */
+export async function checkFitness(machine: Machine): Promise<void> {
+  const release = await readText(machine, "/etc/os-release");
+  const value = (name: string) => new RegExp(`^${name}="?([^"\\n]*)"?$`, "m").exec(release ?? "")?.[1];
+  if (value("ID") !== "debian" || value("VERSION_ID") !== "12") {
+    const found = value("PRETTY_NAME") ?? "unknown, for it has no /etc/os-release";
+    throw new Error(`a node runs on Debian 12, and this system is ${found}`);
+  }
+  if (process.getuid?.() !== 0) throw new Error("only root can make a machine a node: run it with sudo");
+}

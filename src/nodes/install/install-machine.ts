@@ -1,0 +1,48 @@
+/** Making a machine a node, from what its operator said to the look at what came of it. */
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import type { Clock } from "#lib/clock.ts";
+import { checkFitness } from "./fitness.ts";
+import { type InstallOptions, installPlan } from "./install-plan.ts";
+import { type Machine, onMachine, readText } from "./machine.ts";
+import {
+  defaultMachineSettings,
+  localEndpoints,
+  type MachineSettings,
+  machinePaths,
+  readMachineSettings,
+} from "./machine-settings.ts";
+import type { Step } from "./plan.ts";
+import { probeMachine } from "./probe-machine.ts";
+
+export interface Wishes extends Omit<InstallOptions, "settings" | "agent"> {
+  /** What shall be otherwise than it is. */
+  changes: Partial<MachineSettings>;
+}
+
+/**
+ * What is to be done on the machine, by this program with this Node.
+ * @throws Error that says why the machine can't be a node, or what is wrong with what was said
+ */
+export async function planOf(
+  machine: Machine,
+  { changes, ...wishes }: Wishes,
+): Promise<{ plan: Step[]; settings: MachineSettings }> {
+  await checkFitness(machine);
+  const kept = await readMachineSettings(onMachine(machine, machinePaths.settings));
+  const settings = { ...defaultMachineSettings, ...kept, ...changes };
+  for (const address of [settings.address, settings.publicAddress]) {
+    if (address !== undefined && isIP(address) === 0) throw new Error(`${address} is not an IP address`);
+  }
+  const entry = join(import.meta.dirname, "..", "..", "..", "bin", "deedhouse.ts");
+  const agent = { node: process.execPath, entry };
+  return { plan: installPlan(machine, { ...wishes, settings, agent }), settings };
+}
+
+/** @throws Error that says what to look at */
+export async function probeNode(machine: Machine, settings: MachineSettings, clock: Clock): Promise<void> {
+  const pem = (await readText(machine, machinePaths.ftpCertificate)) ?? "";
+  const { ftp, web } = localEndpoints(settings);
+  await probeMachine(ftp, web, new X509Certificate(pem).toString(), clock);
+}

@@ -1,0 +1,58 @@
+/** The machine that becomes a node: its files below a root folder, and its commands. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ignoreMissing } from "../atomic-file.ts";
+
+const outputBytesMax = 16_777_216;
+
+export interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Machine {
+  /** `/`, or the folder that holds another system's tree. */
+  root: string;
+  /** Whether systemd runs there, so that services can be started. */
+  isBooted: boolean;
+  /** Runs a program there, without a shell. Never throws for how it ends; a program that is not there ends with 127. */
+  run(program: string, args: readonly string[]): Promise<Outcome>;
+}
+
+/** Where a path of the machine is for us. */
+export const onMachine = ({ root }: Pick<Machine, "root">, path: string) => join(root, path);
+
+/** A file's text, or undefined. */
+export async function readText(machine: Pick<Machine, "root">, path: string): Promise<string | undefined> {
+  return (await readFile(onMachine(machine, path), "utf8").catch(ignoreMissing)) ?? undefined;
+}
+
+/** This machine, or with another root the system whose tree is there. */
+export function openMachine(root: string): Machine {
+  const isHere = root === "/";
+  // `deedhouse` may come with a Node of its own on the path; the machine's programs are where Debian has them.
+  const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8", DEBIAN_FRONTEND: "noninteractive" };
+  return {
+    root,
+    isBooted: isHere && existsSync("/run/systemd/system"),
+    run: (program, args) =>
+      new Promise((resolve) => {
+        const command = isHere ? [program, ...args] : ["chroot", root, program, ...args];
+        execFile(command[0]!, command.slice(1), { env, maxBuffer: outputBytesMax }, (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === "number" ? error.code : 127;
+          resolve({ code, stdout, stderr: stderr || (error?.message ?? "") });
+        });
+      }),
+  };
+}
+
+/** Runs a program that has to succeed. @throws Error with what it printed */
+export async function mustRun(machine: Machine, program: string, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await machine.run(program, args);
+  if (code === 0) return stdout;
+  const said = (stderr || stdout).trim().split("\n").slice(-20).join("\n");
+  throw new Error(`${program} ${args.join(" ")} ended with ${code}:\n${said}`);
+}

@@ -1,0 +1,69 @@
+/** Looks at the node as its customers would, once it is set up. */
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
+import { type Clock, sleep } from "#lib/clock.ts";
+import type { Endpoint } from "../driver.ts";
+import { noSiteText } from "../probe.ts";
+
+/** Servers that have just been started need a moment. */
+const patienceMs = 10_000;
+const pauseMs = 250;
+const stepMs = 5_000;
+
+/**
+ * The FTP server speaks TLS with our certificate, and the web server answers with our page for names without a site.
+ * @param certificate PEM: what the FTP server has to show
+ * @throws Error that says what to look at
+ */
+export async function probeMachine(ftp: Endpoint, web: Endpoint, certificate: string, clock: Clock): Promise<void> {
+  await patiently(clock, "proftpd", () => probeFtp(ftp, certificate));
+  await patiently(clock, "nginx", () => probeWeb(web));
+}
+
+async function patiently(clock: Clock, unit: string, probe: () => Promise<void>): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + patienceMs;
+  for (;;) {
+    try {
+      return await probe();
+    } catch (error) {
+      if (clock.monotonicMs() > deadlineMs) {
+        throw new Error(`${(error as Error).message}: look at journalctl -u ${unit}`);
+      }
+      await sleep(pauseMs);
+    }
+  }
+}
+
+async function probeFtp({ host, port }: Endpoint, certificate: string): Promise<void> {
+  const socket = connect(port, host).setTimeout(stepMs, () => socket.destroy(new Error("the FTP server is silent")));
+  try {
+    await expectReply(socket, /^220[ -]/);
+    socket.write("AUTH TLS\r\n");
+    await expectReply(socket, /^234 /);
+    const secure = connectTls({ socket, ca: certificate, checkServerIdentity: () => undefined });
+    await once(secure, "secureConnect");
+  } catch (error) {
+    throw new Error(`the FTP server at ${host}:${port} does not work (${(error as Error).message})`);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** The greeting and an answer are a line each, and come in one piece. */
+async function expectReply(socket: Socket, expected: RegExp): Promise<void> {
+  const [reply] = (await once(socket, "data")) as [Buffer];
+  if (!expected.test(reply.toString("latin1"))) throw new Error(`it said: ${reply.toString("latin1").trim()}`);
+}
+
+async function probeWeb(web: Endpoint): Promise<void> {
+  const sent = request({ ...web, path: "/", headers: { host: "probe.invalid" }, agent: false, timeout: stepMs });
+  sent.on("timeout", () => sent.destroy(new Error("it is silent"))).end();
+  const at = `the web server at ${web.host}:${web.port}`;
+  const [response] = (await once(sent, "response").catch((error: Error) => {
+    throw new Error(`${at} does not work (${error.message})`);
+  })) as [IncomingMessage];
+  if ((await text(response)).trim() !== noSiteText) throw new Error(`${at} is not the one that was set up`);
+}
