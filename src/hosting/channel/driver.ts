@@ -8,7 +8,14 @@ import { type Before, changeState } from "#hosting/channel/desired.ts";
 import { askNode, results } from "#hosting/channel/questions.ts";
 import { usageChangesOf } from "#hosting/channel/usage.ts";
 import { Secret } from "#lib/secret.ts";
-import { type AccountKey, type DesiredAccount, type Endpoint, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+import {
+  type AccountKey,
+  type DesiredAccount,
+  type Endpoint,
+  type HostingNode,
+  NodeRefused,
+  NodeUnavailable,
+} from "#nodes/driver.ts";
 
 /** FTP log-in, upload and HTTP read, each of which may take 10 s. */
 const probeMs = 45_000;

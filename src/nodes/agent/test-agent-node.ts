@@ -1,7 +1,8 @@
-/** For tests: any node, as the agent on it sees it. */
-import type { AgentNode, RefusedState } from "../agent-node.ts";
-import { type HostingNode, NodeRefused } from "../driver.ts";
+/** For tests: nodes as the agent on them sees them. */
+import type { AccountState, AgentNode, RefusedState } from "../agent-node.ts";
+import { type DesiredAccount, type HostingNode, NodeRefused, type RefusalReason } from "../driver.ts";
 
+/** Any node. */
 export function agentNodeOf(driver: HostingNode): AgentNode {
   return {
     ...driver,
@@ -18,5 +19,51 @@ export function agentNodeOf(driver: HostingNode): AgentNode {
       return refused;
     },
     close: async () => {},
+  };
+}
+
+export interface MemoryNode extends AgentNode {
+  accounts: Map<number, DesiredAccount>;
+  /** How many states each call of `apply` had. */
+  applied: number[];
+  /** Refuses the states of these uids. */
+  refusing: Map<number, RefusalReason>;
+}
+
+/** A node that serves nobody, for tests of how states reach it. */
+export function memoryNode(): MemoryNode {
+  const accounts = new Map<number, DesiredAccount>();
+  const refusing = new Map<number, RefusalReason>();
+  const applied: number[] = [];
+  const nothing = async () => {};
+  const take = (state: AccountState) => {
+    const { identifier, uid } = state.account;
+    const reason = refusing.get(uid);
+    if (reason) return [{ identifier, uid, reason }];
+    if (state.kind === "account") accounts.set(uid, state.account);
+    else accounts.delete(uid);
+    return [];
+  };
+  const list = async () =>
+    [...accounts.values()].map(({ passwordHash: _, ...shown }) => ({ ...shown, usage: { bytes: 0, files: 0 } }));
+  const unsupported = async () => {
+    throw new NodeRefused("unsupported");
+  };
+  return {
+    ...{ accounts, applied, refusing, list },
+    async apply(states) {
+      applied.push(states.length);
+      return states.flatMap(take);
+    },
+    ...{ ensureAccount: nothing, setPassword: nothing, setLimits: nothing, suspend: nothing, resume: nothing },
+    ...{ remove: nothing, probe: nothing, close: nothing },
+    find: async (identifier) => (await list()).find((account) => account.identifier === identifier),
+    usage: async () => ({ bytes: 0, files: 0 }),
+    usageChanges: ({ signal }) =>
+      new Promise((resolve) => {
+        const version = 1;
+        signal?.addEventListener("abort", () => resolve({ version, accounts: [] }), { once: true });
+      }),
+    oneTimeLogin: unsupported,
   };
 }
