@@ -12,6 +12,7 @@ import { faultOf } from "./labels.ts";
 import {
   areAllDone,
   cancel,
+  describeUnended,
   gatherEvidence,
   interfere,
   isDone,
@@ -113,12 +114,12 @@ async function addResellers(play: Play): Promise<void> {
 }
 
 async function killAtPoint(play: Play, names: string[], point: KillPoint): Promise<void> {
-  const { gateway } = play.stage;
+  const { gateway, crew } = play.stage;
   const first = point.after === undefined ? undefined : getKillPoint(point.after);
   const points = [...(first ? [first] : []), point];
   const holds: HeldOrders[] = [];
   for (const { commit, frame } of points) {
-    holds.push(commit ? await holdCommits(gateway, commit) : holdFrames(gateway, frame!, names));
+    holds.push(commit ? await holdCommits(gateway, commit) : holdFrames(gateway, frame!, names, crew.isReady));
   }
   try {
     await placeAll(play, names);
@@ -183,8 +184,8 @@ async function gather(play: Play, point: KillPoint, held: HeldOrders, passed: Se
 
 function describeStandstill({ stage }: Play, there: string[], open: OrderState[]): string {
   const next = stage.crew.isReady() ? "a successor waits" : "nobody waits to succeed";
-  const orders = open.map(({ name, status }) => `${name} ${status}`).join(", ");
-  return `orders do not come on: ${next}; held: ${there.join(", ") || "none"}; open: ${orders}`;
+  const orders = open.map((state) => `\n  ${describeUnended(state)}`).join("");
+  return `orders do not come on: ${next}; held: ${there.join(", ") || "none"}; open:${orders}`;
 }
 
 async function killAtDrawnMoments(play: Play, names: string[]): Promise<void> {

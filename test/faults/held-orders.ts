@@ -103,14 +103,25 @@ export async function holdCommits(
   };
 }
 
-/** Holds the first such command of each name. */
+/**
+ * A busy machine may be late with the kill, and the living worker then gives a held frame up: that is a lost create, of
+ * which an order has five until only a person can help. After so many it is held no more, and is no case.
+ */
+const givenUpMax = 3;
+
+/**
+ * Holds the first such command of each name.
+ * @param canKill whether a kill comes at once: what had to be given up is held again only then
+ */
 export function holdFrames(
   { registry }: TestGateway,
   { command, at, isExecuted }: NonNullable<KillPoint["frame"]>,
   names: string[],
+  canKill: () => boolean,
 ): HeldOrders {
   const place = (name: string) => registry.hold({ command, name, at, times: 1 });
   const holds = new Map(names.map((name) => [name, place(name)] as const));
+  const givenUp = new Map<string, number>();
   const namesHeld = (isConnected: boolean) =>
     registry.holds
       .list()
@@ -122,6 +133,7 @@ export function holdFrames(
       await holds.get(name)?.abandoned(1);
       holds.get(name)?.release({ execute: isExecuted });
       holds.delete(name);
+      givenUp.delete(name);
     }
   };
   return {
@@ -129,8 +141,11 @@ export function holdFrames(
       // The worker has given these up while it lived: no registry keeps a command for longer than the settle time.
       for (const name of namesHeld(false)) {
         holds.get(name)?.release({ execute: false });
-        holds.set(name, place(name));
+        holds.delete(name);
+        givenUp.set(name, (givenUp.get(name) ?? 0) + 1);
       }
+      const isAgain = ([name, times]: [string, number]) => times < givenUpMax && !holds.has(name);
+      if (canKill()) for (const [name] of [...givenUp].filter(isAgain)) holds.set(name, place(name));
       return namesHeld(true);
     },
     beforeKill: async () => {},

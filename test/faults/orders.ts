@@ -21,6 +21,10 @@ interface PlacedOrder {
 export interface OrderState {
   name: string;
   status: string;
+  phase: string | null;
+  nextStepAt: Date | null;
+  /** What a person has to know. */
+  note: string | null;
   /** Only a person can say more. */
   isForPerson: boolean;
   /** A cancellation is wished, and the registry has not said whether it lets the name go. */
@@ -95,7 +99,8 @@ export async function interfere({ stage }: Orders, names: string[]): Promise<voi
 
 export async function readStates({ stage, placed }: Orders): Promise<OrderState[]> {
   return stage.query<OrderState>(
-    `SELECT domain_name AS name, status, operator_note IS NOT NULL AND phase IN ('verify', 'cancel') AS "isForPerson",
+    `SELECT domain_name AS name, status, phase, next_step_at AS "nextStepAt", operator_note AS note,
+       operator_note IS NOT NULL AND phase IN ('verify', 'cancel') AS "isForPerson",
        cancel_requested_at IS NOT NULL AND NOT EXISTS (SELECT FROM order_attempts
          WHERE order_id = o.id AND command = 'domain:delete' AND answered_at IS NOT NULL) AS "isCancelling"
      FROM registration_orders AS o WHERE domain_name = ANY($1)`,
@@ -126,9 +131,7 @@ export async function untilAllDone(orders: Orders): Promise<string[]> {
   const { gateway, patienceMs } = orders.stage;
   const { store } = gateway.registry;
   const unended = async () => [
-    ...(await readStates(orders))
-      .filter((state) => !isDone(state))
-      .map(({ name, status }) => `${name}: still ${status}`),
+    ...(await readStates(orders)).filter((state) => !isDone(state)).map(describeUnended),
     ...[...orders.placed.keys()].filter((name) => {
       const action = store.domains.find(name)?.scheduled?.action;
       return action !== undefined && action !== "never";
@@ -141,6 +144,12 @@ export async function untilAllDone(orders: Orders): Promise<string[]> {
     if (left.length === 0 || systemClock.monotonicMs() - startedMs > patienceMs) return left;
     await sleep(lookMs);
   }
+}
+
+/** For whoever looks into why. */
+export function describeUnended({ name, status, phase, nextStepAt, note }: OrderState): string {
+  const state = phase === null ? status : `${status} (${phase})`;
+  return `${name}: still ${state}, next step at ${nextStepAt?.toISOString() ?? "any time"}${note ? `, ${note}` : ""}`;
 }
 
 /** All that the judge may know. */
