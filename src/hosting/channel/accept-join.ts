@@ -6,6 +6,7 @@ import { DoorRefusal, type DoorRequest, readClaim, recordRefusal } from "#hostin
 import { parseBody } from "#hosting/channel/body.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { joinSecretHash } from "#hosting/channel/join-token.ts";
+import { wakeUnplaced } from "#hosting/place.ts";
 import { type JoinAnswer, JoinBody } from "#nodes/agent/messages.ts";
 import { isRequestSigned, parsePublicKey } from "#nodes/agent/request-signature.ts";
 
@@ -48,6 +49,8 @@ async function registerKey({ database, clock }: Context, content: JoinBody): Pro
   const { secret, publicKey, agentVersion } = content;
   const hash = joinSecretHash(secret);
   const [joined] = await database.query(useToken, [hash, publicKey, agentVersion, clock.now()]);
+  // It has room from now on.
+  if (joined) await wakeUnplaced(database);
   const [known] = joined ? [joined] : await database.query(usedToken, [hash, clock.now(), publicKey]);
   return known?.node_id;
 }

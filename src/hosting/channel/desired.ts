@@ -10,7 +10,7 @@ import type { Transaction } from "#db/database.ts";
 import { type SqlValue, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
-import { type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
+import { isAheadText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
 import { Secret } from "#lib/secret.ts";
 import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
 import {
@@ -76,10 +76,10 @@ const giveNames = statement(
 
 const readOutcome = statement(
   "node-change-outcome",
-  `SELECT applied_version, (SELECT reason FROM node_refusals AS refusal
+  `SELECT applied_version, ahead_version, (SELECT reason FROM node_refusals AS refusal
      WHERE refusal.node_id = $1 AND uid = $2 AND after_version < $3 AND version >= $3 LIMIT 1) AS reason
    FROM node_channels WHERE node_id = $1`,
-  { applied_version: "int8", reason: "text?" },
+  { applied_version: "int8", ahead_version: "int8?", reason: "text?" },
 );
 
 /** What an account's hash is sealed for. */
@@ -168,11 +168,13 @@ const jsonText = (value: unknown) => (value === null ? null : JSON.stringify(val
 async function untilHeld(context: Context, nodeId: string, uid: number, version: number): Promise<void> {
   const outcome = await waitForNotification(context, nodeAppliedChannel, nodeId, {
     read: async () => (await context.database.point(readOutcome, [nodeId, uid, version]))[0],
-    isAwaited: (read) => read === undefined || read.reason !== null || read.applied_version >= version,
+    isAwaited: (read) =>
+      !read || read.reason !== null || read.ahead_version !== null || read.applied_version >= version,
     waitMs: acknowledgedMs,
     signal: new AbortController().signal,
   });
   if (outcome?.reason) throw new NodeRefused(outcome.reason as RefusalReason);
+  if (outcome && outcome.ahead_version !== null) throw new NodeUnavailable(isAheadText(nodeId));
   if (outcome && outcome.applied_version >= version) return;
   throw new NodeUnavailable(`the node ${nodeId} did not acknowledge the change within ${acknowledgedMs / 1000} s`);
 }

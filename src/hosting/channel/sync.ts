@@ -33,7 +33,12 @@ const acknowledge = statement(
    SELECT pg_notify('${nodeAppliedChannel}', $1)::text AS notified`,
   { notified: "text" },
 );
-const noteAhead = statement("node-ahead-note", "UPDATE node_channels SET ahead_version = $2 WHERE node_id = $1", {});
+const noteAhead = statement(
+  "node-ahead-note",
+  `WITH ahead AS (UPDATE node_channels SET ahead_version = $2 WHERE node_id = $1)
+   SELECT pg_notify('${nodeAppliedChannel}', $1)::text AS notified`,
+  { notified: "text" },
+);
 
 const noteRefusals = statement(
   "node-refusals-note",

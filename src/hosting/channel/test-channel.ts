@@ -38,7 +38,7 @@ export interface TestMachine {
   progressFile: string;
   /** What the gateway's workers use. */
   driver: HostingNode;
-  start(node: AgentNode, transport?: Transport): Promise<Agent>;
+  start(node: AgentNode, transport?: Transport, progressFile?: string): Promise<Agent>;
 }
 
 export interface TestChannel {
@@ -87,13 +87,13 @@ export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> =
     async join(nodeId, ftp = { host: "localhost", port: 21 }) {
       await database.query(insertNode, [nodeId]);
       const configPath = join(folder, `${nodeId}.json`);
-      const progressFile = join(folder, `${nodeId}.progress.json`);
+      const usualProgressFile = join(folder, `${nodeId}.progress.json`);
       await joinGateway((await channel.token(nodeId)).reveal(), configPath, systemClock);
       const config = await loadAgentConfig(configPath);
       return {
-        ...{ nodeId, config, configPath, progressFile },
+        ...{ nodeId, config, configPath, progressFile: usualProgressFile },
         driver: createAgentDriver(context, nodeId, ftp),
-        start: async (node, transport = createTransport(config.gateway)) => {
+        start: async (node, transport = createTransport(config.gateway), progressFile = usualProgressFile) => {
           const agent = await startAgent({
             config,
             transport,

@@ -41,5 +41,8 @@ export async function takeNodeVersion(context: Context, tx: Transaction, nodeId:
 async function whyNot(tx: Transaction, nodeId: string): Promise<string> {
   const [channel] = await tx.query(readAhead, [nodeId]);
   if (!channel) return `no machine has joined as the node ${nodeId} yet: make a token with deedhouse node token`;
-  return `the node ${nodeId} knows later states than this database has issued: was a backup restored? See docs/hosting.md`;
+  return isAheadText(nodeId);
 }
+
+export const isAheadText = (nodeId: string) =>
+  `the node ${nodeId} knows later states than this database has issued: was a backup restored? See docs/hosting.md`;

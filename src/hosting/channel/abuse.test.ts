@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { statement } from "#db/statement.ts";
+import { createAgentDriver } from "#hosting/channel/driver.ts";
+import { unixSeconds } from "#lib/clock.ts";
+import { holdMs, type ReportBody, reportPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
+import { counterHeader, nodeHeader, signatureHeader, signRequest } from "#nodes/agent/request-signature.ts";
+import { documentBytesMax, parseState, UntrustedState } from "#nodes/agent/state-document.ts";
+import { memoryNode } from "#nodes/agent/test-agent-node.ts";
+import { createTransport, type GatewayAnswer } from "#nodes/agent/transport.ts";
+import { NodeUnavailable } from "#nodes/driver.ts";
+import { createManualClock } from "../../../test/harness/manual-clock.ts";
+import { testAccount } from "../../nodes/embedded/test-node.ts";
+import { startTestChannel, type TestMachine } from "./test-channel.ts";
+
+const readChannel = statement(
+  "test-channel-read",
+  "SELECT applied_version, refused_count, refused_reason FROM node_channels WHERE node_id = $1",
+  { applied_version: "int8", refused_count: "int8", refused_reason: "text?" },
+);
+const askedQuestions = statement("test-questions", "SELECT id::text FROM node_questions WHERE node_id = $1", {
+  id: "text",
+});
+const answerParts = statement("test-answer-parts", "SELECT part FROM node_answer_parts", { part: "int4" });
+
+const nothingKnown: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
+let counters = 1;
+
+interface Forgery {
+  node: string;
+  counter: number;
+  /** Changes the body after it was signed. */
+  tampered: object;
+}
+
+function requestOf(machine: TestMachine, path: string, content: object, forgery: Partial<Forgery> = {}) {
+  counters += 1;
+  const { node = machine.nodeId, counter = counters, tampered } = forgery;
+  const body = Buffer.from(JSON.stringify(content));
+  const signature = signRequest({ method: "POST", path, node, counter, body }, machine.config.privateKey);
+  const headers = { [nodeHeader]: node, [counterHeader]: String(counter), [signatureHeader]: signature };
+  return { path, headers, counter, body: tampered ? Buffer.from(JSON.stringify(tampered)) : body };
+}
+
+describe("abuse 28: a node asks for another node's state, replays an old one, forges an acknowledgement", async () => {
+  const channel = await startTestChannel({ after });
+  const { database } = channel.context;
+  const [mine, other] = [await channel.join("web-1"), await channel.join("web-2")];
+  const transport = createTransport(mine.config.gateway);
+  after(() => transport.close());
+
+  const send = (request: ReturnType<typeof requestOf>): Promise<GatewayAnswer> => {
+    const signal = AbortSignal.timeout(2 * holdMs);
+    return transport.send({ ...request, answerBytesMax: documentBytesMax, signal });
+  };
+  const errorOf = ({ status, body }: GatewayAnswer) => [status, JSON.parse(body.toString()).error];
+  const read = async (nodeId: string) => (await database.query(readChannel, [nodeId]))[0]!;
+  /** What a request in a node's name was refused for, after `run`. */
+  const recorded = async (nodeId: string, run: () => Promise<void>) => {
+    const before = await read(nodeId);
+    await run();
+    const now = await read(nodeId);
+    assert.equal(now.refused_count, before.refused_count + 1);
+    return now.refused_reason;
+  };
+  /** Wanted, and not waited for: an hour from now, the nodes have been silent for long. */
+  const clock = createManualClock(unixSeconds(channel.context.clock) + 3_600);
+  const want = async ({ nodeId }: TestMachine, uid: number) => {
+    const driver = createAgentDriver({ ...channel.context, clock }, nodeId, { host: "localhost", port: 21 });
+    await assert.rejects(driver.ensureAccount(testAccount(`site-${uid}.example`, uid)), NodeUnavailable);
+  };
+
+  test("another node's state is not given out", async () => {
+    const reason = await recorded("web-2", async () => {
+      assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, nothingKnown, { node: "web-2" }))), [
+        401,
+        "unauthorized",
+      ]);
+    });
+    assert.equal(reason, "not signed by this node");
+    for (const node of ["web-9", "../x", ""]) {
+      assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, nothingKnown, { node }))), [401, "unauthorized"]);
+    }
+  });
+
+  test("a request counts once, and a changed one not at all", async () => {
+    await want(mine, 200_001);
+    const request = requestOf(mine, syncPath, nothingKnown);
+    assert.equal((await send(request)).status, 200);
+    const reason = await recorded("web-1", async () => {
+      assert.deepEqual(errorOf(await send(request)), [401, "counter_too_low"]);
+    });
+    assert.equal(reason, "a repeated or late request");
+    const tampered = { ...nothingKnown, after: 0 };
+    assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, nothingKnown, { tampered }))), [401, "unauthorized"]);
+  });
+
+  test("an old state, or another node's, means nothing to a node", async () => {
+    await want(other, 200_002);
+    const first = requestOf(mine, syncPath, nothingKnown);
+    const old = await send(first);
+    const second = requestOf(mine, syncPath, nothingKnown);
+    await send(second);
+    const theirs = requestOf(other, syncPath, nothingKnown);
+    const foreign = await send(theirs);
+    const expected = { node: "web-1", after: -1, head: -1, gatewayKey: mine.config.gatewayKey };
+    const parse = ({ body, headers }: GatewayAnswer, counter: number) =>
+      parseState(body, String(headers[signatureHeader]), { ...expected, counter });
+    assert.equal(parse(old, first.counter).node, "web-1");
+    assert.throws(() => parse(old, second.counter), UntrustedState);
+    assert.throws(() => parse(foreign, theirs.counter), UntrustedState);
+  });
+
+  test("what was never issued cannot be acknowledged, and acknowledges nothing", async () => {
+    const before = await read("web-1");
+    const reason = await recorded("web-1", async () => {
+      const forged = { ...nothingKnown, after: 1_000_000, head: 1_000_000 };
+      assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, forged))), [409, "node_is_ahead"]);
+    });
+    assert.equal(reason, "it has applied what was never issued");
+    assert.equal((await read("web-1")).applied_version, before.applied_version);
+  });
+
+  test("a node cannot answer what another was asked", async () => {
+    const finding = other.driver.find("site-1.example");
+    let asked: { id: string }[] = [];
+    while (asked.length === 0) asked = await database.query(askedQuestions, ["web-2"]);
+    const answer = { question: asked[0]!.id, part: 0, parts: 1, text: '{"result":null}' };
+    const report: ReportBody = { usage: [], answers: [answer] };
+    assert.equal((await send(requestOf(mine, reportPath, report))).status, 204);
+    assert.deepEqual(await database.query(answerParts, []), []);
+    assert.equal((await send(requestOf(other, reportPath, report))).status, 204);
+    assert.equal(await finding, undefined);
+  });
+
+  test("what a node reports of accounts that are another's is not believed", async () => {
+    const usage = [{ identifier: "site-200002.example", uid: 200_002, bytes: 1_000_000, files: 5 }];
+    assert.equal((await send(requestOf(mine, reportPath, { usage, answers: [] }))).status, 204);
+    const { accounts } = await other.driver.usageChanges({ after: 0, waitMs: 0 });
+    assert.deepEqual(accounts, [{ identifier: "site-200002.example", uid: 200_002, bytes: 0, files: 0 }]);
+  });
+
+  test("what is not understood gets one fixed answer", async () => {
+    const wrong = [{ ...nothingKnown, after: "1" }, { ...nothingKnown, after: -2 }, [], { usage: [], answers: {} }];
+    for (const content of wrong) {
+      for (const path of [syncPath, reportPath]) {
+        assert.deepEqual(errorOf(await send(requestOf(mine, path, content))), [400, "not_understood"]);
+      }
+    }
+    assert.deepEqual(errorOf(await send(requestOf(mine, "/accounts", {}))), [404, "not_found"]);
+  });
+
+  test("guessing from one address is stopped, and its own nodes work on", async () => {
+    const machine = await channel.join("web-3");
+    await machine.start(memoryNode());
+    await machine.driver.ensureAccount(testAccount("site-3.example", 200_003));
+    let last = 0;
+    for (let guesses = 0; guesses < 40; guesses++) {
+      last = (await send(requestOf(mine, syncPath, nothingKnown, { node: "web-7" }))).status;
+    }
+    assert.equal(last, 429);
+    await machine.driver.suspend({ identifier: "site-3.example", uid: 200_003 });
+  });
+});

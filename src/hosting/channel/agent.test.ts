@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createListener } from "#db/listener.ts";
+import { statement } from "#db/statement.ts";
+import { createAgentDriver } from "#hosting/channel/driver.ts";
+import { continueAfterRestore } from "#hosting/channel/restore.ts";
+import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
+import { memoryNode } from "#nodes/agent/test-agent-node.ts";
+import { type DesiredAccount, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
+import { runSql } from "../../../test/harness/sql.ts";
+import { testAccount } from "../../nodes/embedded/test-node.ts";
+import { startTestChannel } from "./test-channel.ts";
+
+const site = (uid: number, changes: Partial<DesiredAccount> = {}) => testAccount(`site-${uid}.example`, uid, changes);
+const refusedFor = (reason: RefusalReason) => (error: unknown) =>
+  error instanceof NodeRefused && error.reason === reason;
+
+const fillNode = statement(
+  "test-fill-node",
+  `WITH filled AS (INSERT INTO node_states (node_id, uid, identifier, version, state)
+       SELECT $1, 300000 + n, 'site-' || n || '.example', n, jsonb_build_object('identifier', 'site-' || n || '.example',
+         'uid', 300000 + n, 'diskBytesMax', 1, 'filesMax', 1, 'sessionsMax', 1, 'ftpEnabled', true, 'suspended', false,
+         'hostNames', '[]'::jsonb)
+       FROM generate_series(1, $2::int) AS n)
+   UPDATE node_channels SET head = $2 WHERE node_id = $1`,
+  {},
+);
+
+const readHead = statement("test-channel-head", "SELECT head FROM node_channels WHERE node_id = $1", { head: "int8" });
+
+test("a large state arrives in pages, and none of its accounts is lost between two", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const count = 2 * accountsInDocumentMax + 1;
+  await channel.context.database.query(fillNode, ["web-1", count]);
+  const node = memoryNode();
+  await machine.start(node);
+  await machine.driver.ensureAccount(site(200_001));
+  assert.equal(node.accounts.size, count + 1);
+  assert.ok(node.applied.every((size) => size <= accountsInDocumentMax));
+  assert.ok(node.applied.length >= 3);
+  const listed = await machine.driver.list();
+  assert.equal(new Set(listed.map(({ uid }) => uid)).size, count + 1);
+});
+
+test("a change that the node refuses is not wanted any more", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const node = memoryNode();
+  await machine.start(node);
+  const account = site(200_001);
+
+  node.refusing.set(account.uid, "identifier_taken");
+  await assert.rejects(machine.driver.ensureAccount(account), refusedFor("identifier_taken"));
+  node.refusing.clear();
+  await assert.rejects(machine.driver.suspend(account), refusedFor("account_unknown"));
+  await machine.driver.ensureAccount(account);
+
+  node.refusing.set(account.uid, "invalid");
+  await assert.rejects(machine.driver.setLimits(account, { ...account, filesMax: 7 }), refusedFor("invalid"));
+  node.refusing.clear();
+  await machine.driver.suspend(account);
+  assert.equal(node.accounts.get(account.uid)?.filesMax, account.filesMax);
+  assert.equal(node.accounts.get(account.uid)?.suspended, true);
+});
+
+test("several workers wait for one node at once, and each hears of its own change", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const node = memoryNode();
+  node.refusing.set(200_005, "identifier_taken");
+  await machine.start(node);
+  const { context } = channel;
+  const listener = createListener({ url: context.databaseUrl, clock: context.clock, log: context.log });
+  t.after(() => listener.close());
+  const ftp = { host: "localhost", port: 21 };
+  const workers = [machine.driver, createAgentDriver({ ...context, listener }, "web-1", ftp)];
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, index) => workers[index % 2]!.ensureAccount(site(200_001 + index))),
+  );
+  assert.deepEqual(
+    outcomes.map(({ status }) => status === "fulfilled"),
+    outcomes.map((_, index) => index !== 4),
+  );
+  assert.equal(node.accounts.size, 9);
+});
+
+test("a node whose gateway is away works on, and catches up when it is back", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const node = memoryNode();
+  await machine.start(node);
+  await machine.driver.ensureAccount(site(200_001));
+  await channel.closeDoor();
+  const late = machine.driver.ensureAccount(site(200_002));
+  await channel.openDoor();
+  await late;
+  assert.deepEqual([...node.accounts.keys()], [200_001, 200_002]);
+});
+
+test("what is wanted while an agent is down is in force once it is back", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const node = memoryNode();
+  const agent = await machine.start(node);
+  await machine.driver.ensureAccount(site(200_001));
+  await agent.close();
+  const late = machine.driver.suspend(site(200_001));
+  await machine.start(node);
+  await late;
+  assert.equal(node.accounts.get(200_001)?.suspended, true);
+});
+
+test("a node that lost its disk gets everything again, removals too", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const former = memoryNode();
+  const agent = await machine.start(former);
+  for (const uid of [200_001, 200_002, 200_003]) await machine.driver.ensureAccount(site(uid));
+  await machine.driver.remove(site(200_002));
+  await agent.close();
+  const node = memoryNode();
+  await machine.start(node, undefined, `${machine.progressFile}.new`);
+  await machine.driver.suspend(site(200_003));
+  assert.deepEqual([...node.accounts.keys()], [200_001, 200_003]);
+  assert.deepEqual(
+    node.applied.reduce((sum, size) => sum + size),
+    3,
+  );
+});
+
+test("a gateway restored from a backup changes nothing on a node until its operator goes on", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const node = memoryNode();
+  const agent = await machine.start(node);
+  const { databaseUrl } = channel.context;
+  await machine.driver.ensureAccount(site(200_001));
+  await machine.driver.ensureAccount(site(200_002));
+  const tables = ["node_channels", "node_states"];
+  for (const table of tables) await runSql(databaseUrl, `CREATE TABLE backup_of_${table} AS TABLE ${table}`);
+  await machine.driver.suspend(site(200_001));
+  await machine.driver.ensureAccount(site(200_003));
+  await agent.close();
+  await runSql(databaseUrl, "DELETE FROM node_channels");
+  for (const table of tables) await runSql(databaseUrl, `INSERT INTO ${table} TABLE backup_of_${table}`);
+  const [backup] = await channel.context.database.query(readHead, ["web-1"]);
+
+  // As many versions as were lost, and more, are given out again before the node comes back.
+  const tries = [200_004, 200_005, 200_006].map((uid) =>
+    assert.rejects(machine.driver.ensureAccount(site(uid)), /was a backup restored/),
+  );
+  let head = 0;
+  while (head < backup!.head + tries.length)
+    head = (await channel.context.database.query(readHead, ["web-1"]))[0]!.head;
+  await machine.start(node);
+  await Promise.all(tries);
+  await assert.rejects(machine.driver.resume(site(200_001)), /was a backup restored/);
+  assert.deepEqual([...node.accounts.keys()], [200_001, 200_002, 200_003]);
+  assert.equal(node.accounts.get(200_001)?.suspended, true);
+
+  assert.equal(await continueAfterRestore(channel.context, "web-1"), 5);
+  await machine.driver.suspend(site(200_002));
+  assert.equal(node.accounts.get(200_001)?.suspended, false);
+  assert.equal(node.accounts.get(200_002)?.suspended, true);
+  // What the database does not know stays, for a reconcile to name.
+  assert.deepEqual([...node.accounts.keys()].sort(), [200_001, 200_002, 200_003, 200_004, 200_005, 200_006]);
+  await assert.rejects(continueAfterRestore(channel.context, "web-1"), /nothing to do/);
+});
