@@ -83,14 +83,14 @@ async function install(options: NodeInstallOptions): Promise<void> {
       clock: systemClock,
     });
     const changes = await pendingChanges(plan);
-    show(changes);
+    show(changes, options.dryRun === true);
     if (changes.length === 0) print("Nothing is to be changed: the machine is set up.");
     if (options.dryRun) return;
     if (changes.length > 0) {
       if (options.yes !== true) await confirm();
       await carryOut(plan, (summary) => print(`… ${summary}`));
     }
-    if (!machine.isBooted) return print("Done. Nothing was started, for systemd does not run there now.");
+    if (!machine.isBooted) return print("Nothing was started, for systemd does not run there now.");
     await probeNode(machine, settings, systemClock);
     print(
       "Done: FTP and web answer as they should. Accounts are placed here as soon as the gateway hears of the agent.",
@@ -103,10 +103,10 @@ async function install(options: NodeInstallOptions): Promise<void> {
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-function show(changes: readonly Change[]): void {
+function show(changes: readonly Change[], withDetail: boolean): void {
   for (const { summary, detail } of changes) {
     print(`• ${summary}`);
-    if (detail) print(detail.trimEnd().replaceAll(/^/gm, "    "));
+    if (withDetail && detail) print(detail.trimEnd().replaceAll(/^/gm, "    "));
   }
 }
 

@@ -1,7 +1,8 @@
 /** Whether a machine can become a node at all. */
 
-import type { Machine } from "./machine.ts";
-import { readText } from "./machine.ts";
+import { stat } from "node:fs/promises";
+import { ignoreMissing } from "../atomic-file.ts";
+import { type Machine, onMachine, readText } from "./machine.ts";
 
 /** @throws Error that says why not */
 export async function checkFitness(machine: Machine): Promise<void> {
@@ -10,6 +11,9 @@ export async function checkFitness(machine: Machine): Promise<void> {
   if (value("ID") !== "debian" || value("VERSION_ID") !== "12") {
     const found = value("PRETTY_NAME") ?? "unknown, for it has no /etc/os-release";
     throw new Error(`a node runs on Debian 12, and this system is ${found}`);
+  }
+  if ((await stat(onMachine(machine, "/usr/bin/systemctl")).catch(ignoreMissing)) === undefined) {
+    throw new Error("a node's services are looked after by systemd, which this system does not have");
   }
   if (process.getuid?.() !== 0) throw new Error("only root can make a machine a node: run it with sudo");
 }

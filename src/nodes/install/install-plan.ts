@@ -6,6 +6,7 @@ import { renderProftpdConf } from "../proftpd-nginx/proftpd-conf.ts";
 import { defaultFolders, type ProftpdNodeSettings } from "../proftpd-nginx/settings.ts";
 import { certificateStep } from "./certificates.ts";
 import { type FileStep, fileStep, folderStep } from "./files.ts";
+import { firstFilesStep } from "./first-files.ts";
 import { joinStep, siteDomainOf } from "./joining.ts";
 import type { Machine } from "./machine.ts";
 import { type MachineSettings, machinePaths, nodeSettingsOf } from "./machine-settings.ts";
@@ -93,6 +94,7 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
     folderStep(machine, { path: machinePaths.certificates, mode: 0o750, group: "www-data" }),
     siteCertificate,
     rendered(unitPaths.logs, renderLogRotation),
+    firstFilesStep(machine, settings, clock),
     serviceStep(machine, {
       unit: "deedhouse-agent.service",
       reads: [
