@@ -1,7 +1,7 @@
 /** For tests: ProFTPD and nginx on free ports of loopback, in a folder of their own, with the agent's side of the node. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,7 +72,11 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
   };
   try {
     const certificate = await loadCertificate(folder, "127.0.0.1", systemClock);
-    const settings = await describeNode(folder, options.limits ?? {});
+    const settings = describeTestNode(folder, await freePorts(3), options.limits);
+    await mkdir(join(folder, "certificates"));
+    await copyFile(settings.ftp.certificateFile, join(folder, "certificates", "sites.pem"));
+    // nginx's workers read it at every handshake.
+    await chmod(join(folder, "certificates", "sites.pem"), 0o644);
     const paths = nodePaths(settings);
     const ftp = { host: settings.ftp.address, port: settings.ftp.port };
     const web = { host: settings.web.address, port: settings.web.port };
@@ -104,9 +108,13 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
   }
 }
 
-async function describeNode(folder: string, limits: Partial<ProftpdNodeLimits>): Promise<ProftpdNodeSettings> {
-  const [ftpPort, webPort, tlsPort] = await freePorts(3);
-  const settings: ProftpdNodeSettings = {
+/** A node in this folder; nothing is made there. Ports: FTP, HTTP, HTTPS. */
+export function describeTestNode(
+  folder: string,
+  [ftpPort = 0, webPort = 0, tlsPort = 0]: readonly number[],
+  limits: Partial<ProftpdNodeLimits> = {},
+): ProftpdNodeSettings {
+  return {
     rootFolder: join(folder, "srv"),
     stateFolder: join(folder, "state"),
     runFolder: join(folder, "run"),
@@ -114,16 +122,16 @@ async function describeNode(folder: string, limits: Partial<ProftpdNodeLimits>):
     siteDomain: "sites.test",
     ftp: {
       address: "127.0.0.1",
-      port: ftpPort!,
+      port: ftpPort,
       passivePorts: freeRange(),
       certificateFile: join(folder, "ftp-tls.pem"),
       keyFile: join(folder, "ftp-tls.pem"),
     },
     web: {
       address: "127.0.0.1",
-      port: webPort!,
+      port: webPort,
       tls: {
-        port: tlsPort!,
+        port: tlsPort,
         certificatesFolder: join(folder, "certificates"),
         siteCertificateFile: join(folder, "certificates", "sites.pem"),
       },
@@ -133,11 +141,6 @@ async function describeNode(folder: string, limits: Partial<ProftpdNodeLimits>):
     // Tests guess wrong, and all from one address.
     limits: { ...defaultProftpdNodeLimits, addressGuessRoundsMax: 1_000, guessDelayMs: 1, logPollMs: 50, ...limits },
   };
-  await mkdir(join(folder, "certificates"));
-  await writeFile(join(folder, "certificates", "sites.pem"), await readFile(settings.ftp.certificateFile), {
-    mode: 0o644,
-  });
-  return settings;
 }
 
 async function startServers(folder: string, settings: ProftpdNodeSettings, servers: ChildProcess[]): Promise<void> {
