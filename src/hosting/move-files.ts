@@ -3,29 +3,17 @@
  * Nothing is remembered between two runs: each lists both sides and does what is missing, so it may be killed anywhere.
  * What goes from one side to the other is never held whole; only names and sizes are.
  */
-import { createHash } from "node:crypto";
-import { Transform, Writable } from "node:stream";
-import { Client, FTPError } from "basic-ftp";
-import type { OneTimeLogin } from "#nodes/driver.ts";
+import {
+  CopyFailed,
+  FileNotAvailable,
+  type LaneOptions,
+  type Lanes,
+  notAvailableCode,
+  root,
+  withLanes,
+} from "#hosting/move-lanes.ts";
 
-/** Files that are copied at the same time, each over a session at both nodes. */
-const lanesMax = 3;
-const triesMax = 3;
-/** A connection on which nothing moves for so long is given up. */
-const stalledMs = 30_000;
-/** Of one folder. 200,000 names of 250 characters. */
-const listingBytesMax = 64 * 1024 * 1024;
-const root = "/www";
-
-/** The copies differ, or could not be made: what the operator is told. */
-export class CopyFailed extends Error {
-  override readonly name = "CopyFailed";
-}
-
-export interface CopyOptions {
-  /** A new one-time login at either node. */
-  openSource(): Promise<OneTimeLogin>;
-  openTarget(): Promise<OneTimeLogin>;
+export interface CopyOptions extends LaneOptions {
   /** Asked again and again; what it throws ends the copying. */
   report(progress: CopyProgress): Promise<void>;
 }
@@ -100,11 +88,6 @@ function startProgress({ report }: CopyOptions, source: Tree, filesToDo: number)
   };
 }
 
-/** A server's word for a file that is not there, or cannot be used (RFC 959 §4.2). */
-const notAvailableCode = 550;
-
-class FileNotAvailable extends CopyFailed {}
-
 /** Files come and go while an account is in use. */
 function ignoreGone(error: unknown): undefined {
   if (!(error instanceof FileNotAvailable)) throw error;
@@ -154,161 +137,4 @@ async function listTree(lanes: Lanes, side: "source" | "target"): Promise<Tree> 
     }
   }, side);
   return tree;
-}
-
-interface Pair {
-  from: Client;
-  to: Client;
-}
-
-/** A session at both nodes, for one file at a time. */
-class Lane {
-  readonly #options: CopyOptions;
-  #pair: Pair | undefined;
-
-  constructor(options: CopyOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Does it, in new sessions once more when the ones at hand fail.
-   * @param isDone whether a refusal means that it is done already
-   */
-  async run<Result>(
-    work: (pair: Pair) => Promise<Result>,
-    isDone: (error: FTPError) => boolean = () => false,
-  ): Promise<Result | undefined> {
-    for (let tries = 1; ; tries++) {
-      const pair = await this.#open();
-      try {
-        return await work(pair);
-      } catch (error) {
-        if (error instanceof FTPError && isDone(error)) return undefined;
-        this.close();
-        const { message } = error as Error;
-        if (error instanceof FTPError && error.code === notAvailableCode) throw new FileNotAvailable(message);
-        if (tries === triesMax) throw new CopyFailed(message, { cause: error });
-      }
-    }
-  }
-
-  async list(side: "source" | "target", folder: string) {
-    return (await this.run((pair) => clientOf(pair, side).list(`${root}${folder}/`))) ?? [];
-  }
-
-  /** Whether both sides hold the same bytes. */
-  async isSame(path: string): Promise<boolean> {
-    const digests = await this.run(({ from, to }) => Promise.all([digestAt(from, path), digestAt(to, path)]));
-    return digests !== undefined && digests[0] === digests[1];
-  }
-
-  async digestOfCopy(path: string): Promise<string | undefined> {
-    return this.run(({ to }) => digestAt(to, path));
-  }
-
-  async copy(path: string): Promise<{ digest: string; bytes: number }> {
-    const copied = await this.run(async ({ from, to }) => {
-      const hash = createHash("sha256");
-      let bytes = 0;
-      const through = new Transform({
-        transform(chunk: Buffer, _encoding, done) {
-          hash.update(chunk);
-          bytes += chunk.length;
-          done(null, chunk);
-        },
-      });
-      // Either side may fail first; the other must not wait for it.
-      const failed = (error: Error) => {
-        through.destroy(error);
-        throw error;
-      };
-      through.on("error", () => {});
-      await Promise.all([
-        from.downloadTo(through, root + path).catch(failed),
-        to.uploadFrom(through, root + path).catch(failed),
-      ]);
-      return { digest: hash.digest("hex"), bytes };
-    });
-    return copied ?? { digest: "", bytes: 0 };
-  }
-
-  close(): void {
-    this.#pair?.from.close();
-    this.#pair?.to.close();
-    this.#pair = undefined;
-  }
-
-  async #open(): Promise<Pair> {
-    if (this.#pair && !this.#pair.from.closed && !this.#pair.to.closed) return this.#pair;
-    this.close();
-    const { openSource, openTarget } = this.#options;
-    const logins = await Promise.all([openSource(), openTarget()]);
-    const [from, to] = logins.map(() => new Client(stalledMs, { maxListingBytes: listingBytesMax })) as [
-      Client,
-      Client,
-    ];
-    this.#pair = { from, to };
-    const [source, target] = logins;
-    try {
-      await Promise.all([logIn(from, source), logIn(to, target)]);
-    } catch (error) {
-      this.close();
-      throw new CopyFailed(`a node's FTP server does not let us in: ${(error as Error).message}`, { cause: error });
-    }
-    return this.#pair;
-  }
-}
-
-async function digestAt(client: Client, path: string): Promise<string> {
-  const hash = createHash("sha256");
-  const sink = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done();
-    },
-  });
-  await client.downloadTo(sink, root + path);
-  return hash.digest("hex");
-}
-
-const clientOf = ({ from, to }: Pair, side: "source" | "target") => (side === "source" ? from : to);
-
-async function logIn(client: Client, { certificate, password, ...login }: OneTimeLogin): Promise<void> {
-  // The certificate is pinned, so what name is in it does not matter.
-  const secureOptions = { ca: certificate, checkServerIdentity: () => undefined };
-  await client.access({ ...login, password: password.reveal(), secure: true, secureOptions });
-}
-
-interface Lanes {
-  /** Does the work for every item, several at a time; the first failure ends it. */
-  each<Item>(items: readonly Item[], work: (lane: Lane, item: Item) => Promise<unknown>): Promise<void>;
-  /** Does the work in one lane. */
-  one(work: (lane: Lane) => Promise<void>, side?: "source" | "target"): Promise<void>;
-}
-
-async function withLanes<Result>(options: CopyOptions, work: (lanes: Lanes) => Promise<Result>): Promise<Result> {
-  const all = Array.from({ length: lanesMax }, () => new Lane(options));
-  const lanes: Lanes = {
-    async each(items, workOn) {
-      let next = 0;
-      let hasFailed = false;
-      const takeAll = async (lane: Lane) => {
-        while (next < items.length && !hasFailed) {
-          const item = items[next++];
-          await workOn(lane, item as (typeof items)[number]).catch((error: unknown) => {
-            hasFailed = true;
-            throw error;
-          });
-        }
-      };
-      const outcomes = await Promise.allSettled(all.slice(0, items.length).map(takeAll));
-      for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-    },
-    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as Lane),
-  };
-  try {
-    return await work(lanes);
-  } finally {
-    for (const lane of all) lane.close();
-  }
 }

@@ -7,15 +7,18 @@ import { OperatorError } from "#resellers/operator-error.ts";
 
 const nodeReport = statement(
   "operator-nodes",
-  `SELECT id, kind, CASE WHEN is_draining THEN 'draining' ELSE 'open' END AS state, capacity_bytes, committed_bytes,
+  `SELECT id, kind, CASE WHEN kind = 'proftpd-nginx' AND channel.public_key IS NULL THEN 'waits for its machine'
+     WHEN channel.ahead_version IS NOT NULL THEN 'waits after a restore' WHEN is_draining THEN 'draining' ELSE 'open'
+     END AS state, capacity_bytes, committed_bytes,
      coalesce(used.bytes, 0)::int8 AS used_bytes, accounts_count, accounts_max, tags, ftp_host, ftp_port, web_host, web_port,
-     web_is_https, last_seen_at, coalesce(moving.count, 0) AS moves, created_at
-   FROM hosting_nodes
+     web_is_https, coalesce(channel.last_seen_at, hosting_nodes.last_seen_at) AS last_seen_at,
+     channel.agent_version, coalesce(moving.count, 0) AS moves, created_at
+   FROM hosting_nodes LEFT JOIN node_channels AS channel ON channel.node_id = hosting_nodes.id
    LEFT JOIN (SELECT node_id, sum(disk_used_bytes) AS bytes FROM hosting_accounts
-              WHERE status NOT IN ('Failed', 'Removed') GROUP BY node_id) AS used ON used.node_id = id
+              WHERE status NOT IN ('Failed', 'Removed') GROUP BY node_id) AS used ON used.node_id = hosting_nodes.id
    LEFT JOIN (SELECT node_id, count(*) AS count
               FROM hosting_moves, LATERAL (VALUES (source_node_id), (target_node_id)) AS ends (node_id)
-              WHERE ended_at IS NULL GROUP BY node_id) AS moving ON moving.node_id = id
+              WHERE ended_at IS NULL GROUP BY node_id) AS moving ON moving.node_id = hosting_nodes.id
    WHERE $1::text IS NULL OR id = $1 ORDER BY id`,
   {
     id: "text",
@@ -33,6 +36,7 @@ const nodeReport = statement(
     web_port: "int4",
     web_is_https: "bool",
     last_seen_at: "timestamptz?",
+    agent_version: "text?",
     moves: "int8",
     created_at: "timestamptz",
   },

@@ -10,8 +10,12 @@ import { jobSpec, provisionTask } from "#jobs/enqueue.ts";
 /** SQL: a node that may be asked: not $3, and if $4 is given, only that. */
 const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id)";
 
+/** SQL: a node that has its machine. */
+const isJoined = `(kind <> 'proftpd-nginx'
+     OR EXISTS (SELECT FROM node_channels WHERE node_id = hosting_nodes.id AND public_key IS NOT NULL))`;
+
 /** SQL: a node that takes an account of $1 bytes with the tags $2. */
-const fits = `NOT is_draining AND tags @> $2::text[] AND accounts_count < accounts_max
+const fits = `NOT is_draining AND ${isJoined} AND tags @> $2::text[] AND accounts_count < accounts_max
      AND capacity_bytes - committed_bytes >= $1::int8`;
 
 // The condition stands twice: the inner one chooses, the outer one is checked again under the row's lock, when others
@@ -30,9 +34,10 @@ const roomSurvey = statement(
   "hosting-node-survey",
   `SELECT count(*) AS nodes, count(*) FILTER (WHERE tags @> $2::text[]) AS tagged,
      count(*) FILTER (WHERE tags @> $2::text[] AND is_draining) AS draining,
+     count(*) FILTER (WHERE tags @> $2::text[] AND NOT is_draining AND NOT ${isJoined}) AS unjoined,
      coalesce(bool_or(${fits}), false) AS has_room
    FROM hosting_nodes WHERE ${isAsked}`,
-  { nodes: "int8", tagged: "int8", draining: "int8", has_room: "bool" },
+  { nodes: "int8", tagged: "int8", draining: "int8", unjoined: "int8", has_room: "bool" },
 );
 
 const lockUnplaced = statement(
@@ -92,8 +97,10 @@ export async function reserveRoom(
     if (survey.has_room) continue;
     if (survey.nodes === 0) return { note: "no hosting node is configured" };
     if (survey.tagged === 0) return { note: `no hosting node has the tags ${nodeTags.join(", ")}` };
-    const { tagged, draining } = survey;
-    return { note: `no hosting node has room: ${tagged - draining} are full, ${draining} are draining` };
+    const { tagged, draining, unjoined } = survey;
+    const reasons = { full: tagged - draining - unjoined, draining, "without their machine": unjoined };
+    const told = Object.entries(reasons).filter(([, count]) => count > 0);
+    return { note: `no hosting node has room: ${told.map(([reason, count]) => `${count} ${reason}`).join(", ")}` };
   }
 }
 

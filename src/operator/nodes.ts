@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { createJoinToken } from "#hosting/channel/join-token.ts";
+import { continueAfterRestore } from "#hosting/channel/restore.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { getNode, listNodes, removeNode, setNode } from "#hosting/nodes-manage.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
 import { endpoint, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
@@ -42,11 +45,13 @@ interface AddOptions extends Required<Pick<RoomOptions, "capacityGb" | "accounts
 export function addNodeCommands(program: Command): void {
   const nodes = commandGroup(program, "node", "hosting nodes: the machines that accounts are on").addHelpText(
     "after",
-    "\nWithout a command: run an embedded hosting node alone; configured by environment variables (src/config.ts)",
+    "\nWithout a command: run an embedded hosting node alone; configured by environment variables (src/config.ts)" +
+      "\nWith --agent: run the agent of a node of ProFTPD and nginx; has its own --help",
   );
   addAddCommand(nodes);
   addListCommands(nodes);
   addSetCommands(nodes);
+  addMachineCommands(nodes);
   operatorCommand(nodes, "remove <id>", "forget a hosting node that holds no accounts; the machine is left as it is")
     .addHelpText("after", "\nExample:\n  deedhouse node remove web-7")
     .action(
@@ -98,9 +103,25 @@ function addAddCommand(nodes: Command): void {
           throw new OperatorError("refused", `there is a hosting node ${id} already: ${advice}`);
         }
         await wakeUnplaced(context.database);
-        return { node: id, status: "added" };
+        return { node: id, status: "added", ...(kind === "proftpd-nginx" && (await findToken(context, id))) };
       }),
     );
+}
+
+/** What its machine needs to become the node, or what has to be done before there can be a token. */
+async function findToken(context: OpenOperatorContext, id: string) {
+  try {
+    return await makeToken(context, id);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { next: `${error.message}; then deedhouse node token ${id}` };
+  }
+}
+
+/** @throws OperatorError */
+async function makeToken(context: OpenOperatorContext, id: string) {
+  const token = (await createJoinToken(context, id)).reveal();
+  return { node: id, token, next: `on its machine, within 24 hours: deedhouse node install --token ${token}` };
 }
 
 /** @throws CommandFailure that says what to do */
@@ -117,6 +138,24 @@ function embeddedSettings({ controlUrl, controlTokenFile }: AddOptions): Record<
   } catch (error) {
     throw new CommandFailure(`can't read the token: ${(error as Error).message}`, exitCodes.usage);
   }
+}
+
+function addMachineCommands(nodes: Command): void {
+  operatorCommand(nodes, "token <id>", "make a token with which one machine becomes the node, within 24 hours")
+    .addHelpText(
+      "after",
+      "\nTokens that were made for it before are worth nothing.\n\nExample:\n  deedhouse node token web-7",
+    )
+    .action(onDatabase((context, id: string) => makeToken(context, id)));
+  operatorCommand(
+    nodes,
+    "restored <id>",
+    "after a backup was restored: tell the node this database's state, although it knew a later one",
+  )
+    .addHelpText("after", "\nSee docs/hosting.md first.\n\nExample:\n  deedhouse node restored web-7")
+    .action(
+      onDatabase(async (context, id: string) => ({ node: id, accounts_told: await continueAfterRestore(context, id) })),
+    );
 }
 
 function addListCommands(nodes: Command): void {

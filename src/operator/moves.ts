@@ -1,0 +1,140 @@
+/** Commands that bring accounts to other nodes. */
+import type { Command } from "commander";
+import { parseIdentifier } from "#hosting/live-account.ts";
+import { startMove } from "#hosting/move.ts";
+import { endMove, findEmptying, getMove, listMoves, moveAllFrom } from "#hosting/moves-manage.ts";
+import { setNode } from "#hosting/nodes-manage.ts";
+import { wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
+import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printFields, printTable } from "../../client/cli/output.ts";
+
+const graceHoursDefault = 24;
+const graceHoursMax = 24 * 90;
+const listedMax = 100_000;
+const listedDefault = 50;
+
+interface WaitOptions {
+  wait?: boolean;
+  timeout: number;
+}
+
+interface MoveOptions extends WaitOptions {
+  to?: string;
+  graceHours: number;
+}
+
+export function addMoveCommands(program: Command): void {
+  addMoveCommand(program);
+  addDrainCommand(program);
+  const moves = commandGroup(program, "moves", "accounts on their way to other nodes");
+  operatorCommand(moves, "list", "list the moves that go on, the newest first")
+    .option("--all", "also those that have ended")
+    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addHelpText("after", "\nExample:\n  deedhouse moves list")
+    .action(
+      onDatabase(
+        (context, { all = false, limit }: { all?: boolean; limit: number }) => listMoves(context, { all, limit }),
+        asTable(
+          ...(["identifier", "state", "from_node", "to_node", "files_done", "files_total", "bytes_done"] as const),
+          ...(["since", "next_step_at", "note"] as const),
+        ),
+      ),
+    );
+  const addEnd = (how: "cancel" | "finish", description: string) =>
+    operatorCommand(moves, `${how} <identifier>`, description)
+      .addHelpText("after", `\nExample:\n  deedhouse moves ${how} hello.example`)
+      .action(
+        onDatabase(async (context, text: string) =>
+          getMove(context, await endMove(context, parseIdentifier(text), how)),
+        ),
+      );
+  addEnd("cancel", "leave an account where it is, as long as its move has not switched it");
+  addEnd("finish", "take a moved account's files from its old node now, without its grace time");
+}
+
+function graceOption(command: Command): Command {
+  return command.option(
+    "--grace-hours <n>",
+    "how long the old node goes on serving the site",
+    wholeNumber(0, graceHoursMax),
+    graceHoursDefault,
+  );
+}
+
+function addMoveCommand(program: Command): void {
+  const hosting = commandGroup(program, "hosting", "hosting accounts");
+  const command = operatorCommand(hosting, "move <identifier>", "bring an account with its files to another node")
+    .option("--to <node>", "to this one; to the one with the most room when left out")
+    .option("--wait", "wait until the account is on its new node")
+    .addHelpText(
+      "after",
+      "\nThe account is used on while its files are copied; FTP is closed for the last part, until all of them are read back" +
+        "\nand compared. From then on it is shown with its new node's FTP host. The old node serves the site as it was for the" +
+        "\ngrace time: by its end the site's DNS must lead to the new node." +
+        "\n\nExample:\n  deedhouse hosting move hello.example --to web-8 --wait",
+    );
+  addTimeoutOption(graceOption(command), "with --wait").action(
+    onDatabase(async (context, text: string, { to, graceHours, wait = false, timeout }: MoveOptions) => {
+      const identifier = parseIdentifier(text);
+      const { moveId } = await startMove(context, { identifier, to, graceSeconds: graceHours * 3_600 });
+      return wait ? awaitSwitch(context, moveId, timeout) : getMove(context, moveId);
+    }),
+  );
+}
+
+async function awaitSwitch(context: OpenOperatorContext, moveId: number, timeout: number) {
+  const ended = await waitFor(context, timeout, async () => {
+    const move = await getMove(context, moveId);
+    return move.switched_at || move.ended_at ? move : undefined;
+  });
+  if (ended?.switched_at) return ended;
+  const { identifier, note } = await getMove(context, moveId);
+  if (!ended) {
+    const advice = "It goes on by itself: deedhouse moves list shows how far it is.";
+    throw new CommandFailure(`${identifier} is not moved yet`, exitCodes.stillGoing, advice);
+  }
+  throw new CommandFailure(`${identifier} stays where it was: ${note}`, exitCodes.endedInFailure);
+}
+
+interface DrainOptions extends Omit<MoveOptions, "to"> {
+  move?: boolean;
+}
+
+function addDrainCommand(program: Command): void {
+  const nodes = commandGroup(program, "node", "hosting nodes");
+  const command = operatorCommand(nodes, "drain <id>", "place no more accounts on a hosting node")
+    .option("--move", "and move those that are there to others; said again it goes on with what is left")
+    .option("--wait", "with --move: wait until none is left there, and tell how far it is")
+    .addHelpText("after", "\nExample:\n  deedhouse node drain web-7 --move --wait");
+  addTimeoutOption(graceOption(command), "with --wait").action(
+    onDatabase(
+      async (context, id: string, { move = false, wait = false, graceHours, timeout }: DrainOptions) => {
+        await setNode(context, id, { isDraining: true });
+        if (!move) return { node: id, status: "draining", staying: [] };
+        const { moving, staying } = await moveAllFrom(context, id, graceHours * 3_600);
+        if (wait) await awaitEmpty(context, id, timeout);
+        return { node: id, status: "draining", moving, ...(await findEmptying(context, id)), staying };
+      },
+      ({ staying, ...fields }) => {
+        printFields(fields);
+        if (staying.length > 0) process.stdout.write("\n");
+        printTable(staying, ["identifier", "reason"]);
+      },
+    ),
+  );
+}
+
+/** Tells on stderr how far it is, whenever that has changed. */
+async function awaitEmpty(context: OpenOperatorContext, nodeId: string, timeout: number): Promise<void> {
+  let told = "";
+  await waitFor(context, timeout, async () => {
+    const { accounts, moves, files_done: files, bytes_done: bytes } = await findEmptying(context, nodeId);
+    const line = `${accounts} accounts left, ${moves} on their way: ${files} files, ${bytes} bytes copied\n`;
+    if (line !== told) process.stderr.write(line);
+    told = line;
+    return moves === 0 ? true : undefined;
+  });
+}

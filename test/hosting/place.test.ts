@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { type NodeRoom, registerNode } from "#hosting/nodes.ts";
+import { setNode } from "#hosting/nodes-manage.ts";
+import { placeAccount } from "#hosting/place.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
+import { runSql } from "../harness/sql.ts";
+import { eventually, startHostingStage } from "./stage.ts";
+
+/** Nothing happens by itself: accounts are placed when a test says so. Quotas are 100 kB. */
+const stage = await startHostingStage({ after }, { worker: false, node: false, diskBytesMax: 100_000 });
+const { gateway } = stage;
+const { context } = gateway;
+
+const addNode = (id: string, room: Partial<NodeRoom>) =>
+  registerNode(context, nodePlace(stage.node, id), { ...nodeRoom, ...room }, false);
+const reset = () => runSql(gateway.databaseUrl, "DELETE FROM hosting_nodes");
+/** Chooses a node as the account's job does, and writes it down. */
+const place = (id: number, tags: string[] = []) =>
+  context.database.transaction(async (tx) => {
+    const choice = await placeAccount(tx, { id, disk_quota_bytes: 100_000 }, tags);
+    if (choice?.nodeId)
+      await tx.raw.query("UPDATE hosting_accounts SET node_id = $1 WHERE id = $2", [choice.nodeId, id]);
+    return choice;
+  });
+
+let made = 0;
+const create = () => {
+  made += 1;
+  return stage.create(`place-${made}.example`);
+};
+
+test("many accounts placed at once never overrun what any node can hold, and all that fit are placed", async (t) => {
+  t.after(reset);
+  await addNode("a", { capacityBytes: 700_000 });
+  await addNode("b", { capacityBytes: 1_000_000, accountsMax: 4 });
+  await addNode("c", { capacityBytes: 350_000 });
+  const ids = await Promise.all(Array.from({ length: 20 }, create));
+  const choices = await Promise.all(ids.map((id) => place(id)));
+  const counts = new Map<string, number>();
+  for (const choice of choices) if (choice?.nodeId) counts.set(choice.nodeId, (counts.get(choice.nodeId) ?? 0) + 1);
+  assert.deepEqual(Object.fromEntries(counts), { a: 7, b: 4, c: 3 });
+  const kept = await runSql<{ id: string; committed: string; accounts: number }>(
+    gateway.databaseUrl,
+    "SELECT id, committed_bytes::text AS committed, accounts_count AS accounts FROM hosting_nodes ORDER BY id",
+  );
+  assert.deepEqual(
+    kept.map(({ id, committed, accounts }) => [id, Number(committed), accounts]),
+    [
+      ["a", 700_000, 7],
+      ["b", 400_000, 4],
+      ["c", 300_000, 3],
+    ],
+  );
+});
+
+test("an account goes to the node with the most free room among those that have its pack's tags", async (t) => {
+  t.after(reset);
+  await addNode("roomy", { capacityBytes: 900_000 });
+  await addNode("ssd-small", { capacityBytes: 200_000, tags: ["ssd", "eu"] });
+  await addNode("ssd-large", { capacityBytes: 300_000, tags: ["ssd"] });
+  const choose = async (...tags: string[]) => (await place(await create(), tags))?.nodeId;
+  assert.equal(await choose(), "roomy");
+  assert.equal(await choose("ssd"), "ssd-large");
+  assert.equal(await choose("ssd", "eu"), "ssd-small");
+  assert.deepEqual(await place(await create(), ["tape"]), { note: "no hosting node has the tags tape" });
+});
+
+test("a draining node, and one whose machine has not joined, take no account", async (t) => {
+  t.after(reset);
+  await addNode("draining", {});
+  await setNode(context, "draining", { isDraining: true });
+  await registerNode(context, { ...nodePlace(stage.node, "empty"), kind: "proftpd-nginx" }, nodeRoom, false);
+  assert.deepEqual(await place(await create()), {
+    note: "no hosting node has room: 1 draining, 1 without their machine",
+  });
+});
+
+test("an account is placed once, and what it held is free again when it has failed", async (t) => {
+  t.after(reset);
+  await addNode("only", { capacityBytes: 100_000 });
+  const id = await create();
+  assert.equal((await place(id))?.nodeId, "only");
+  assert.equal(await place(id), undefined);
+  const next = await create();
+  assert.deepEqual(await place(next), { note: "no hosting node has room: 1 full" });
+  await stage.node.driver.remove({ identifier: "x.example", uid: (await stage.inside(id)).uid });
+  await stage.advance(id);
+  assert.equal((await stage.read(`place-${made - 1}.example`)).status, "Failed");
+  assert.equal((await place(next))?.nodeId, "only");
+});
+
+test("accounts that wait for room go on at once when a node is added or gets more room", async (t) => {
+  const running = await startHostingStage(t, { node: false, diskBytesMax: 100_000 });
+  await running.create("first.wait.example");
+  await running.create("second.wait.example");
+  const url = running.gateway.databaseUrl;
+  // Their own next tries are hours away: what goes on now was woken.
+  await untilTried(url);
+  await runSql(
+    url,
+    "UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key LIKE 'account:%'",
+  );
+  await registerNode(
+    running.gateway.context,
+    nodePlace(running.node, "late", {
+      ftpPort: running.ftp.port,
+      webPort: running.web.port,
+      controlPort: running.control.port,
+    }),
+    { ...nodeRoom, capacityBytes: 100_000 },
+    false,
+  );
+  await setNode(running.gateway.context, "late", {});
+  assert.equal((await running.settled("first.wait.example")).status, "Ready");
+  await runSql(
+    url,
+    "UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key LIKE 'account:%'",
+  );
+  await setNode(running.gateway.context, "late", { capacityBytes: 200_000 });
+  assert.equal((await running.settled("second.wait.example")).status, "Ready");
+});
+
+async function untilTried(url: string): Promise<void> {
+  await eventually("both were tried", async () => {
+    const [row] = await runSql<{ waiting: string }>(
+      url,
+      "SELECT count(*) AS waiting FROM hosting_accounts WHERE next_step_at IS NOT NULL",
+    );
+    return row?.waiting === "2";
+  });
+}
