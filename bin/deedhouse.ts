@@ -20,6 +20,7 @@ const roles: Record<string, () => Promise<void>> = {
     await runRole(() => startWorkerRole(loadConfig()));
   },
   node: async () => {
+    if (isAgent) return runAgent(rest.slice(1));
     const [{ startNodeRole }, { loadNodeConfig }] = await Promise.all([
       import("../src/nodes/embedded/role.ts"),
       import("../src/config.ts"),
@@ -32,10 +33,17 @@ const roles: Record<string, () => Promise<void>> = {
   },
 };
 
-// `node` alone is a role; `node list` is a command about nodes.
+async function runAgent(args: string[]): Promise<void> {
+  const { agentHelp, startAgentRole } = await import("../src/nodes/agent/role.ts");
+  if (isHelp) process.stdout.write(agentHelp);
+  else await runRole(() => startAgentRole(args));
+}
+
+// `node` alone and `node --agent` are roles; `node list` is a command about nodes.
+const isAgent = role === "node" && rest[0] === "--agent";
 const isNodeCommand = role === "node" && rest[0] !== undefined && !rest[0].startsWith("-");
 const isHelp = rest.includes("--help") || rest.includes("-h");
 const run =
-  (isNodeCommand || (isHelp && role !== "sandbox-registry") ? undefined : roles[role]) ??
+  (isNodeCommand || (isHelp && !isAgent && role !== "sandbox-registry") ? undefined : roles[role]) ??
   (async () => (await import("../src/cli.ts")).runTool(process.argv));
 await run();

@@ -1,6 +1,6 @@
 /** Questions to a node: rows that its agent fetches with its state, and answers with a report. */
-import { type Static, type TSchema, Type } from "typebox";
-import { Value } from "typebox/value";
+import { type Static, type TProperties, type TSchema, Type } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
@@ -34,7 +34,7 @@ export interface NodeQuestion<Result extends TSchema> {
   method: QuestionMethod;
   key?: Partial<AccountKey>;
   /** What a node's result must be. */
-  result: Result;
+  result: Validator<TProperties, Result>;
   waitMs?: number;
 }
 
@@ -59,7 +59,7 @@ export async function askNode<Result extends TSchema>(
     if (!answer) throw new NodeUnavailable(`the node ${nodeId} did not answer within ${waitMs / 1000} s`);
     if ("refused" in answer) throw new NodeRefused(answer.refused);
     if ("unavailable" in answer) throw new NodeUnavailable(answer.unavailable);
-    if (Value.Check(result, answer.result)) return answer.result;
+    if (result.Check(answer.result)) return answer.result as Static<Result>;
     throw new NodeUnavailable(`the node ${nodeId} answered something unknown: is its agent of another version?`);
   } finally {
     // Nobody else asks for it; and if this fails, the next question clears it away.
@@ -77,7 +77,7 @@ async function readAnswer(context: Context, id: string, waitMs: number): Promise
   if (parts.length === 0 || parts.length < parts[0]!.parts) return undefined;
   const text = parts.map((part) => context.sealer.open(answerRow(id), part.text_sealed).reveal()).join("");
   const answer: unknown = JSON.parse(text);
-  return Value.Check(Answer, answer) ? answer : undefined;
+  return checkAnswer.Check(answer) ? answer : undefined;
 }
 
 const count = Type.Integer({ minimum: 0 });
@@ -94,15 +94,12 @@ const AccountResult = Type.Object({
   usage: UsageResult,
 });
 
-/** What the answers to each kind of question are. */
+/** What the answers to each kind of question are; compiled, for a node's list is long. */
 export const results = {
-  find: Type.Union([AccountResult, Type.Null()]),
-  list: Type.Array(AccountResult),
-  usage: UsageResult,
-  probe: Type.Null(),
-  oneTimeLogin: Type.Object({
-    user: Type.String(),
-    password: Type.String(),
-    certificate: Type.String(),
-  }),
-} satisfies Record<QuestionMethod, TSchema>;
+  find: Compile(Type.Union([AccountResult, Type.Null()])),
+  list: Compile(Type.Array(AccountResult)),
+  usage: Compile(UsageResult),
+  probe: Compile(Type.Null()),
+  oneTimeLogin: Compile(Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() })),
+};
+const checkAnswer = Compile(Answer);

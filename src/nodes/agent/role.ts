@@ -1,0 +1,52 @@
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { systemClock } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { systemRandom } from "#lib/random.ts";
+import type { Role } from "#role.ts";
+import { loadNodeSettings, machinePaths } from "../install/machine-settings.ts";
+import { createProftpdNode } from "../proftpd-nginx/node.ts";
+import { startAgent } from "./agent.ts";
+import { agentVersion } from "./agent-version.ts";
+import { loadAgentConfig } from "./config.ts";
+import { createTransport } from "./transport.ts";
+
+export const agentHelp = `Usage: deedhouse node --agent [options]
+
+Runs the agent of a hosting node on this machine: it fetches what the node shall be from its gateway and makes it so.
+deedhouse node install sets it up as a service; run it by hand to see what it says.
+
+Options:
+  --config <file>      what it knows of its gateway (default: "${machinePaths.agent}");
+                       node.json beside it has the machine's settings
+  --log-level <level>  trace, debug, info, warn or error (default: "info")
+  -h, --help           display help for command
+
+Example:
+  deedhouse node --agent --log-level debug
+`;
+
+/** The role `node --agent`. @param args what follows `--agent` @throws Error that says what to do */
+export async function startAgentRole(args: string[]): Promise<Role> {
+  const { values } = parseArgs({ args, options: { config: { type: "string" }, "log-level": { type: "string" } } });
+  const configFile = values.config ?? machinePaths.agent;
+  const config = await loadAgentConfig(configFile);
+  const { settings, ftp, web } = await loadNodeSettings(join(dirname(configFile), "node.json"), config.siteDomain);
+  const surroundings = {
+    clock: systemClock,
+    random: systemRandom,
+    log: createLog("agent", values["log-level"] ?? "info"),
+  };
+  const transport = createTransport(config.gateway);
+  const node = await createProftpdNode({ ...surroundings, settings, ftp, web });
+  const progressFile = join(settings.stateFolder, "agent-progress.json");
+  const agent = await startAgent({ ...surroundings, config, transport, node, progressFile });
+  surroundings.log.info({ node: config.node, gateway: config.gateway.url, version: agentVersion }, "the agent works");
+  return {
+    ready: { node: config.node },
+    async close() {
+      await agent.close();
+      await node.close();
+    },
+  };
+}
