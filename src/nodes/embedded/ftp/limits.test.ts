@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, test } from "node:test";
-import { type Clock, systemClock } from "#lib/clock.ts";
 import type { EmbeddedNodeLimits } from "../limits.ts";
 import { startTestNode, type TestNode, type TestNodeOptions, testAccount } from "../test-node.ts";
 import { TestFtpClient } from "./test-ftp-client.ts";
@@ -38,16 +37,6 @@ describe("FTP limits", () => {
     });
   });
 
-  test("of sixty silent connections of one address ten are turned away, and another address still gets in", async () => {
-    await withNode({}, async (_node, port) => {
-      const all = await Promise.all(Array.from({ length: 60 }, () => TestFtpClient.connect(port)));
-      assert.equal(all.filter(({ greeting }) => greeting.code === 421).length, 10);
-      const { client, greeting } = await TestFtpClient.connect(port, "127.0.0.2");
-      assert.equal(greeting.code, 220);
-      for (const one of [client, ...all.map(({ client }) => client)]) one.close();
-    });
-  });
-
   test("sessions of all addresses together have a limit", async () => {
     await withNode({ sessionsMax: 1 }, async (_node, port) => {
       const first = await TestFtpClient.connect(port);
@@ -67,27 +56,6 @@ describe("FTP limits", () => {
       await node.driver.probe(account);
       client.close();
     });
-  });
-
-  test("an address that guesses wrong too often is banned for a while, over all its connections", async () => {
-    let nowMs = 0;
-    const clock: Clock = { now: systemClock.now, monotonicMs: () => nowMs };
-    const limits = { addressGuessesMax: 4, addressBanMs: 60_000 };
-    await withNode(
-      limits,
-      async (node, port) => {
-        const account = testAccount("a.example", 1);
-        await node.driver.ensureAccount(account);
-        for (let guess = 0; guess < 4; guess += 1) {
-          await assert.rejects(TestFtpClient.logIn(port, "a.example", "wrong"), /530/);
-        }
-        await assert.rejects(TestFtpClient.logIn(port, "a.example"), /421/);
-        await node.driver.probe(account);
-        nowMs = limits.addressBanMs;
-        (await TestFtpClient.logIn(port, "a.example")).close();
-      },
-      { clock },
-    );
   });
 
   test("data ports come from the range that was set; with none free the answer is 425", async () => {
