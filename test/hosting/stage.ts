@@ -24,6 +24,7 @@ export interface Account {
   web: { url: string };
   disk_quota_bytes: number;
   disk_used_bytes: number;
+  files_used: number;
   changes_pending: boolean;
   removal_requested_at?: string;
   error_text?: string;
