@@ -1,0 +1,79 @@
+// An agent for the tests of killed ones: ends itself with SIGKILL at one moment of taking in a state.
+import { systemClock } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { systemRandom } from "#lib/random.ts";
+import { Secret } from "#lib/secret.ts";
+import { startAgent } from "#nodes/agent/agent.ts";
+import { loadAgentConfig } from "#nodes/agent/config.ts";
+import { syncPath } from "#nodes/agent/messages.ts";
+import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
+import { createTransport } from "#nodes/agent/transport.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import { runRole } from "#role.ts";
+
+export type Moment =
+  | "after receiving"
+  | "after verifying"
+  | "after applying"
+  | "before acknowledging"
+  | "after acknowledging";
+
+export interface ChildSettings {
+  configPath: string;
+  progressFile: string;
+  controlUrl: string;
+  controlToken: string;
+  ftpPort: number;
+  webPort: number;
+  /** Without one it lives. */
+  killedWhen?: Moment;
+}
+
+const settings = JSON.parse(process.argv[2] ?? "") as ChildSettings;
+const surroundings = { clock: systemClock, random: systemRandom, log: createLog("agent", "silent") };
+const reach = (moment: Moment) => {
+  if (settings.killedWhen === moment) process.kill(process.pid, "SIGKILL");
+};
+
+await runRole(async () => {
+  const config = await loadAgentConfig(settings.configPath);
+  const inner = createTransport(config.gateway);
+  let isApplied = false;
+  const transport: typeof inner = {
+    ...inner,
+    async send(request) {
+      const isSync = request.path === syncPath;
+      if (isSync && isApplied) reach("before acknowledging");
+      const answer = await inner.send(request);
+      // The answer to a question that acknowledges: it comes with the next change.
+      if (isSync && isApplied) reach("after acknowledging");
+      if (isSync && answer.status === 200) reach("after receiving");
+      return answer;
+    },
+  };
+  const host = "127.0.0.1";
+  const driver = createEmbeddedNodeDriver({
+    ...surroundings,
+    controlUrl: settings.controlUrl,
+    controlToken: new Secret(settings.controlToken),
+    ftp: { host, port: settings.ftpPort },
+    web: { host, port: settings.webPort },
+    siteDomain: "localhost",
+  });
+  const node = agentNodeOf(driver);
+  const agent = await startAgent({
+    ...surroundings,
+    ...{ config, transport, progressFile: settings.progressFile },
+    node: {
+      ...node,
+      async apply(states) {
+        reach("after verifying");
+        const refused = await node.apply(states);
+        isApplied = true;
+        reach("after applying");
+        return refused;
+      },
+    },
+  });
+  return { ready: {}, close: () => agent.close() };
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { NodeUnavailable } from "#nodes/driver.ts";
+import { startTestNode, testAccount } from "../../nodes/embedded/test-node.ts";
+import type { ChildSettings, Moment } from "./agent-test-child.ts";
+import { startTestChannel } from "./test-channel.ts";
+
+const childFile = fileURLToPath(new URL("agent-test-child.ts", import.meta.url));
+const triesMax = 5;
+const moments: Moment[] = [
+  "after receiving",
+  "after verifying",
+  "after applying",
+  "before acknowledging",
+  "after acknowledging",
+];
+
+/** As workers do: what a node did not do may be done later. */
+async function done(operation: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (!(error instanceof NodeUnavailable) || tries === triesMax) throw error;
+    }
+  }
+}
+
+describe("an agent that is killed", async () => {
+  const node = await startTestNode();
+  const channel = await startTestChannel({ after });
+  after(() => node.close());
+  const machine = await channel.join("web-1", { host: "127.0.0.1", port: node.ports.ftpPort });
+
+  function startChild(t: TestContext, killedWhen?: Moment) {
+    const settings: ChildSettings = {
+      configPath: machine.configPath,
+      progressFile: machine.progressFile,
+      controlUrl: `http://127.0.0.1:${node.ports.controlPort}`,
+      controlToken: node.controlToken.reveal(),
+      ftpPort: node.ports.ftpPort,
+      webPort: node.ports.webPort,
+      ...(killedWhen && { killedWhen }),
+    };
+    const child = spawn(process.execPath, [childFile, JSON.stringify(settings)], {
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    t.after(() => child.kill("SIGKILL"));
+    return { child, ended: once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]> };
+  }
+
+  for (const [index, moment] of moments.entries()) {
+    test(`${moment} a state leaves nothing undone and nothing twice`, async (t) => {
+      const account = testAccount(`site-${index}.example`, 200_001 + index);
+      const killed = startChild(t, moment);
+      const made = done(() => machine.driver.ensureAccount(account));
+      // What comes with the next change has been acknowledged before it.
+      if (moment === "after acknowledging") await made;
+      const suspended = moment === "after acknowledging" ? done(() => machine.driver.suspend(account)) : undefined;
+      assert.deepEqual(await killed.ended, [null, "SIGKILL"]);
+
+      const successor = startChild(t);
+      await made;
+      await suspended;
+      await machine.driver.resume(account);
+      await machine.driver.probe(account);
+      const found = (await machine.driver.list()).filter(({ identifier }) => identifier === account.identifier);
+      assert.deepEqual(
+        found.map(({ uid }) => uid),
+        [account.uid],
+      );
+      assert.equal((await readdir(join(node.dataDir, "homes"))).length, index + 1);
+      successor.child.kill("SIGTERM");
+      assert.deepEqual(await successor.ended, [0, null]);
+    });
+  }
+});
