@@ -4,8 +4,8 @@ import type { Clock } from "#lib/clock.ts";
 import { renderNginxConf } from "../proftpd-nginx/nginx-conf.ts";
 import { renderProftpdConf } from "../proftpd-nginx/proftpd-conf.ts";
 import { defaultFolders, type ProftpdNodeSettings } from "../proftpd-nginx/settings.ts";
-import { certificateStep } from "./certificates.ts";
-import { type FileStep, fileStep, folderStep } from "./files.ts";
+import { type CertificateStep, certificateStep } from "./certificates.ts";
+import { fileStep, folderStep } from "./files.ts";
 import { firstFilesStep } from "./first-files.ts";
 import { joinStep, siteDomainOf } from "./joining.ts";
 import type { Machine } from "./machine.ts";
@@ -26,6 +26,9 @@ import {
 /** openssl is for whoever looks after certificates there. */
 const packages = ["proftpd-core", "proftpd-mod-crypto", "nginx", "openssl", "logrotate"];
 
+/** nginx's workers. */
+const webGroup = "www-data";
+
 export interface InstallOptions {
   settings: MachineSettings;
   token?: string;
@@ -38,6 +41,7 @@ export interface InstallOptions {
   clock: Clock;
 }
 
+/** Everything that has to be so on a node, in the order in which it is made. */
 export function installPlan(machine: Machine, options: InstallOptions): Step[] {
   const { clock, token } = options;
   const settings = async () => nodeSettingsOf(options.settings, await siteDomainOf(machine));
@@ -45,55 +49,17 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
     .now()
     .toISOString()
     .replaceAll(/[-:]|\.\d+/g, "");
-  const backups = join(defaultFolders.stateFolder, "backups", stamp);
-  const file = (path: string, content: FileStep["content"]) =>
-    fileStep(machine, { path, content, mode: 0o644, backups });
-  const rendered = (path: string, render: (known: ProftpdNodeSettings) => string) =>
-    file(path, async () => render(await settings()));
-
-  const node = file(machinePaths.settings, () => `${JSON.stringify(options.settings, null, 2)}\n`);
-  const proftpdConf = rendered(machinePaths.proftpdConf, renderProftpdConf);
-  const nginxConf = rendered(machinePaths.nginxConf, renderNginxConf);
-  const agentUnit = rendered(unitPaths.agent, (known) => renderAgentUnit(known, options.agent));
-  const ftpCertificate = certificateStep(
-    machine,
-    {
-      ...{ path: machinePaths.ftpCertificate, mode: 0o600, backups, given: options.ftpCertificate },
-      host: async () => options.hostName,
-    },
-    clock,
-  );
-  const siteCertificate = certificateStep(
-    machine,
-    {
-      ...{
-        path: machinePaths.siteCertificate,
-        mode: 0o640,
-        group: "www-data",
-        backups,
-        given: options.siteCertificate,
-      },
-      host: async () => `*.${await siteDomainOf(machine)}`,
-    },
-    clock,
-  );
+  const files = describeFiles(machine, options, settings, join(defaultFolders.stateFolder, "backups", stamp));
+  const { node, proftpdConf, nginxConf, ftpCertificate, siteCertificate, agentUnit } = files;
   return [
     folderStep(machine, { path: machinePaths.folder, mode: 0o755 }),
     joinStep(machine, token, clock),
     ...folderSteps(machine),
-    node,
-    proftpdConf,
-    nginxConf,
-    ftpCertificate,
-    rendered(unitPaths.runFolder, renderRunFolder),
-    rendered(unitPaths.proftpd, renderProftpdDropIn),
-    rendered(unitPaths.nginx, renderNginxDropIn),
-    agentUnit,
+    ...[node, proftpdConf, nginxConf, ftpCertificate],
+    ...[files.runFolder, files.proftpdDropIn, files.nginxDropIn, agentUnit, files.logs],
     packagesStep(machine, packages),
-    // The group that may read them comes with the packages.
-    folderStep(machine, { path: machinePaths.certificates, mode: 0o750, group: "www-data" }),
+    folderStep(machine, { path: machinePaths.certificates, mode: 0o750, group: webGroup }),
     siteCertificate,
-    rendered(unitPaths.logs, renderLogRotation),
     firstFilesStep(machine, settings, clock),
     serviceStep(machine, {
       unit: "deedhouse-agent.service",
@@ -109,8 +75,38 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
         { path: machinePaths.ftpCertificate, step: ftpCertificate },
       ],
     }),
+    // Certificates are read at every handshake.
     serviceStep(machine, { unit: "nginx.service", reads: [{ path: machinePaths.nginxConf, step: nginxConf }] }),
   ];
+}
+
+function describeFiles(
+  machine: Machine,
+  { settings: own, agent, hostName, clock, ...given }: InstallOptions,
+  settings: () => Promise<ProftpdNodeSettings>,
+  backups: string,
+) {
+  const rendered = (path: string, render: (known: ProftpdNodeSettings) => string) =>
+    fileStep(machine, { path, content: async () => render(await settings()), mode: 0o644, backups });
+  const certificate = (file: Omit<CertificateStep, "backups">) => certificateStep(machine, { ...file, backups }, clock);
+  return {
+    node: rendered(machinePaths.settings, () => `${JSON.stringify(own, null, 2)}\n`),
+    proftpdConf: rendered(machinePaths.proftpdConf, renderProftpdConf),
+    nginxConf: rendered(machinePaths.nginxConf, renderNginxConf),
+    agentUnit: rendered(unitPaths.agent, (known) => renderAgentUnit(known, agent)),
+    proftpdDropIn: rendered(unitPaths.proftpd, renderProftpdDropIn),
+    nginxDropIn: rendered(unitPaths.nginx, renderNginxDropIn),
+    runFolder: rendered(unitPaths.runFolder, renderRunFolder),
+    logs: rendered(unitPaths.logs, renderLogRotation),
+    ftpCertificate: certificate({
+      ...{ path: machinePaths.ftpCertificate, mode: 0o600, given: given.ftpCertificate },
+      host: async () => hostName,
+    }),
+    siteCertificate: certificate({
+      ...{ path: machinePaths.siteCertificate, mode: 0o640, group: webGroup, given: given.siteCertificate },
+      host: async () => `*.${(await settings()).siteDomain}`,
+    }),
+  };
 }
 
 function folderSteps(machine: Machine): Step[] {
