@@ -24,6 +24,9 @@ test("every command's help has an example", async () => {
     "orders get",
     "hosting list",
     "hosting get",
+    "hosting history",
+    "hosting password",
+    "hosting delete",
   ];
   for (const command of [...commands, "hosting create", "packs list"]) {
     const { exitCode, stdout } = await runCli("", [...command.split(" "), "--help"]);

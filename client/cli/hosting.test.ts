@@ -105,6 +105,46 @@ test("hosting get exits with 4 for an account that is not the caller's", async (
   assert.equal((await runCli(service.url, ["hosting", "get", "site.example"])).exitCode, 4);
 });
 
+test("hosting password sends the new password and prints none of it", async () => {
+  await using service = await startStandInService();
+  service.answers["PUT /v1/hostingaccounts/site.example/password"] = { status: 202 };
+  const args = ["hosting", "password", "site.example", "--password-stdin"];
+  const { exitCode, stdout, stderr } = await runCli(service.url, args, { stdin: "another-one-1\n" });
+  assert.equal(exitCode, 0);
+  assert.equal(sentPassword(service), "another-one-1");
+  assert.ok(!`${stdout}${stderr}`.includes("another-one-1"));
+});
+
+test("hosting delete asks first: without a terminal and --yes it exits with 2 and sends nothing", async () => {
+  await using service = await startStandInService();
+  service.answers["DELETE /v1/hostingaccounts/site.example"] = { status: 202 };
+  const args = ["hosting", "delete", "site.example", "--json"];
+  const refused = await runCli(service.url, args);
+  assert.equal(refused.exitCode, 2);
+  assert.match(refused.stderr, /--yes/);
+  assert.equal(service.seen.length, 0);
+  const done = await runCli(service.url, [...args, "--yes"]);
+  assert.deepEqual(JSON.parse(done.stdout), { identifier: "site.example", status: "being deleted" });
+  assert.equal(service.seen.length, 1);
+});
+
+test("hosting history tells what happened and what happens next", async () => {
+  await using service = await startStandInService();
+  const told = { at: "2026-11-21T01:39:39.906Z", event: "requested", status: "Provisioning", text: "it was ordered" };
+  service.answers["GET /v1/hostingaccounts/site.example/history"] = {
+    status: 200,
+    body: {
+      ...{ identifier: "site.example", status: "Ready", changes_pending: false },
+      next: "nothing",
+      history: [told],
+    },
+  };
+  const { exitCode, stdout } = await runCli(service.url, ["hosting", "history", "site.example"]);
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^next +nothing$/m);
+  assert.match(stdout, /2026-11-21T01:39:39\.906Z +it was ordered$/m);
+});
+
 test("hosting list and packs list print tables", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/hostingaccounts"] = { status: 200, body: [{ identifier: "site.example" }] };

@@ -4,10 +4,11 @@ import type { Clock } from "../sdk/clock.ts";
 import { newIdempotencyKey } from "../sdk/sign.ts";
 import type { Answer, HostingAccount } from "../sdk/types.ts";
 import { parseIdempotencyKey } from "./arguments.ts";
+import { confirm } from "./confirm.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { acceptedLine, addFollowOptions, type FollowOptions, follow } from "./follow.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
-import { printFields, printJson } from "./output.ts";
+import { printFields, printJson, printTable } from "./output.ts";
 import { obtainPassword, type PasswordOptions } from "./password.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
@@ -47,13 +48,31 @@ export function addHostingCommands(program: Command, clock: Clock): void {
   );
 
   addCreateCommand(hosting, clock);
+  addHistoryCommand(hosting, clock);
+  addPasswordCommand(hosting, clock);
+  addDeleteCommand(hosting, clock);
 }
 
-function addCreateCommand(hosting: Command, clock: Clock): void {
-  const create = hosting
-    .command("create <identifier>")
-    .description("order a hosting account, with an FTP login and a web site")
-    .requiredOption("--pack <id>", "service pack, see: deedhouse packs list")
+function addHistoryCommand(hosting: Command, clock: Clock): void {
+  const history = hosting
+    .command("history <identifier>")
+    .description("tell what happened to an account, and what happens next")
+    .option("--json", "print the API's JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse hosting history example.com");
+  addConnectionOptions(history).action(
+    guarded(async (identifier: string, options: ConnectionOptions & { json?: boolean }) => {
+      const { data } = await (await openClient(options, clock)).getHostingHistory(identifier);
+      if (options.json) return printJson(data);
+      const { history: events, ...standing } = data;
+      printFields(standing);
+      process.stdout.write("\n");
+      printTable(events, ["at", "text", "count", "last_at"]);
+    }),
+  );
+}
+
+function addPasswordOptions(command: Command): Command {
+  return command
     .option("--password-file <file>", "read the FTP password from a file")
     .addOption(new Option("--password-stdin", "read it from standard input").conflicts("passwordFile"))
     .addOption(
@@ -61,7 +80,54 @@ function addCreateCommand(hosting: Command, clock: Clock): void {
         "passwordFile",
         "passwordStdin",
       ]),
-    )
+    );
+}
+
+function addPasswordCommand(hosting: Command, clock: Clock): void {
+  const set = hosting
+    .command("password <identifier>")
+    .description("set another FTP password; open FTP sessions end")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nWithout a password option it is asked for.\n\nExample:\n  deedhouse hosting password example.com --generate-password",
+    );
+  addConnectionOptions(addPasswordOptions(set)).action(
+    guarded(async (identifier: string, options: ConnectionOptions & PasswordOptions & { json?: boolean }) => {
+      const client = await openClient(options, clock);
+      await client.setHostingPassword(identifier, await obtainPassword(options, identifier));
+      const done = { identifier, password: "set: it is in force within seconds" };
+      if (options.json) printJson(done);
+      else printFields(done);
+    }),
+  );
+}
+
+function addDeleteCommand(hosting: Command, clock: Clock): void {
+  const remove = hosting
+    .command("delete <identifier>")
+    .description("delete an account, with its site and its files")
+    .option("--yes", "do not ask")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse hosting delete example.com --yes");
+  addConnectionOptions(remove).action(
+    guarded(async (identifier: string, options: ConnectionOptions & { yes?: boolean; json?: boolean }) => {
+      const client = await openClient(options, clock);
+      if (!options.yes) await confirm(`Delete ${identifier} with its site and its files?`);
+      await client.deleteHostingAccount(identifier);
+      const done = { identifier, status: "being deleted" };
+      if (options.json) printJson(done);
+      else printFields(done);
+    }),
+  );
+}
+
+function addCreateCommand(hosting: Command, clock: Clock): void {
+  const create = hosting
+    .command("create <identifier>")
+    .description("order a hosting account, with an FTP login and a web site")
+    .requiredOption("--pack <id>", "service pack, see: deedhouse packs list");
+  addPasswordOptions(create)
     .option("--idempotency-key <key>", "the same key again is the same order, never a second one", parseIdempotencyKey)
     .option("--json", "print JSON: the order, or with --wait the account")
     .addHelpText(

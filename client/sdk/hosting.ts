@@ -7,6 +7,7 @@ import type {
   CallOptions,
   CreateOptions,
   HostingAccount,
+  HostingHistory,
   Page,
   PageOptions,
   ServicePack,
@@ -35,8 +36,15 @@ export interface HostingCalls {
   createHostingAccount(account: NewHostingAccount, options?: CreateOptions): Promise<Answer<{ identifier: string }>>;
   /** Resolves when the account is no longer `Provisioning`, good or bad: look at `data.status`. */
   waitForHostingAccount(identifier: string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
+  /** Sets another FTP password; within seconds it opens the account, and the old one does not. */
+  setHostingPassword(identifier: string, password: string, options?: CallOptions): Promise<Answer<undefined>>;
+  /** Orders that an account is deleted, with its site; it is there until that is done. */
+  deleteHostingAccount(identifier: string, options?: CallOptions): Promise<Answer<undefined>>;
+  getHostingHistory(identifier: string, options?: CallOptions): Promise<Answer<HostingHistory>>;
   listServicePacks(options?: CallOptions): Promise<Answer<ServicePack[]>>;
 }
+
+const pathOf = (identifier: string) => `/hostingaccounts/${encodeURIComponent(identifier)}`;
 
 export function hostingCalls(send: Send, clock: Clock): HostingCalls {
   const getPage = async (query: string, signal: AbortSignal | undefined) =>
@@ -48,8 +56,7 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
     allHostingAccounts: (options = {}) => followPages((query) => getPage(query, options.signal)),
 
     async getHostingAccount(identifier, options = {}) {
-      const path = `/hostingaccounts/${encodeURIComponent(identifier)}`;
-      const reply = await send({ method: "GET", path, signal: options.signal });
+      const reply = await send({ method: "GET", path: pathOf(identifier), signal: options.signal });
       return answerOf(reply, objectBody<HostingAccount>(reply));
     },
 
@@ -72,6 +79,20 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
         options,
         clock,
       ),
+
+    async setHostingPassword(identifier, password, { signal } = {}) {
+      const path = `${pathOf(identifier)}/password`;
+      return answerOf(await send({ method: "PUT", path, body: { password }, signal }), undefined);
+    },
+
+    async deleteHostingAccount(identifier, { signal } = {}) {
+      return answerOf(await send({ method: "DELETE", path: pathOf(identifier), signal }), undefined);
+    },
+
+    async getHostingHistory(identifier, { signal } = {}) {
+      const reply = await send({ method: "GET", path: `${pathOf(identifier)}/history`, signal });
+      return answerOf(reply, objectBody<HostingHistory>(reply));
+    },
 
     async listServicePacks(options = {}) {
       const reply = await send({ method: "GET", path: "/servicepacks", signal: options.signal });

@@ -20,7 +20,7 @@ export interface TransportOptions {
 
 /** One call of the API, without what every call has. */
 export interface Call {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below the base URL, segments already encoded: `/domains/example.com`. */
   path: string;
   /** With its `?`, or empty. */

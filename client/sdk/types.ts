@@ -47,13 +47,47 @@ export type HostingStatus = "Provisioning" | "Ready" | "Failed" | "Suspended";
 export interface HostingAccount {
   identifier: string;
   servicepack_id?: string;
+  /** Of the pack, as it was when the account got it. */
+  servicepack_version?: number;
   status?: HostingStatus;
   created_at?: string;
+  /** Something was asked for that is not in force yet. */
+  changes_pending?: boolean;
+  /** There when it is to be deleted. */
+  removal_requested_at?: string;
   ftp?: { host: string; port: number; username: string };
   web?: { url: string };
   disk_quota_bytes?: number;
   disk_used_bytes?: number;
+  files_max?: number;
+  files_used?: number;
+  /** What its site may send in a calendar month; 0: as much as it likes. */
+  traffic_bytes_month?: number;
+  /** What its site has sent this month; missing while nobody has counted. */
+  traffic_used_bytes?: number;
+  host_names_max?: number;
   error_text?: string;
+}
+
+/** Something that happened to a hosting account. */
+export interface HostingEvent {
+  at: string;
+  /** Stable; `text` is for people. */
+  event: string;
+  status: HostingStatus;
+  text: string;
+  /** Of tries in a row: how many, and the last one. */
+  count?: number;
+  last_at?: string;
+}
+
+/** What happened to a hosting account, the oldest first, and what happens next. */
+export interface HostingHistory {
+  identifier: string;
+  status: HostingStatus;
+  changes_pending: boolean;
+  next: string;
+  history: HostingEvent[];
 }
 
 /** A kind of hosting account on offer; `id` is a string of digits. */
@@ -61,7 +95,15 @@ export interface ServicePack {
   id: string;
   name: string;
   kind: string;
+  version?: number;
   disk_quota_bytes?: number;
+  files_max?: number;
+  ftp_sessions_max?: number;
+  /** What a site may send in a calendar month; 0: as much as it likes. */
+  traffic_bytes_month?: number;
+  host_names_max?: number;
+  /** With `ftp` one can log in. */
+  features?: string[];
 }
 
 /** The reseller's request budget as the answer's headers told it. */

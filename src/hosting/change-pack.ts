@@ -26,7 +26,7 @@ const packOnOffer = statement(
 const accountsUse = statement(
   "hosting-account-use",
   `SELECT servicepack_id, servicepack_version, disk_quota_bytes, disk_used_bytes, files_used, node_id,
-     (SELECT count(*) FROM host_names WHERE account_id = account.id) AS host_names_count,
+     (SELECT count(*) FROM host_names WHERE account_id = account.id AND host_name <> identifier) AS host_names_count,
      (SELECT hosting_bytes_max - coalesce(sum(other.disk_quota_bytes), 0)::int8
       FROM resellers LEFT JOIN hosting_accounts AS other
         ON other.reseller_id = resellers.id AND other.status NOT IN ('Failed', 'Removed')

@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline/promises";
 import { type Command, Option } from "commander";
 import { findProgress, reportAccount, reportAccounts } from "#hosting/account-report.ts";
 import { changePack } from "#hosting/change-pack.ts";
@@ -14,6 +13,7 @@ import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } fr
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { getReseller } from "#resellers/create.ts";
+import { confirm } from "../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 import { obtainPassword, type PasswordOptions } from "../../client/cli/password.ts";
@@ -210,18 +210,4 @@ function addRemoveCommand(hosting: Command): void {
         return reportChange(context, account, options);
       }),
     );
-}
-
-/** @throws CommandFailure unless the answer is yes */
-async function confirm(question: string): Promise<void> {
-  if (!process.stdin.isTTY) {
-    throw new CommandFailure("nobody is there to confirm it", exitCodes.usage, "Say --yes if it shall be done.");
-  }
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await lines.question(`${question} [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure("nothing was done", exitCodes.usage);
-  } finally {
-    lines.close();
-  }
 }
