@@ -32,9 +32,9 @@ export class LoginFile {
     const { uid, identifier, passwordHash, sessionsMax } = account;
     const isOpen = passwordHash !== undefined && account.ftpEnabled && !account.suspended && sessionsMax > 0;
     this.#logins.set(uid, isOpen ? this.#line(identifier, passwordHash.reveal(), uid) : undefined);
-    const sessions = sessionsMax <= groupedSessionsMax && isOpen;
+    const isCounted = isOpen && sessionsMax <= groupedSessionsMax;
     const ofSessions = `${sessionGroupPrefix}${sessionsMax}:x:${sessionGidFirst + sessionsMax}:${identifier}\n`;
-    this.#groups.set(uid, `${groupOf(uid)}:x:${uid}:\n${sessions ? ofSessions : ""}`);
+    this.#groups.set(uid, `${groupOf(uid)}:x:${uid}:\n${isCounted ? ofSessions : ""}`);
   }
 
   remove(uid: number): void {

@@ -47,7 +47,6 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
   await makeFolders(settings, paths);
   const homes = new Homes(paths);
   const feed = new UsageFeed(clock);
-  const onChange = (uid: number) => feed.changed(uid);
   const { logBytesMax } = settings.limits;
   const records = await Records.open(paths.records);
   const limits = await QuotaTable.open(paths);
@@ -60,18 +59,28 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
       const account = records.get(uid);
       if (account && !isCountedByProftpd(account)) endSurplusSessions(uid, account.sessionsMax);
     },
-    ...{ onChange, logBytesMax, log },
+    onChange: (uid) => feed.changed(uid),
+    ...{ logBytesMax, log },
   });
   const traffic = await TrafficCount.open({
     log: paths.webTraffic,
     file: paths.traffic,
     homes: await realpath(paths.homes),
     reopenLogs: () => void reopenLogs(paths.webPid, log),
-    ...{ onChange, logBytesMax },
+    onChange: (uid) => feed.changed(uid),
+    logBytesMax,
   });
   const trash = new Trash(paths.trash, clock);
   const { siteDomain } = settings;
-  const accounts = new Accounts({ records, homes, logins, limits, trash, siteDomain, ftpPidFile: paths.ftpPid });
+  const accounts = new Accounts({
+    records,
+    homes,
+    logins,
+    limits,
+    trash,
+    siteDomain,
+    ftpPidFile: paths.ftpPid,
+  });
   const oneTimeLogins = new OneTimeLogins({ ...options, logins });
   return { ...options, homes, records, limits, oneTimeLogins, usage, traffic, trash, feed, accounts };
 }

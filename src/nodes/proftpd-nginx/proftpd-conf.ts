@@ -38,7 +38,8 @@ function serverLines(settings: ProftpdNodeSettings): string[] {
     `PidFile ${paths.ftpPid}`,
     `ScoreboardFile ${paths.scoreboard}`,
     `MaxInstances ${limits.sessionsMax}`,
-    `MaxClientsPerHost ${limits.addressSessionsMax} "Too many sessions from your address."`,
+    // Counts before the login too.
+    `MaxConnectionsPerHost ${limits.addressSessionsMax} "Too many sessions from your address."`,
     `CommandBufferSize ${limits.commandBytesMax}`,
     `TimeoutLogin ${limits.loginSecondsMax}`,
     `TimeoutIdle ${limits.idleSecondsMax}`,

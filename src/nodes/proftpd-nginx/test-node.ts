@@ -12,7 +12,7 @@ import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import type { AgentNode } from "../agent-node.ts";
 import type { Endpoint } from "../driver.ts";
-import { loadCertificate } from "../embedded/certificate.ts";
+import { type Certificate, loadCertificate } from "../embedded/certificate.ts";
 import { renderNginxConf } from "./nginx-conf.ts";
 import { createProftpdNode } from "./node.ts";
 import { renderProftpdConf } from "./proftpd-conf.ts";
@@ -49,6 +49,8 @@ export interface TestProftpdNode {
   webTls: Endpoint;
   /** PEM: what FTP and sites show. */
   certificate: string;
+  /** A certificate that nobody shows yet. */
+  anotherCertificate(host: string): Promise<Certificate>;
   /** Everything the agent's side logged. */
   logged(): string;
   /** Closes the agent's side and opens it again; both servers go on. */
@@ -89,6 +91,8 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
     return {
       ...{ settings, paths, ftp, web, certificate: certificate.certificate },
       webTls: { host: settings.web.address, port: settings.web.tls?.port ?? 0 },
+      anotherCertificate: async (host) =>
+        loadCertificate(await mkdtemp(join(folder, "certificate-")), host, systemClock),
       get node() {
         return node;
       },
