@@ -1,8 +1,9 @@
-/** Brings what the accounts use from their node into the database, as it changes. */
+/** Brings what the accounts use and send from their node into the database, as it changes. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { raiseTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { sleep } from "#lib/clock.ts";
-import type { HostingNode } from "#nodes/driver.ts";
+import type { HostingNode, UsageChanges } from "#nodes/driver.ts";
 
 /** How long a node holds the question while nothing changes. */
 const waitMs = 30_000;
@@ -10,27 +11,55 @@ const retryMs = 5_000;
 
 const updateUsage = statement(
   "hosting-usage-update",
-  `UPDATE hosting_accounts AS account SET disk_used_bytes = used.bytes
-   FROM unnest($1::int8[], $2::int8[]) AS used (uid, bytes)
-   WHERE account.uid = used.uid AND account.disk_used_bytes <> used.bytes`,
+  `UPDATE hosting_accounts AS account SET disk_used_bytes = used.bytes, files_used = used.files
+   FROM unnest($1::int8[], $2::int8[], $3::int4[]) AS used (uid, bytes, files)
+   WHERE account.uid = used.uid AND (account.disk_used_bytes <> used.bytes OR account.files_used <> used.files)`,
   {},
 );
 
+// A node's count never falls within a month: a lower one is an older answer.
+const updateTraffic = statement(
+  "hosting-traffic-update",
+  `INSERT INTO hosting_traffic AS counted (account_id, node_id, month, bytes)
+   SELECT account.id, $1, sent.month, sent.bytes
+   FROM unnest($2::int8[], $3::text[], $4::int8[]) AS sent (uid, month, bytes) JOIN hosting_accounts AS account USING (uid)
+   ON CONFLICT (account_id, month, node_id) DO UPDATE SET bytes = excluded.bytes WHERE counted.bytes < excluded.bytes
+   RETURNING account_id`,
+  { account_id: "int8" },
+);
+
 /** Runs until the signal fires. */
-export async function followUsage(context: Context, node: HostingNode, signal: AbortSignal): Promise<void> {
+export async function followUsage(
+  context: Context,
+  node: HostingNode,
+  nodeId: string,
+  signal: AbortSignal,
+): Promise<void> {
   let after = 0;
   while (!signal.aborted) {
     try {
       const changes = await node.usageChanges({ after, waitMs, signal });
-      const { accounts } = changes;
-      if (accounts.length > 0) {
-        await context.database.query(updateUsage, [accounts.map(({ uid }) => uid), accounts.map(({ bytes }) => bytes)]);
-      }
+      await saveUsage(context, nodeId, changes.accounts);
       after = changes.version;
     } catch (error) {
       if (signal.aborted) return;
-      context.log.debug({ err: error }, "the node's usage could not be read");
+      context.log.debug({ err: error, node: nodeId }, "the node's usage could not be read");
       await sleep(retryMs, signal);
     }
   }
+}
+
+/** @param nodeId who counted it */
+export async function saveUsage(context: Context, nodeId: string, accounts: UsageChanges["accounts"]): Promise<void> {
+  if (accounts.length === 0) return;
+  const column = (name: "uid" | "bytes" | "files") => accounts.map((account) => account[name]);
+  await context.database.query(updateUsage, [column("uid"), column("bytes"), column("files")]);
+  const sent = accounts.flatMap(({ uid, traffic }) => (traffic ? [{ uid, ...traffic }] : []));
+  if (sent.length === 0) return;
+  const values = [sent.map(({ uid }) => uid), sent.map(({ month }) => month), sent.map(({ bytes }) => bytes)];
+  const changed = await context.database.query(updateTraffic, [nodeId, ...values]);
+  await raiseTrafficAlarms(
+    context,
+    changed.map(({ account_id }) => account_id),
+  );
 }

@@ -6,6 +6,7 @@ import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
 import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
@@ -60,7 +61,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
   jobPool.on("connect", (client) => client.on("error", () => {}));
   const liveness = startLiveness(context, databaseUrl);
-  const nodes = await openHostingNodes(context, (node, _id, signal) => followUsage(context, node, signal));
+  const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const advance = oneAtATime((accountId) => advanceAccount(context, nodes, accountId));
   const runner = await startJobRunner({
     pool: jobPool,
@@ -102,5 +103,6 @@ async function keepHouse(context: Context): Promise<void> {
     await enqueueProvision(database, account.id, delayMs);
   }
   await lookAtDueHostNames(context);
+  await endTrafficAlarms(context);
   await tellOfUnservedRegistries(context);
 }
