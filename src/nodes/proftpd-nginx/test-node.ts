@@ -10,11 +10,10 @@ import { Client } from "basic-ftp";
 import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
-import type { AgentNode } from "../agent-node.ts";
 import type { Endpoint } from "../driver.ts";
 import { type Certificate, loadCertificate } from "../embedded/certificate.ts";
 import { renderNginxConf } from "./nginx-conf.ts";
-import { createProftpdNode } from "./node.ts";
+import { createProftpdNode, type ProftpdNode } from "./node.ts";
 import { renderProftpdConf } from "./proftpd-conf.ts";
 import {
   defaultProftpdNodeLimits,
@@ -42,7 +41,7 @@ export interface TestProftpdNode {
   settings: ProftpdNodeSettings;
   paths: NodePaths;
   /** The agent's side; follows `restart()`. */
-  readonly node: AgentNode;
+  readonly node: ProftpdNode;
   ftp: Endpoint;
   web: Endpoint;
   /** Where sites answer over TLS. */
@@ -55,6 +54,8 @@ export interface TestProftpdNode {
   logged(): string;
   /** Closes the agent's side and opens it again; both servers go on. */
   restart(): Promise<void>;
+  /** Opens the agent's side that was closed. */
+  reopen(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -99,6 +100,9 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
       logged: () => lines.join(""),
       restart: async () => {
         await node.close();
+        node = await open();
+      },
+      reopen: async () => {
         node = await open();
       },
       close: async () => {

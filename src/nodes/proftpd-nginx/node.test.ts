@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { lstat, mkdir, readFile, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { createManualClock } from "../../../test/harness/manual-clock.ts";
+import type { Traffic } from "../driver.ts";
+import { getPage, password, testAccount } from "../embedded/test-node.ts";
+import { RawFtp } from "./test-ftp.ts";
+import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
+
+const options = { skip: cannotStart };
+const account = testAccount("first.example", 200_001, { hostNames: ["www.first.example"] });
+const host = "first.example.sites.test";
+
+async function upload(node: TestProftpdNode, name: string, bytes: number): Promise<void> {
+  const client = await connectFtp(node, account.identifier, password);
+  await client.uploadFrom(Readable.from([Buffer.alloc(bytes, "x")]), `/www/${name}`).finally(() => client.close());
+}
+
+/** The account's traffic, once it is at least this. */
+async function trafficOf(node: TestProftpdNode, bytesMin: number): Promise<Traffic> {
+  for (let after = 0; ; ) {
+    const { accounts, version } = await node.node.usageChanges({ after, waitMs: 1_000 });
+    const traffic = accounts[0]?.traffic;
+    if (traffic !== undefined && traffic.bytes >= bytesMin) return traffic;
+    after = version;
+  }
+}
+
+test(
+  "what a site has sent is counted once, across starts of the agent and rotations of the log",
+  options,
+  async (t) => {
+    const node = await startTestProftpdNode({ limits: { sumsSaveMs: 20, logBytesMax: 400 } });
+    t.after(() => node.close());
+    await node.node.ensureAccount(account);
+    await upload(node, "page.bin", 1_000);
+    let sent = 0;
+    for (let round = 1; round <= 6; round++) {
+      for (let count = 0; count < 5; count++) {
+        const { headers } = await getPage(node.web.port, "/page.bin", { host });
+        // Status line, headers and an empty line, as nginx has sent them.
+        const names = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+        sent += 1_000 + Buffer.byteLength(`HTTP/1.1 200 OK\r\n${names.join("")}\r\n`);
+      }
+      if (round % 2 === 0) await node.restart();
+      assert.equal((await trafficOf(node, sent)).bytes, sent);
+    }
+    await lstat(`${node.paths.webTraffic}.1`);
+  },
+);
+
+test("usage is known again after a start, also of what was uploaded in the meantime", options, async (t) => {
+  const node = await startTestProftpdNode();
+  t.after(() => node.close());
+  await node.node.ensureAccount(account);
+  await upload(node, "a.bin", 10);
+  await node.node.usage(account.identifier);
+  await node.node.close();
+  await upload(node, "b.bin", 5);
+  await node.reopen();
+  for (let after = 0; ; ) {
+    const { accounts, version } = await node.node.usageChanges({ after, waitMs: 1_000 });
+    if (accounts[0]?.bytes === 15 && accounts[0].files === 2) return;
+    after = version;
+  }
+});
+
+test("a login of ours is gone after its time, and after a start of the agent", options, async (t) => {
+  const node = await startTestProftpdNode({ limits: { oneTimeLoginMs: 100 } });
+  t.after(() => node.close());
+  await node.node.ensureAccount(account);
+  await node.node.oneTimeLogin(account);
+  const hasOurs = async () => (await readFile(node.paths.logins, "utf8")).includes("_once-");
+  while (await hasOurs()) await pause(10);
+  const long = await startTestProftpdNode();
+  t.after(() => long.close());
+  await long.node.ensureAccount(account);
+  const { user, password: secret } = await long.node.oneTimeLogin(account);
+  await long.restart();
+  await assert.rejects(RawFtp.login(long, user, secret.reveal()), /^Error: 530 /);
+});
+
+test("a start repairs what a hand has changed, and tells of what belongs to nobody", options, async (t) => {
+  const node = await startTestProftpdNode();
+  t.after(() => node.close());
+  await node.node.ensureAccount(account);
+  await upload(node, "page.txt", 3);
+  await unlink(join(node.paths.sites, host));
+  await writeFile(node.paths.logins, "");
+  await symlink("../homes/200001", join(node.paths.sites, "stray.example"));
+  await mkdir(join(node.paths.homes, "200009"));
+  assert.deepEqual(await node.node.strays(), { uids: [200_009], withoutHome: [], hostNames: ["stray.example"] });
+  await node.restart();
+  assert.deepEqual(await node.node.strays(), { uids: [200_009], withoutHome: [], hostNames: [] });
+  assert.equal((await getPage(node.web.port, "/page.txt", { host })).status, 200);
+  (await RawFtp.login(node, account.identifier, password)).close();
+});
+
+test("the files of a removed account are kept for 30 days", options, async (t) => {
+  const clock = createManualClock(1_800_000_000);
+  const node = await startTestProftpdNode({ clock });
+  t.after(() => node.close());
+  await node.node.ensureAccount(account);
+  await upload(node, "page.txt", 3);
+  await node.node.remove(account);
+  const kept = join(node.paths.trash, "200001", "www", "page.txt");
+  const isThere = () =>
+    lstat(kept).then(
+      () => true,
+      () => false,
+    );
+  clock.advance(30 * 86_400_000);
+  await node.node.remove(account);
+  await node.restart();
+  assert.equal(await isThere(), true);
+  clock.advance(1);
+  await node.restart();
+  while (await isThere()) await pause(10);
+  assert.equal((await node.node.apply([{ kind: "account", account }]))[0]?.reason, "uid_retired");
+});
+
+test("hundreds of accounts are brought up in one go, and what cannot be is named", options, async (t) => {
+  const node = await startTestProftpdNode();
+  t.after(() => node.close());
+  const many = Array.from({ length: 500 }, (_, index) => testAccount(`site-${index}.example`, 200_100 + index));
+  const states = many.map((each) => ({ kind: "account" as const, account: each }));
+  const twin = testAccount("site-1.example", 200_002);
+  const low = testAccount("low.example", 1_000);
+  const evil = testAccount("evil.example", 200_003, { hostNames: ["x.sites.test"] });
+  const wrong = [twin, low, evil].map((each) => ({ kind: "account" as const, account: each }));
+  assert.deepEqual(await node.node.apply([...states, ...wrong]), [
+    { identifier: "site-1.example", uid: 200_002, reason: "identifier_taken" },
+    { identifier: "low.example", uid: 1_000, reason: "invalid" },
+    { identifier: "evil.example", uid: 200_003, reason: "invalid" },
+  ]);
+  assert.equal((await node.node.list()).length, 500);
+  (await RawFtp.login(node, "site-499.example", password)).close();
+  await rm(join(node.paths.homes, "200100"), { recursive: true });
+  assert.deepEqual(await node.node.apply(states), []);
+  assert.deepEqual(await node.node.strays(), { uids: [], withoutHome: [], hostNames: [] });
+});
