@@ -10,7 +10,7 @@ import type { Transaction } from "#db/database.ts";
 import { type SqlValue, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
-import { isAheadText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
+import { isAheadText, silentText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
 import { Secret } from "#lib/secret.ts";
 import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
 import {
@@ -40,10 +40,12 @@ const readState = statement(
 );
 type StateRow = NonNullable<(typeof readState)["row"]>;
 
-const otherOfIdentifier = statement(
-  "node-state-of-identifier",
-  "SELECT uid FROM node_states WHERE node_id = $1 AND identifier = $2 AND uid <> $3 AND state IS NOT NULL",
-  { uid: "int8" },
+const readClaims = statement(
+  "node-state-claims",
+  `SELECT EXISTS (SELECT FROM node_states WHERE node_id = $1 AND identifier = $3 AND uid <> $2 AND state IS NOT NULL)
+       AS is_taken,
+     EXISTS (SELECT FROM node_host_names WHERE node_id = $1 AND (uid = $2 OR host_name = ANY($4::text[]))) AS has_names`,
+  { is_taken: "bool", has_names: "bool" },
 );
 
 const writeState = statement(
@@ -105,36 +107,40 @@ export async function changeState(
 ): Promise<void> {
   // What the agent cannot read would keep everything behind it from the node.
   if (!Value.Check(Key, { identifier: key.identifier, uid: key.uid })) throw new NodeRefused("invalid");
-  const taken = await context.database.transaction(async (tx) => {
-    const versions = await takeNodeVersion(context, tx, nodeId);
-    const [row] = await tx.query(readState, [nodeId, key.uid]);
-    const wanted = change(row && beforeOf(context, nodeId, key.uid, row));
-    if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
-    if (wanted) await refuseTwo(tx, nodeId, wanted);
-    await tx.query(writeState, [
-      nodeId,
-      key.uid,
-      key.identifier,
-      versions.version,
-      ...columnsOf(wanted),
-      ...held(row, versions),
-    ]);
-    const names = wanted?.hostNames ?? [];
-    await tx.query(takeNames, [nodeId, key.uid, wanted ? [...names, wanted.identifier] : []]);
-    if (names.length > 0) await tx.query(giveNames, [nodeId, key.uid, names]);
-    return versions;
-
-    function columnsOf(account: Wanted) {
-      if (!account) return [null, null];
-      const { passwordHash, ...state } = accountToJson(account);
-      const hash =
-        passwordHash === null ? null : context.sealer.seal(nodeHashRow(nodeId, key.uid), new Secret(passwordHash));
-      return [JSON.stringify(state), hash];
-    }
-  });
-  if (!taken.isListening)
-    throw new NodeUnavailable(`the agent of the node ${nodeId} has not asked for its state lately`);
+  const taken = await context.database.transaction((tx) => writeChange(context, tx, nodeId, key, change));
+  if (!taken.isListening) throw new NodeUnavailable(silentText(nodeId));
   await untilHeld(context, nodeId, key.uid, taken.version);
+}
+
+async function writeChange(
+  context: Context,
+  tx: Transaction,
+  nodeId: string,
+  { identifier, uid }: AccountKey,
+  change: (before: Before | undefined) => Wanted,
+): Promise<TakenVersion> {
+  const taken = await takeNodeVersion(context, tx, nodeId);
+  const [row] = await tx.query(readState, [nodeId, uid]);
+  const wanted = change(row && beforeOf(context, nodeId, uid, row));
+  if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
+  const names = wanted?.hostNames ?? [];
+  const claimed = wanted ? [...names, identifier] : [];
+  const [claims] = await tx.query(readClaims, [nodeId, uid, identifier, claimed]);
+  // The node would refuse it as well, but not to whoever asks next.
+  if (wanted && claims!.is_taken) throw new NodeRefused("identifier_taken");
+  const columns = [...columnsOf(context, nodeId, wanted), ...held(row, taken)];
+  await tx.query(writeState, [nodeId, uid, identifier, taken.version, ...columns]);
+  if (claims!.has_names) await tx.query(takeNames, [nodeId, uid, claimed]);
+  if (names.length > 0) await tx.query(giveNames, [nodeId, uid, names]);
+  return taken;
+}
+
+/** `state` and `password_hash_sealed` */
+function columnsOf({ sealer }: Context, nodeId: string, wanted: Wanted): SqlValue[] {
+  if (!wanted) return [null, null];
+  const { passwordHash, ...state } = accountToJson(wanted);
+  const row = nodeHashRow(nodeId, wanted.uid);
+  return [JSON.stringify(state), passwordHash === null ? null : sealer.seal(row, new Secret(passwordHash))];
 }
 
 /** What an account shall be, before a change. */
@@ -148,12 +154,6 @@ function beforeOf({ sealer }: Context, nodeId: string, uid: number, row: StateRo
   if (state === null) return { identifier, account: undefined };
   const passwordHash = sealed === null ? null : sealer.open(nodeHashRow(nodeId, uid), sealed).reveal();
   return { identifier, account: accountFromJson({ ...(state as StoredState), passwordHash }) };
-}
-
-/** The node would refuse it as well, but not to whoever asks next. */
-async function refuseTwo(tx: Transaction, nodeId: string, { identifier, uid }: AccountKey): Promise<void> {
-  const [other] = await tx.query(otherOfIdentifier, [nodeId, identifier, uid]);
-  if (other) throw new NodeRefused("identifier_taken");
 }
 
 /** What the node surely holds of the account: the row as it was, if that was acknowledged. */

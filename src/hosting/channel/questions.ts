@@ -5,7 +5,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeAnsweredChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
-import { takeNodeVersion } from "#hosting/channel/versions.ts";
+import { silentText, takeNodeVersion } from "#hosting/channel/versions.ts";
 import { Answer } from "#nodes/agent/messages.ts";
 import type { QuestionMethod } from "#nodes/agent/state-document.ts";
 import { type AccountKey, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
@@ -53,7 +53,7 @@ export async function askNode<Result extends TSchema>(
     if (taken.isListening) await tx.query(insertQuestion, [...values, new Date(now.getTime() + waitMs)]);
     return taken;
   });
-  if (!isListening) throw new NodeUnavailable(`the agent of the node ${nodeId} has not asked for its state lately`);
+  if (!isListening) throw new NodeUnavailable(silentText(nodeId));
   try {
     const answer = await readAnswer(context, id, waitMs);
     if (!answer) throw new NodeUnavailable(`the node ${nodeId} did not answer within ${waitMs / 1000} s`);
