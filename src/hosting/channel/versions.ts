@@ -45,6 +45,6 @@ async function whyNot(tx: Transaction, nodeId: string): Promise<string> {
 }
 
 export const isAheadText = (nodeId: string) =>
-  `the node ${nodeId} knows later states than this database has issued: was a backup restored? See docs/hosting.md`;
+  `the node ${nodeId} knows later states than this database has issued: was a backup restored? See deedhouse node restored`;
 
 export const silentText = (nodeId: string) => `the agent of the node ${nodeId} has not asked for its state lately`;
