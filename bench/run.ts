@@ -23,6 +23,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a hosting account: 202 to Ready, on an idle system",
     run: async () => (await import("./hosting.ts")).benchHosting(),
   },
+  "hosting-channel": {
+    about: "a change wanted by a worker, to its acknowledgement by a node's agent, at 5,000 and 50,000 accounts",
+    run: async () => (await import("./hosting-channel.ts")).benchHostingChannel(),
+  },
   "hosting-upload": {
     about: "uploads to the embedded node beside ProFTPD, large and small, in clear and over TLS (as root)",
     run: async () => (await import("./hosting-upload.ts")).benchHostingUpload(),
@@ -33,6 +37,6 @@ const chosen = benchmarks[process.argv[2] ?? ""];
 if (chosen) {
   await chosen.run();
 } else {
-  for (const [name, { about }] of Object.entries(benchmarks)) process.stdout.write(`${name.padEnd(14)}  ${about}\n`);
+  for (const [name, { about }] of Object.entries(benchmarks)) process.stdout.write(`${name.padEnd(15)}  ${about}\n`);
   process.exitCode = process.argv[2] === undefined ? 0 : 2;
 }
