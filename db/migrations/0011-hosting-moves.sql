@@ -27,7 +27,10 @@ CREATE TABLE hosting_moves (
   -- Failures in a row; when it is tried next, or what is due then is done.
   backoff_count integer NOT NULL DEFAULT 0,
   next_step_at timestamptz,
+  -- What it waits for.
   note text,
+  -- Why the account stays where it was.
+  reason text,
   created_at timestamptz NOT NULL,
   frozen_at timestamptz,
   switched_at timestamptz,
@@ -54,3 +57,17 @@ CREATE TRIGGER hosting_move_look AFTER UPDATE OF applied_version, suspended_at, 
     OR OLD.suspended_at IS DISTINCT FROM NEW.suspended_at
     OR OLD.removal_requested_at IS DISTINCT FROM NEW.removal_requested_at)
   EXECUTE FUNCTION hosting_move_look();
+
+-- The last comparison of what a node has with what it shall have, and the next one that was asked for.
+CREATE TABLE hosting_reconciles (
+  node_id text PRIMARY KEY REFERENCES hosting_nodes ON DELETE CASCADE,
+  wanted_at timestamptz NOT NULL,
+  repairs boolean NOT NULL,
+  removes_strays boolean NOT NULL,
+  done_at timestamptz,
+  -- How many there are of each kind, and the first of them.
+  counts jsonb,
+  findings jsonb,
+  -- Why it could not be done.
+  error_text text
+);

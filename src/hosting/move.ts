@@ -115,7 +115,7 @@ function noteOnAccount(context: Pick<Context, "clock">, tx: Transaction, account
 
 const updateMove = statement(
   "hosting-move-update",
-  `UPDATE hosting_moves SET state = $4, note = $5, next_step_at = $6, backoff_count = $7, updated_at = $8,
+  `UPDATE hosting_moves SET state = $4, note = $5, reason = coalesce($9, reason), next_step_at = $6, backoff_count = $7, updated_at = $8,
      frozen_at = CASE WHEN $4 = 'Freezing' THEN coalesce(frozen_at, $8::timestamptz) ELSE frozen_at END,
      switched_at = CASE WHEN $4 = 'Leaving' THEN coalesce(switched_at, $8::timestamptz) ELSE switched_at END,
      ended_at = CASE WHEN $4 IN ('Moved', 'Returned') THEN $8::timestamptz END
@@ -164,8 +164,9 @@ export async function happenToMove(context: Context, move: Move, happening: Move
     const now = context.clock.now();
     const { event, note = null, nextStepAt = null } = happening;
     const failures = event === "doubtful" ? move.backoff_count + 1 : 0;
+    const reason = event === "given-up" ? note : null;
     const [updated] = await tx.query(updateMove, [
-      ...[move.id, move.run, move.state, state, note, nextStepAt, failures, now],
+      ...[move.id, move.run, move.state, state, note, nextStepAt, failures, now, reason],
     ]);
     if (!updated) throw new MoveOvertaken();
     context.log.debug({ move: move.id, identifier: account.identifier, event, state, note }, "a move goes on");

@@ -8,7 +8,7 @@ import { OperatorError } from "#resellers/operator-error.ts";
 const moveReport = statement(
   "operator-moves",
   `SELECT identifier, state, source_node_id AS from_node, target_node_id AS to_node, files_done, files_total, bytes_done,
-     note, next_step_at, hosting_moves.created_at AS since, switched_at, ended_at
+     note, reason, hosting_moves.next_step_at, hosting_moves.created_at AS since, switched_at, ended_at
    FROM hosting_moves JOIN hosting_accounts AS account ON account.id = account_id
    WHERE (hosting_moves.id = $1 OR $1 IS NULL) AND ($2 OR ended_at IS NULL)
    ORDER BY hosting_moves.id DESC LIMIT $3`,
@@ -21,6 +21,7 @@ const moveReport = statement(
     files_total: "int4",
     bytes_done: "int8",
     note: "text?",
+    reason: "text?",
     next_step_at: "timestamptz?",
     since: "timestamptz",
     switched_at: "timestamptz?",

@@ -32,6 +32,7 @@ export const orderTask = (registryId: string) => `order:${registryId}`;
 export const renewalTask = (registryId: string) => `renewal:${registryId}`;
 export const provisionTask = "provision";
 export const moveTask = "hosting-move";
+export const reconcileTask = "hosting-reconcile";
 
 /**
  * Enqueues an order's next step, in the caller's transaction; replaces the one that waits. Jobs carry ids, never data.
@@ -69,4 +70,9 @@ export async function enqueueProvision(
 /** The same for an account's move to another node. */
 export async function enqueueMove(tx: Pick<Transaction, "query">, moveId: number, delayMs: number): Promise<void> {
   await tx.query(addJob, [moveTask, { moveId }, delayMs, `move:${moveId}`, attemptsMax]);
+}
+
+/** A comparison of what a node has with what it shall have. */
+export async function enqueueReconcile(tx: Pick<Transaction, "query">, nodeId: string): Promise<void> {
+  await tx.query(addJob, [reconcileTask, { nodeId }, 0, `reconcile:${nodeId}`, attemptsMax]);
 }

@@ -5,10 +5,12 @@ import { plannerOptions } from "#db/connection.ts";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
 import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
+import { advanceMove } from "#hosting/move-steps.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { askAllReconciles, reconcileNode } from "#hosting/reconcile.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { followUsage } from "#hosting/usage.ts";
-import { enqueueProvision, provisionTask } from "#jobs/enqueue.ts";
+import { enqueueMove, enqueueProvision, moveTask, provisionTask, reconcileTask } from "#jobs/enqueue.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
 import { startLiveness } from "#jobs/liveness.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
@@ -17,6 +19,8 @@ import { startJobRunner } from "#jobs/runner.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
 
 const provisionsMax = 4;
+/** Accounts that a worker moves at once. */
+const movesMax = 2;
 const committedRequestsKeptSeconds = 24 * 60 * 60;
 
 const dropOldCommitted = statement(
@@ -28,6 +32,13 @@ const dropOldIdempotent = statement(
   "idempotent-requests-drop",
   "DELETE FROM idempotent_requests WHERE created_at < $1::timestamptz - interval '7 days'",
   {},
+);
+const forgottenMoves = statement(
+  "hosting-moves-forgotten",
+  `SELECT id FROM hosting_moves WHERE ended_at IS NULL
+     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'move:' || hosting_moves.id
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR hosting_moves.next_step_at > $1::timestamptz))`,
+  { id: "int8" },
 );
 const forgottenAccounts = statement(
   "hosting-accounts-forgotten",
@@ -52,7 +63,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);
   const jobPool = new Pool({
     connectionString: databaseUrl,
-    max: Math.min(provisionsMax + sessions + 2 * (context.registries.length + 2), 20),
+    max: Math.min(provisionsMax + movesMax + sessions + 2 * (context.registries.length + 3), 20),
     application_name: "deedhouse-jobs",
     // Only what the queue itself writes: that a job was taken or done. If PostgreSQL crashes at once it is done again,
     // and finds its row as it left it. Who enqueues a job does it in a transaction of the database's own pool.
@@ -72,9 +83,17 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     jobsAhead: 1,
     tasks: {
       [provisionTask]: (payload) => advance((payload as { accountId: number }).accountId),
+      [reconcileTask]: (payload) => reconcileNode(context, nodes, (payload as { nodeId: string }).nodeId),
+      reconciles: () => askAllReconciles(context),
       housekeeping: () => keepHouse(context),
     },
-    crontab: "* * * * * housekeeping",
+    crontab: "* * * * * housekeeping\n23 3 * * * reconciles",
+  });
+  // Beside the others: copying takes long, and an account that is new must not wait for it.
+  const move = oneAtATime((moveId) => advanceMove(context, nodes, moveId));
+  const moves = await startJobRunner({
+    ...{ pool: jobPool, log: context.log, liveness, jobsMax: movesMax },
+    tasks: { [moveTask]: (payload) => move((payload as { moveId: number }).moveId) },
   });
   await keepHouse(context);
   const hostNameChecks = await startHostNameChecks(context, jobPool, liveness);
@@ -83,7 +102,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   );
   return {
     async close() {
-      await Promise.all([...roles.map((role) => role.close()), runner.stop(), hostNameChecks.close()]);
+      await Promise.all([...roles.map((role) => role.close()), runner.stop(), moves.stop(), hostNameChecks.close()]);
       await nodes.close();
       await liveness.close();
       await jobPool.end();
@@ -102,6 +121,7 @@ async function keepHouse(context: Context): Promise<void> {
     const delayMs = Math.max(0, (account.next_step_at ?? now).getTime() - now.getTime());
     await enqueueProvision(database, account.id, delayMs);
   }
+  for (const { id } of await database.query(forgottenMoves, [now])) await enqueueMove(database, id, 0);
   await lookAtDueHostNames(context);
   await endTrafficAlarms(context);
   await tellOfUnservedRegistries(context);

@@ -39,7 +39,7 @@ export function addMoveCommands(program: Command): void {
         (context, { all = false, limit }: { all?: boolean; limit: number }) => listMoves(context, { all, limit }),
         asTable(
           ...(["identifier", "state", "from_node", "to_node", "files_done", "files_total", "bytes_done"] as const),
-          ...(["since", "next_step_at", "note"] as const),
+          ...(["since", "next_step_at", "note", "reason"] as const),
         ),
       ),
     );
@@ -91,12 +91,12 @@ async function awaitSwitch(context: OpenOperatorContext, moveId: number, timeout
     return move.switched_at || move.ended_at ? move : undefined;
   });
   if (ended?.switched_at) return ended;
-  const { identifier, note } = await getMove(context, moveId);
+  const { identifier, reason } = await getMove(context, moveId);
   if (!ended) {
     const advice = "It goes on by itself: deedhouse moves list shows how far it is.";
     throw new CommandFailure(`${identifier} is not moved yet`, exitCodes.stillGoing, advice);
   }
-  throw new CommandFailure(`${identifier} stays where it was: ${note}`, exitCodes.endedInFailure);
+  throw new CommandFailure(`${identifier} stays where it was: ${reason}`, exitCodes.endedInFailure);
 }
 
 interface DrainOptions extends Omit<MoveOptions, "to"> {

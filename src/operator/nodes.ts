@@ -5,11 +5,14 @@ import { continueAfterRestore } from "#hosting/channel/restore.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { getNode, listNodes, removeNode, setNode } from "#hosting/nodes-manage.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
+import { askReconcile, findResult } from "#hosting/reconcile.ts";
 import { endpoint, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
+import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { printFields, printTable } from "../../client/cli/output.ts";
 
 const gigabyte = 1_000_000_000;
 const capacityGbMax = 1_000_000;
@@ -141,6 +144,25 @@ function embeddedSettings({ controlUrl, controlTokenFile }: AddOptions): Record<
 }
 
 function addMachineCommands(nodes: Command): void {
+  const reconcile = operatorCommand(nodes, "reconcile <id>", "compare what a node has with what it shall have")
+    .option("--repair", "bring accounts that are missing or different to what they shall be")
+    .option("--remove-strays", "remove what is there without a reason, if its uid was given out here; a trash keeps it")
+    .addHelpText(
+      "after",
+      "\nA worker asks the node. Exit code 1 when something is wrong. It is done every night too, and what it finds is an" +
+        "\nalarm. An account that is missing is made again without its files: look for them first." +
+        "\n\nExample:\n  deedhouse node reconcile web-7 --repair",
+    );
+  addTimeoutOption(reconcile, "for the worker").action(
+    onDatabase(
+      (context, id: string, options: ReconcileOptions) => compareNode(context, id, options),
+      ({ findings, ...fields }) => {
+        printFields(fields);
+        if (findings.length > 0) process.stdout.write("\n");
+        printTable(findings, ["kind", "identifier", "uid", "isOurs", "note"]);
+      },
+    ),
+  );
   operatorCommand(nodes, "token <id>", "make a token with which one machine becomes the node, within 24 hours")
     .addHelpText(
       "after",
@@ -156,6 +178,30 @@ function addMachineCommands(nodes: Command): void {
     .action(
       onDatabase(async (context, id: string) => ({ node: id, accounts_told: await continueAfterRestore(context, id) })),
     );
+}
+
+interface ReconcileOptions {
+  repair?: boolean;
+  removeStrays?: boolean;
+  timeout: number;
+}
+
+async function compareNode(
+  context: OpenOperatorContext,
+  id: string,
+  { repair = false, removeStrays = false, timeout }: ReconcileOptions,
+) {
+  await getNode(context, id);
+  const wantedAt = await askReconcile(context, id, { repairs: repair, removesStrays: removeStrays });
+  const result = await waitFor(context, timeout, () => findResult(context.database, id, wantedAt));
+  if (result === undefined) {
+    const advice = "Its answer will be in the alarms; see that a worker runs.";
+    throw new CommandFailure(`the node ${id} is not compared yet`, exitCodes.stillGoing, advice);
+  }
+  if (typeof result === "string") throw new CommandFailure(`${id}: ${result}`, exitCodes.unavailable);
+  const { counts, findings } = result;
+  if (findings.length > 0) process.exitCode = exitCodes.unexpected;
+  return { node: id, ...counts, ...(repair && { repairs: "enqueued" }), findings };
 }
 
 function addListCommands(nodes: Command): void {

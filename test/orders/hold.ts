@@ -14,6 +14,7 @@ export interface HeldChange {
     | "registry_contacts"
     | "poll_messages"
     | "hosting_accounts"
+    | "hosting_moves"
     | "renewals"
     | "renewal_attempts";
   on: "INSERT" | "UPDATE";
