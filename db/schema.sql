@@ -218,6 +218,7 @@ TABLE hosting_moves
   backoff_count integer NOT NULL DEFAULT 0
   next_step_at timestamp with time zone
   note text
+  reason text
   created_at timestamp with time zone NOT NULL
   frozen_at timestamp with time zone
   switched_at timestamp with time zone
@@ -265,6 +266,18 @@ TABLE hosting_nodes
   CONSTRAINT hosting_nodes_pkey PRIMARY KEY (id)
   CONSTRAINT hosting_nodes_web_port_check CHECK (((web_port >= 1) AND (web_port <= 65535)))
   CREATE TRIGGER hosting_node_changed AFTER INSERT OR DELETE OR UPDATE OF id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed, is_draining ON public.hosting_nodes FOR EACH ROW EXECUTE FUNCTION notify_hosting_node_changed()
+
+TABLE hosting_reconciles
+  node_id text NOT NULL
+  wanted_at timestamp with time zone NOT NULL
+  repairs boolean NOT NULL
+  removes_strays boolean NOT NULL
+  done_at timestamp with time zone
+  counts jsonb
+  findings jsonb
+  error_text text
+  CONSTRAINT hosting_reconciles_node_id_fkey FOREIGN KEY (node_id) REFERENCES hosting_nodes(id) ON DELETE CASCADE
+  CONSTRAINT hosting_reconciles_pkey PRIMARY KEY (node_id)
 
 TABLE hosting_traffic
   account_id bigint NOT NULL
