@@ -114,7 +114,7 @@ export async function compareNode(
 
 function findingOf(account: Expected, found: NodeAccount | undefined): Finding | undefined {
   const { identifier, uid } = account;
-  if (!found) return { kind: "missing", identifier, uid, note: "its files are not there either" };
+  if (!found) return { kind: "missing", identifier, uid, note: "the node has none of this identifier and uid" };
   const differences = differencesOf(account, found);
   return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
 }
