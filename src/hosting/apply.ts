@@ -42,7 +42,7 @@ export async function removeAccount(context: Context, nodes: HostingNodes, accou
 }
 
 /** @throws NodeUnavailable; NodeRefused for a reason that does not mean that it is gone */
-export async function removeFrom(node: HostingNode, { identifier, uid }: Account): Promise<void> {
+async function removeFrom(node: HostingNode, { identifier, uid }: Account): Promise<void> {
   try {
     await node.remove({ identifier, uid });
   } catch (error) {

@@ -10,7 +10,7 @@ import { Secret } from "#lib/secret.ts";
 import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
 import { testAccount } from "../../src/nodes/embedded/test-node.ts";
 import { runSql } from "../harness/sql.ts";
-import { eventually, password, startHostingStage } from "./stage.ts";
+import { eventually, type HostingStage, password, startHostingStage } from "./stage.ts";
 
 const sealedHash = statement(
   "test-hosting-sealed-hash",
@@ -20,26 +20,80 @@ const sealedHash = statement(
 
 const newPassword = "Another-horse-8-stable";
 
-test("abuse 30: no password or hash is in a log, job, notification, answer, report or, in clear, in any table", async (t) => {
+interface Observed {
+  stage: HostingStage;
+  /** Sends a request and keeps its answer. */
+  send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<number>;
+  /** How often a node was asked in vain. */
+  doubts(): Promise<number>;
+  /** The hash that the account's row holds, opened; nothing once there is none. */
+  readHash(identifier: string): Promise<string | undefined>;
+  /** Looks for secrets in everything that was logged, answered, notified and stored, and in these places. */
+  assertNone(secrets: string[], places: Record<string, string>): Promise<void>;
+}
+
+async function observe(t: TestContext): Promise<Observed> {
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
   const stage = await startHostingStage(t, { context: { log } });
-  const { gateway, node } = stage;
+  const { gateway, node, reseller } = stage;
   const notified = await listenToAll(t, gateway.databaseUrl);
   const answers: string[] = [];
-  const doubts = async () => {
-    const sql = "SELECT coalesce(sum(count), 0)::int4 AS tries FROM hosting_history WHERE event = 'doubtful'";
-    return (await runSql<{ tries: number }>(gateway.databaseUrl, sql))[0]?.tries ?? 0;
+  return {
+    stage,
+    async send(method, path, body, headers = {}) {
+      const reply = await gateway.send(reseller, method, `/v1/hostingaccounts${path}`, { body, headers });
+      answers.push(JSON.stringify(reply));
+      return reply.status;
+    },
+    async doubts() {
+      const sql = "SELECT coalesce(sum(count), 0)::int4 AS tries FROM hosting_history WHERE event = 'doubtful'";
+      return (await runSql<{ tries: number }>(gateway.databaseUrl, sql))[0]?.tries ?? 0;
+    },
+    async readHash(identifier) {
+      const [row] = await gateway.context.database.query(sealedHash, [identifier]);
+      if (!row || row.password_hash_sealed.length === 0) return undefined;
+      const hash = gateway.context.sealer.open(passwordHashRow(identifier), row.password_hash_sealed).reveal();
+      assert.match(hash, /^\$2b\$/);
+      return hash;
+    },
+    async assertNone(secrets, places) {
+      const everywhere = {
+        ...places,
+        "the logs of gateway and node": lines.join("") + node.logged(),
+        "the answers": answers.join("\n"),
+        "the notifications": notified.join("\n"),
+        "the database": await dump(gateway.databaseUrl),
+      };
+      for (const [place, text] of Object.entries(everywhere)) assertNoSecret(place, text, secrets);
+    },
   };
-  const readSealed = async () => {
-    const [row] = await gateway.context.database.query(sealedHash, ["secret.example"]);
-    return row?.password_hash_sealed ?? assert.fail("there is no such account");
-  };
-  const post = async (body: object, headers = {}) => {
-    const reply = await gateway.send(stage.reseller, "POST", "/v1/hostingaccounts", { body, headers });
-    answers.push(JSON.stringify(reply));
-    return reply.status;
-  };
+}
+
+function assertNoSecret(place: string, text: string, secrets: string[]): void {
+  assert.notEqual(text, "", place);
+  for (const secret of secrets) {
+    for (const form of ["utf8", "hex", "base64"] as const) {
+      const written = Buffer.from(secret).toString(form).replace(/=+$/, "");
+      assert.ok(!text.includes(written), `${place} has no secret, as ${form}`);
+    }
+  }
+  assert.doesNotMatch(text, /\$2[aby]\$/, `${place} has no hash`);
+}
+
+async function tryToLogIn(port: number, secrets: string[]): Promise<void> {
+  for (const secret of secrets) {
+    const session = await TestFtpClient.connect(port);
+    await session.client.send("USER secret.example");
+    await session.client.send(`PASS ${secret}`);
+    session.client.close();
+  }
+}
+
+test("abuse 30: neither a new account's password nor its hash is in a log, job, notification, answer or, in clear, in any table", async (t) => {
+  const { stage, send, doubts, readHash, assertNone } = await observe(t);
+  const { gateway, node } = stage;
+  const post = (body: object, headers = {}) => send("POST", "", body, headers);
   const good = { servicepack_id: stage.packId, identifier: "secret.example", password };
   const key = { "idempotency-key": "once" };
 
@@ -55,69 +109,46 @@ test("abuse 30: no password or hash is in a log, job, notification, answer, repo
   await eventually("the node was tried", async () => (await doubts()) > 0);
   const jobs = await dump(gateway.databaseUrl);
   stage.control.join();
-  answers.push(JSON.stringify(await stage.settled("secret.example")));
+  await stage.settled("secret.example");
+  assert.equal(await send("GET", "/secret.example"), 200);
   await node.driver.ensureAccount(testAccount("taken.example", 1));
   assert.equal(await post({ ...good, identifier: "taken.example" }), 202);
-  const failed = await stage.settled("taken.example");
-  assert.equal(failed.status, "Failed");
-  answers.push(JSON.stringify(failed));
+  assert.equal((await stage.settled("taken.example")).status, "Failed");
+  assert.equal(await send("GET", "/taken.example"), 200);
 
-  const sealedFirst = await readSealed();
-  const put = async (body: object) => {
-    const reply = await gateway.send(stage.reseller, "PUT", "/v1/hostingaccounts/secret.example/password", { body });
-    answers.push(JSON.stringify(reply));
-    return reply.status;
-  };
-  const before = await doubts();
-  stage.control.cut();
-  assert.equal(await put({ password: `${newPassword}\0` }), 400);
-  assert.equal(await put({ password: newPassword }), 202);
-  await suspendAccount(gateway.context, "secret.example", "unpaid");
-  const [account] = await reportAccounts(gateway.context, { status: "Ready", isPending: true, limit: 1 });
-  await eventually("the change was tried", async () => (await doubts()) > before);
-  const waiting = await dump(gateway.databaseUrl);
-  answers.push(JSON.stringify(await gateway.send(stage.reseller, "GET", "/v1/hostingaccounts/secret.example/history")));
-  const report = JSON.stringify([account, await reportAccount(gateway.context, "secret.example")]);
-  const sealedSecond = await readSealed();
-  stage.control.join();
-  await eventually("the change is in force", async () => !(await stage.read("secret.example")).changes_pending);
-
-  for (const secret of [password, `${password}!`, newPassword]) {
-    const session = await TestFtpClient.connect(node.ports.ftpPort);
-    await session.client.send("USER secret.example");
-    await session.client.send(`PASS ${secret}`);
-    session.client.close();
-  }
-
-  const open = (sealed: Buffer) => gateway.context.sealer.open(passwordHashRow("secret.example"), sealed).reveal();
-  const hash = open(sealedFirst);
-  const newHash = open(sealedSecond);
-  for (const made of [hash, newHash]) assert.match(made, /^\$2b\$/);
+  await tryToLogIn(node.ports.ftpPort, [password, `${password}!`]);
+  const hash = (await readHash("secret.example")) ?? assert.fail("there is no hash");
   const impossible = testAccount("bad.example", 2, { passwordHash: new Secret(hash), filesMax: -1 });
   await assert.rejects(node.driver.ensureAccount(impossible), /invalid/);
-  const places = {
-    "the gateway's log": lines.join(""),
-    "the node's log": node.logged(),
-    "the answers": answers.join("\n"),
-    "the database while the node was down": jobs,
-    "the database while the change waited": waiting,
-    "the operator's report": report,
-    "the database": await dump(gateway.databaseUrl),
-    "the notifications": notified.join("\n"),
-  };
-  await stage.ask("DELETE", "secret.example");
-  await eventually("it is removed", async () => (await readSealed()).length === 0);
+  await assertNone([password, hash], { "the database while the node was down": jobs });
+});
 
-  for (const [place, text] of Object.entries(places)) {
-    assert.notEqual(text, "", place);
-    for (const secret of [password, hash, newPassword, newHash]) {
-      for (const form of ["utf8", "hex", "base64"] as const) {
-        const written = Buffer.from(secret).toString(form).replace(/=+$/, "");
-        assert.ok(!text.includes(written), `${place} has no secret, as ${form}`);
-      }
-    }
-    assert.doesNotMatch(text, /\$2[aby]\$/, `${place} has no hash`);
-  }
+test("abuse 30: nor is another password, while it waits for its node, in a report or after the account is gone", async (t) => {
+  const { stage, send, doubts, readHash, assertNone } = await observe(t);
+  const { gateway, node } = stage;
+  const { context } = gateway;
+  await stage.create("secret.example");
+  await stage.settled("secret.example");
+  const hash = (await readHash("secret.example")) ?? assert.fail("there is no hash");
+
+  stage.control.cut();
+  assert.equal(await send("PUT", "/secret.example/password", { password: `${newPassword}\0` }), 400);
+  assert.equal(await send("PUT", "/secret.example/password", { password: newPassword }), 202);
+  await suspendAccount(context, "secret.example", "unpaid");
+  await eventually("the change was tried", async () => (await doubts()) > 0);
+  const waiting = await dump(gateway.databaseUrl);
+  assert.equal(await send("GET", "/secret.example/history"), 200);
+  const [listed] = await reportAccounts(context, { isPending: true, limit: 1 });
+  const report = JSON.stringify([listed, await reportAccount(context, "secret.example")]);
+  const newHash = (await readHash("secret.example")) ?? assert.fail("there is no hash");
+  stage.control.join();
+  await eventually("the change is in force", async () => !(await stage.read("secret.example")).changes_pending);
+  await tryToLogIn(node.ports.ftpPort, [password, newPassword]);
+
+  assert.equal(await send("DELETE", "/secret.example"), 202);
+  await eventually("its hash is gone with it", async () => (await readHash("secret.example")) === undefined);
+  const places = { "the database while the change waited": waiting, "the operator's report": report };
+  await assertNone([password, hash, newPassword, newHash], places);
 });
 
 /** What is told on each channel that something here listens to. */
