@@ -37,8 +37,10 @@ export class DataPort {
   /** @throws FtpFailure 425 when every port of the range is in use */
   static async open(options: DataPortOptions): Promise<DataPort> {
     for (const port of candidates(options)) {
-      // Paused: what the client sends at once must wait for the command, and for TLS.
-      const server = createServer({ pauseOnConnect: true });
+      // Paused: what the client sends at once must wait for the command, and for TLS. Half open: our end comes when the
+      // file is in its place. By itself it would come in the turn of the client's, where Node loses the close_notify of
+      // TLS if the session's tickets are still being sent; Python's ftplib takes that for a failed upload.
+      const server = createServer({ pauseOnConnect: true, allowHalfOpen: true });
       const isListening = await new Promise<boolean>((resolve) => {
         // Also for the server's whole life: a failed accept must not end the process.
         server.on("error", () => resolve(false));

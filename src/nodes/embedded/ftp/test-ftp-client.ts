@@ -1,7 +1,7 @@
 /** For tests: a control connection that sends exactly what it is told to. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import { password } from "../test-node.ts";
 
 export interface Reply {
@@ -13,6 +13,7 @@ export class TestFtpClient {
   #socket: Socket;
   #received = "";
   #wake: () => void = () => {};
+  #tlsSession: Buffer | undefined;
   #isClosed = false;
 
   private constructor(socket: Socket) {
@@ -65,14 +66,29 @@ export class TestFtpClient {
     const clear = this.#socket;
     clear.removeAllListeners("data");
     clear.removeAllListeners("close");
-    this.#socket = connectTls({ socket: clear, rejectUnauthorized: false });
+    const secure = connectTls({ socket: clear, rejectUnauthorized: false });
+    secure.on("session", (session) => {
+      this.#tlsSession = session;
+    });
+    this.#socket = secure;
     this.#attach();
-    await once(this.#socket, "secureConnect");
+    await once(secure, "secureConnect");
+  }
+
+  /** Speaks TLS on a data connection whose command was answered 150, with the control connection's session. */
+  async secureData(data: Socket): Promise<TLSSocket> {
+    const secure = connectTls({ socket: data, session: this.#tlsSession, rejectUnauthorized: false });
+    secure.on("error", () => {});
+    await once(secure, "secureConnect");
+    return secure;
   }
 
   /** A data connection to the port that EPSV gives. */
   async openData(localAddress = "127.0.0.1"): Promise<Socket> {
-    const port = await this.passivePort();
+    return this.connectData(await this.passivePort(), localAddress);
+  }
+
+  async connectData(port: number, localAddress = "127.0.0.1"): Promise<Socket> {
     const data = connect({ host: "127.0.0.1", port, localAddress });
     data.on("error", () => {});
     await once(data, "connect");
