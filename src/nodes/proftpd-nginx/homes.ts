@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -47,7 +48,7 @@ export class Homes {
   }
 
   unmark(uid: number): void {
-    rmSync(join(this.home(uid), suspendedMarker), { force: true });
+    removeLink(join(this.home(uid), suspendedMarker));
   }
 
   exists(uid: number): boolean {
@@ -57,16 +58,22 @@ export class Homes {
   /** The site answers by this name from now on, whoever's it was. */
   link(hostName: string, uid: number): void {
     const target = targetOf(uid);
-    if (this.#target(hostName) === target) return;
+    const path = join(this.#paths.sites, hostName);
+    const found = this.#target(hostName);
+    if (found === target) return;
+    if (found === undefined) {
+      symlinkSync(target, path);
+      return;
+    }
     const unfinished = join(this.#paths.sites, unfinishedLink);
-    rmSync(unfinished, { force: true });
+    removeLink(unfinished);
     symlinkSync(target, unfinished);
-    renameSync(unfinished, join(this.#paths.sites, hostName));
+    renameSync(unfinished, path);
   }
 
   /** Leaves a name that is another account's now. */
   unlink(hostName: string, uid: number): void {
-    if (this.#target(hostName) === targetOf(uid)) rmSync(join(this.#paths.sites, hostName), { force: true });
+    if (this.#target(hostName) === targetOf(uid)) removeLink(join(this.#paths.sites, hostName));
   }
 
   /** All uids that have a folder here, and all host names that have a link. */
@@ -84,16 +91,21 @@ export class Homes {
     }
   }
 
+  /** Where the name's link leads; undefined when there is none. */
   #target(hostName: string): string | undefined {
     const path = join(this.#paths.sites, hostName);
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    return found?.isSymbolicLink() ? readlinkSync(path) : undefined;
+    return lstatSync(path, { throwIfNoEntry: false }) && readlinkSync(path);
   }
+}
+
+/** A link or an empty file. It may be gone. */
+function removeLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) unlinkSync(path);
 }
 
 /** For nginx's workers and nobody's writing but the owner's. @returns the folder's own size in bytes */
 function makeFolder(path: string, owner: number): number {
-  mkdirSync(path, { recursive: true });
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, folderMode);
   const { uid, gid, mode, size } = lstatSync(path);
   if (uid !== owner || gid !== owner) chownSync(path, owner, owner);
   if ((mode & 0o7777) !== folderMode) chmodSync(path, folderMode);

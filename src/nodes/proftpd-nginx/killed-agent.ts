@@ -27,7 +27,17 @@ function wrap(holder: any, names: readonly string[]): void {
   }
 }
 
-wrap(fs, ["mkdirSync", "chownSync", "chmodSync", "symlinkSync", "renameSync", "rmSync", "writeFileSync", "writeSync"]);
+wrap(fs, [
+  "mkdirSync",
+  "chownSync",
+  "chmodSync",
+  "symlinkSync",
+  "renameSync",
+  "rmSync",
+  "unlinkSync",
+  "writeFileSync",
+  "writeSync",
+]);
 wrap(fs.promises, ["mkdir", "rename"]);
 const some = await fs.promises.open("/dev/null");
 wrap(Object.getPrototypeOf(some), ["appendFile", "writeFile"]);

@@ -1,7 +1,7 @@
 /**
  * What an account may use, as ProFTPD's mod_quotatab keeps it: a table of fixed records, read at login. A limit holds for
  * sessions that log in later, so whoever lowers one ends the open ones. Kernel quotas by uid are the upgrade (they also
- * hold against uploads at the same time, docs/hosting-nodes.md): they need a file system that counts, and the same interface.
+ * hold against uploads at the same time, docs/hosting.md): they need a file system that counts, and the same interface.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { writeFileAtomic } from "../atomic-file.ts";
