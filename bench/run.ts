@@ -27,6 +27,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a change wanted by a worker, to its acknowledgement by a node's agent, at 5,000 and 50,000 accounts",
     run: async () => (await import("./hosting-channel.ts")).benchHostingChannel(),
   },
+  "hosting-node": {
+    about: "a change on a node of ProFTPD and nginx, to its being in force, at 5,000 and 50,000 accounts (as root)",
+    run: async () => (await import("./hosting-node.ts")).benchHostingNode(),
+  },
   "hosting-upload": {
     about: "uploads to the embedded node beside ProFTPD, large and small, in clear and over TLS (as root)",
     run: async () => (await import("./hosting-upload.ts")).benchHostingUpload(),
