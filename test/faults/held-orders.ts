@@ -3,6 +3,7 @@
  * trigger waits for the order's row in a table of the test; at the registry the create's frame is held.
  */
 import { Client } from "pg";
+import type { Hold } from "../../sandbox/registry/holds.ts";
 import type { TestGateway } from "../harness/gateway.ts";
 import { eventually } from "../harness/running-system.ts";
 import type { HeldCommit, KillPoint } from "./kill-points.ts";
@@ -119,9 +120,25 @@ export function holdFrames(
   names: string[],
   canKill: () => boolean,
 ): HeldOrders {
-  const place = (name: string) => registry.hold({ command, name, at, times: 1 });
-  const holds = new Map(names.map((name) => [name, place(name)] as const));
+  const holds = new Map<string, Hold>();
   const givenUp = new Map<string, number>();
+  /** Seen before the kill that is under way: what becomes of them is decided after it. */
+  let dying: string[] = [];
+  // At once: no registry keeps a command for longer than the settle time, and the journal tells of it when it is dropped.
+  const dropWhenGivenUp = async (name: string, hold: Hold) => {
+    await hold.abandoned(1);
+    if (dying.includes(name)) return;
+    hold.release({ execute: false });
+    holds.delete(name);
+    givenUp.set(name, (givenUp.get(name) ?? 0) + 1);
+  };
+  const place = (name: string) => {
+    const hold = registry.hold({ command, name, at, times: 1 });
+    holds.set(name, hold);
+    // It rejects when the hold is released.
+    dropWhenGivenUp(name, hold).catch(() => {});
+  };
+  for (const name of names) place(name);
   const namesHeld = (isConnected: boolean) =>
     registry.holds
       .list()
@@ -135,20 +152,17 @@ export function holdFrames(
       holds.delete(name);
       givenUp.delete(name);
     }
+    dying = [];
   };
   return {
     async names() {
-      // The worker has given these up while it lived: no registry keeps a command for longer than the settle time.
-      for (const name of namesHeld(false)) {
-        holds.get(name)?.release({ execute: false });
-        holds.delete(name);
-        givenUp.set(name, (givenUp.get(name) ?? 0) + 1);
-      }
       const isAgain = ([name, times]: [string, number]) => times < givenUpMax && !holds.has(name);
-      if (canKill()) for (const [name] of [...givenUp].filter(isAgain)) holds.set(name, place(name));
+      if (canKill()) for (const [name] of [...givenUp].filter(isAgain)) place(name);
       return namesHeld(true);
     },
-    beforeKill: async () => {},
+    async beforeKill(seen) {
+      dying = seen;
+    },
     async caught(seen) {
       for (const name of seen) await holds.get(name)?.abandoned(1);
       return namesHeld(false);

@@ -76,6 +76,14 @@ test("an order that was lost is found", () => {
   assertFound({ told: [{ ...finished, status: "Processing", expirationDate: undefined }] }, /lost: still Processing/);
 });
 
+test("an order that waits for a person is right once five creates were lost without a trace", () => {
+  const told = [{ ...finished, status: "Processing", expirationDate: undefined }];
+  const lost = (count: number) =>
+    Array.from({ length: count }, (_, index) => [create({ clTRID: `REG-1-${index + 1}` }), absent]).flat();
+  assert.deepEqual(judge({ journal: lost(5), domains: [], told }), []);
+  assertFound({ journal: lost(4), domains: [], told }, /lost: still Processing/);
+});
+
 test("a name that is Finished too early is found, when the registry undoes it", () => {
   assertFound({ journal: [executed, undone], domains: [] }, /Finished, but not registered for us/);
   assertFound({ domains: [{ ...held, statuses: ["pendingCreate"] }] }, /Finished, but not registered for us/);

@@ -111,11 +111,7 @@ export async function readStates({ stage, placed }: Orders): Promise<OrderState[
 /** Whether nothing more will happen to it. */
 export function isDone({ name, status, isForPerson, isCancelling }: OrderState): boolean {
   const { ends } = faultOf(name);
-  return (
-    isFinal(status) ||
-    (status === "Pending" && ends.includes("Pending") && !isCancelling) ||
-    (isForPerson && ends.includes("for a person"))
-  );
+  return isFinal(status) || (status === "Pending" && ends.includes("Pending") && !isCancelling) || isForPerson;
 }
 
 export async function areAllDone(orders: Orders): Promise<boolean> {
