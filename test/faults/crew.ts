@@ -17,6 +17,9 @@ export interface Crew {
   close(): Promise<void>;
 }
 
+/** Of a worker that finds the database too busy to begin. */
+const startsMax = 5;
+
 const locksSql = `SELECT pid, granted FROM pg_locks WHERE locktype = 'advisory' AND classid = ${ownerLockClass}
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
@@ -36,7 +39,7 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
   function hire(): void {
     const hired = hiring.then(async () => {
       if (isClosed) throw new Error("nobody is hired any more");
-      const worker = await workers.start();
+      const worker = await startPatiently(workers);
       alive += 1;
       await eventually("the worker owns the registry, or waits for it", async () => (await locks()).length === alive);
       lined += 1;
@@ -73,4 +76,15 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
       await hiring.catch(() => {});
     },
   };
+}
+
+/** Whatever supervises a worker starts it again when it could not begin. */
+async function startPatiently(workers: Workers): Promise<WorkerProcess> {
+  for (let left = startsMax - 1; ; left--) {
+    try {
+      return await workers.start();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
 }
