@@ -270,7 +270,12 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
   };
 }
 
-const isOwned = statement("test-owner-alive", `SELECT ${registryOwnerAlive("$1")} AS is_owned`, { is_owned: "bool" });
+// The owner makes the row when it has the lock; maintenance and pauses are written there.
+const isOwned = statement(
+  "test-owner-alive",
+  `SELECT ${registryOwnerAlive("$1")} AND EXISTS (SELECT FROM registries WHERE id = $1) AS is_owned`,
+  { is_owned: "bool" },
+);
 
 /** A registration is refused with 503 until the registry's sessions have an owner. */
 async function untilOwned({ registries, database }: Context): Promise<void> {

@@ -51,7 +51,7 @@ test("a maintenance is over when its time is over", async (t) => {
   const gateway = await startTestGateway(t, { clock });
   const reseller = await gateway.addReseller();
   const hours = (count: number) => new Date(clock.now().getTime() + count * hourMs);
-  await setMaintenance(gateway.context, "sandbox", { from: hours(1), until: hours(2) });
+  assert.equal(await setMaintenance(gateway.context, "sandbox", { from: hours(1), until: hours(2) }), undefined);
   await assertEnds(gateway, reseller, await place(gateway, reseller, "before.example"), "Finished");
   clock.skip(1.5);
   const send = () => gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "in.example" } });
