@@ -1,0 +1,103 @@
+/**
+ * `npm run test:install`: makes an empty Debian 12 system a node, boots it, and places an account there. It takes one to two
+ * minutes, needs root, debootstrap and Debian's mirror (DEEDHOUSE_TEST_DEBIAN_MIRROR for another one), and leaves nothing.
+ */
+import assert from "node:assert/strict";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { generate } from "selfsigned";
+import { openDoor } from "#hosting/channel/door.ts";
+import { createJoinToken } from "#hosting/channel/join-token.ts";
+import { registerNode } from "#hosting/nodes.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { nodeRoom } from "../harness/profiles.ts";
+import { readPage, upload } from "../harness/site.ts";
+import { boot } from "./boot.ts";
+
+const mirror = process.env.DEEDHOUSE_TEST_DEBIAN_MIRROR ?? "http://deb.debian.org/debian";
+const packageFolder = resolve(import.meta.dirname, "../..");
+const entry = join(packageFolder, "bin", "deedhouse.ts");
+const password = "Correct-horse-9-battery";
+
+const why =
+  (process.getuid?.() !== 0 && "not root") ||
+  (spawnSync("debootstrap", ["--version"]).error !== undefined && "debootstrap is not installed");
+
+const closers: (() => unknown)[] = [];
+after(async () => {
+  for (const close of closers.toReversed()) await close();
+});
+
+async function makeTree(): Promise<string> {
+  const tree = await mkdtemp(join(tmpdir(), "deedhouse-machine-"));
+  closers.push(() => rm(tree, { recursive: true }));
+  const parts = "--include=systemd,systemd-sysv,procps";
+  await promisify(execFile)("debootstrap", ["--variant=minbase", parts, "bookworm", tree, mirror]);
+  return tree;
+}
+
+/** Runs the tool as an operator does. @throws with what it printed */
+async function install(...args: string[]): Promise<string> {
+  const child = spawn(process.execPath, [entry, "node", "install", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (child.exitCode === null) await once(child, "exit");
+  assert.equal(child.exitCode, 0, stdout + stderr);
+  return stdout;
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports;
+}
+
+test("an empty Debian 12 system becomes a node that takes accounts, and a second run changes nothing", {
+  skip: why,
+}, async () => {
+  const tree = await makeTree();
+  const gateway = await startTestGateway({ after: (hook) => void closers.push(hook) });
+  const made = await generate([{ name: "commonName", value: "gateway.test" }], { keyType: "ec", curve: "P-256" });
+  const tls = { certificate: made.cert, key: made.private };
+  const door = await openDoor(gateway.context, { host: "127.0.0.1", port: 0, tls });
+  closers.push(() => door.close());
+  const [ftpPort = 0, httpPort = 0, httpsPort = 0] = await freePorts(3);
+  const ftp = { host: "127.0.0.1", port: ftpPort };
+  const web = { host: "127.0.0.1", port: httpPort };
+  const place = { id: "web-1", kind: "proftpd-nginx" as const, ftp, web: { ...web, isHttps: false }, settings: {} };
+  await registerNode(gateway.context, place, nodeRoom, false);
+
+  const token = (await createJoinToken(gateway.context, "web-1")).reveal();
+  const ports = ["--ftp-port", ftpPort, "--http-port", httpPort, "--https-port", httpsPort].map(String);
+  const wishes = ["--root", tree, "--yes", "--address", "127.0.0.1", "--passive-ports", "31000-31099", ...ports];
+  assert.match(await install("--token", token, "--dry-run", ...wishes), /install the Debian packages proftpd-core/);
+  await install("--token", token, ...wishes);
+  assert.match(await install("--root", tree, "--yes"), /^Nothing is to be changed/);
+
+  const machine = await boot(tree, packageFolder);
+  closers.push(() => machine.halt());
+  // As on the machine itself: systemd runs there, and both servers are looked at.
+  const again = await machine.run(process.execPath, entry, "node", "install", "--yes");
+  assert.match(again, /^Nothing is to be changed.*\n.*FTP and web answer/);
+
+  const reseller = await gateway.addReseller();
+  const packId = await gateway.addPack();
+  const body = { servicepack_id: packId, identifier: "first.customer.example", password };
+  const created = await gateway.send(reseller, "POST", "/hostingaccounts", { body });
+  assert.equal(created.status, 202, created.text);
+  const account = await gateway.settled(reseller, created.headers.location ?? "").catch(async (error: Error) => {
+    throw new Error(`${error.message}\n${await machine.run("journalctl", "--no-pager", "--lines=50")}`);
+  });
+  assert.equal(account.status, "Ready", JSON.stringify(account));
+  await upload(ftp, "first.customer.example", password, "/www/index.html", "hello");
+  const page = await readPage(web, "first.customer.example.localhost", "/");
+  assert.deepEqual([page.status, page.body], [200, "hello"]);
+});
