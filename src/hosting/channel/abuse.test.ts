@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
-import { unixSeconds } from "#lib/clock.ts";
+import { systemClock, unixSeconds } from "#lib/clock.ts";
+import { parseJoinToken } from "#nodes/agent/join-token.ts";
 import { holdMs, type ReportBody, reportPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
 import { counterHeader, nodeHeader, signatureHeader, signRequest } from "#nodes/agent/request-signature.ts";
 import { documentBytesMax, parseState, UntrustedState } from "#nodes/agent/state-document.ts";
@@ -10,6 +11,7 @@ import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { createTransport, type GatewayAnswer } from "#nodes/agent/transport.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
+import { runSql } from "../../../test/harness/sql.ts";
 import { testAccount } from "../../nodes/embedded/test-node.ts";
 import { startTestChannel, type TestMachine } from "./test-channel.ts";
 
@@ -22,6 +24,13 @@ const askedQuestions = statement("test-questions", "SELECT id::text FROM node_qu
   id: "text",
 });
 const answerParts = statement("test-answer-parts", "SELECT part FROM node_answer_parts", { part: "int4" });
+
+const insertQuestion = statement(
+  "test-question-insert",
+  `INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
+   VALUES ($1, $2, 1, 'oneTimeLogin', 'site-1.example', 200001, now() + interval '1 minute')`,
+  {},
+);
 
 const nothingKnown: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
 let counters = 1;
@@ -161,4 +170,43 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.equal(last, 429);
     await machine.driver.suspend({ identifier: "site-3.example", uid: 200_003 });
   });
+});
+
+test("abuse 30: no table of the channel shows a hash, a password of ours or a key", async (t) => {
+  const channel = await startTestChannel(t);
+  const { database, databaseUrl } = channel.context;
+  const machine = await channel.join("web-1");
+  const token = parseJoinToken((await channel.token("web-1")).reveal());
+  const agent = await machine.start(memoryNode());
+  const account = testAccount("site-1.example", 200_001);
+  await machine.driver.ensureAccount(account);
+  await machine.driver.suspend(account);
+  await agent.close();
+  // As while a one-time login is on its way.
+  const question = "0a1b2c3d-4e5f-4061-8293-a4b5c6d7e8f9";
+  await database.query(insertQuestion, [question, "web-1"]);
+  const transport = createTransport(machine.config.gateway);
+  const text = '{"result":{"user":"u","password":"one-time-hunter2","certificate":"c"}}';
+  const report = { usage: [], answers: [{ question, part: 0, parts: 1, text }] };
+  counters = systemClock.now().getTime() * 1_000;
+  const request = requestOf(machine, reportPath, report);
+  const sent = await transport.send({ ...request, answerBytesMax: 10_000, signal: AbortSignal.timeout(holdMs) });
+  transport.close();
+  assert.equal(sent.status, 204);
+  assert.equal((await database.query(answerParts, [])).length, 1);
+
+  const tables = await runSql<{ name: string }>(
+    databaseUrl,
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'node\\_%'",
+  );
+  assert.ok(tables.length >= 7);
+  const pem = machine.config.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const secrets = [account.passwordHash!.reveal(), "one-time-hunter2", token.secret.reveal(), "PRIVATE KEY", pem];
+  for (const { name } of tables) {
+    const rows = await runSql<{ row: string }>(databaseUrl, `SELECT kept::text AS row FROM ${name} AS kept`);
+    for (const secret of secrets) {
+      const hex = Buffer.from(secret).toString("hex");
+      assert.ok(!rows.some(({ row }) => row.includes(secret) || row.includes(hex)), `${name} shows a secret`);
+    }
+  }
 });

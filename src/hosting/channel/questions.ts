@@ -46,14 +46,13 @@ export async function askNode<Result extends TSchema>(
 ): Promise<Static<Result>> {
   const { database, random, clock } = context;
   const id = random.uuid();
-  const { isListening } = await database.transaction(async (tx) => {
-    const taken = await takeNodeVersion(context, tx, nodeId);
+  await database.transaction(async (tx) => {
+    const { version, isListening } = await takeNodeVersion(context, tx, nodeId);
+    if (!isListening) throw new NodeUnavailable(silentText(nodeId));
     const now = clock.now();
-    const values = [id, nodeId, taken.version, method, key?.identifier ?? "", key?.uid ?? 0, now];
-    if (taken.isListening) await tx.query(insertQuestion, [...values, new Date(now.getTime() + waitMs)]);
-    return taken;
+    const until = new Date(now.getTime() + waitMs);
+    await tx.query(insertQuestion, [id, nodeId, version, method, key?.identifier ?? "", key?.uid ?? 0, now, until]);
   });
-  if (!isListening) throw new NodeUnavailable(silentText(nodeId));
   try {
     const answer = await readAnswer(context, id, waitMs);
     if (!answer) throw new NodeUnavailable(`the node ${nodeId} did not answer within ${waitMs / 1000} s`);

@@ -14,7 +14,7 @@ import { issueState } from "#hosting/channel/issue-state.ts";
 import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";
 
-/** The longest that a change waits for who is told that it was refused. */
+/** Who waits for a change waits for seconds; an operator may look later. */
 const refusalsKeptHours = 24;
 
 const takeCounter = statement(
@@ -50,10 +50,13 @@ const noteRefusals = statement(
    ON CONFLICT DO NOTHING`,
   {},
 );
+// Nothing to go back to, or not any more: somebody else has the identifier now.
 const dropRefused = statement(
   "node-states-drop-refused",
-  `DELETE FROM node_states USING jsonb_to_recordset($2::jsonb) AS told (version bigint, uid bigint)
-   WHERE node_id = $1 AND node_states.uid = told.uid AND node_states.version = told.version AND held_version IS NULL`,
+  `DELETE FROM node_states AS refused USING jsonb_to_recordset($2::jsonb) AS told (version bigint, uid bigint)
+   WHERE refused.node_id = $1 AND refused.uid = told.uid AND refused.version = told.version
+     AND (held_version IS NULL OR EXISTS (SELECT FROM node_states AS other WHERE other.node_id = $1
+       AND other.identifier = refused.identifier AND other.uid <> refused.uid AND other.state IS NOT NULL))`,
   {},
 );
 // Told anew: the node may have applied something between what it held and what it refused.

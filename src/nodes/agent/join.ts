@@ -1,5 +1,7 @@
 /** Makes this machine a node of the gateway that a token names: once, before the agent runs for the first time. */
 import { generateKeyPairSync } from "node:crypto";
+import { access, constants } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import { agentVersion } from "./agent-version.ts";
@@ -25,6 +27,8 @@ export interface Joined {
  */
 export async function join(token: string, configPath: string, clock: Clock): Promise<Joined> {
   const { url, pin, secret } = parseJoinToken(token);
+  // The token is good for once: what would make it useless afterwards is found before.
+  await access(dirname(configPath), constants.W_OK);
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const content: JoinBody = { secret: secret.reveal(), publicKey: publicKeyText(publicKey), agentVersion };
   const body = Buffer.from(JSON.stringify(content));
