@@ -24,10 +24,14 @@ export class Passwords {
     return new Passwords(hashesMax, new Secret(await hash(random.bytes(32).toString("base64url"), bcryptCost)));
   }
 
-  /** Whether the password has this hash. Without a hash: false, in the same time. */
-  async isRight(password: Secret, passwordHash: Secret | undefined): Promise<boolean> {
+  /**
+   * Whether the password has this hash. Without a hash: false, in the same time.
+   * @throws the signal's reason when who asks is gone before its turn: those who ask and leave must not keep others waiting
+   */
+  async isRight(password: Secret, passwordHash: Secret | undefined, signal: AbortSignal): Promise<boolean> {
     await this.#enter();
     try {
+      signal.throwIfAborted();
       const isSame = await verify(password.reveal(), (passwordHash ?? this.#nobody).reveal());
       return isSame && passwordHash !== undefined && Buffer.byteLength(password.reveal()) <= passwordBytesMax;
     } finally {

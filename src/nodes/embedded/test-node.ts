@@ -30,7 +30,7 @@ export interface TestNode {
   /** Everything the node logged. */
   logged(): string;
   /** Stops the node and starts it again on the same folder; ports change, `driver` and `ports` follow. */
-  restart(): Promise<void>;
+  restart(whileStopped?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,8 +84,9 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
       return running.node;
     },
     logged: () => lines.join(""),
-    restart: async () => {
+    restart: async (whileStopped) => {
       await running.node.close();
+      await whileStopped?.();
       running = await start();
     },
     close: async () => {

@@ -74,6 +74,24 @@ describe("FTP abuse before the login", () => {
     await node.close();
   });
 
+  test("abuse 14: guesses of connections that leave before the answer are counted, and keep nobody waiting", async () => {
+    const node = await startTestNode({ limits: { addressGuessesMax: 4 } });
+    await node.driver.ensureAccount(testAccount("a.example", 1));
+    const isBanned = () =>
+      TestFtpClient.logIn(node.ports.ftpPort, "a.example").then(
+        (client) => client.close(),
+        (error) => /421/.test(error.message),
+      );
+    for (let attempts = 0; !(await isBanned()); attempts += 1) {
+      assert.ok(attempts < 100, "guessing is free");
+      const { client } = await TestFtpClient.connect(node.ports.ftpPort);
+      client.write("USER nobody.example\r\nPASS wrong\r\n");
+      assert.equal((await client.reply()).code, 331);
+      client.close();
+    }
+    await node.close();
+  });
+
   test("abuse 14: a password longer than bcrypt reads is wrong, even when its start is right", async () => {
     const start = "x".repeat(72);
     const { identifier, uid, client } = await stage.make();

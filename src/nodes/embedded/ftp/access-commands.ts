@@ -54,6 +54,8 @@ async function givePassword(session: FtpSession, argument: string): Promise<void
   const account = isOneTime
     ? findOneTimeAccount(session, user, password)
     : await findPasswordAccount(session, user, password);
+  // Counted also for one who has left, or leaving would make guesses free.
+  if (account === undefined) services.guesses.countWrong(session.address);
   if (session.signal.aborted) return;
   if (account === undefined) return refuseGuess(session);
   if (!isOneTime && !services.sessions.hasRoomForAccount(account)) {
@@ -72,7 +74,7 @@ async function findPasswordAccount(session: FtpSession, user: string, password: 
   const account = session.services.accounts.find(user);
   const passwordHash = account?.record.passwordHash;
   // Always a hash: the time tells neither whether the user exists nor whether it is suspended.
-  const isRight = await session.services.passwords.isRight(password, passwordHash);
+  const isRight = await session.services.passwords.isRight(password, passwordHash, session.signal);
   if (!isRight || account === undefined || !mayLogIn(session, account)) return undefined;
   // The password may have been changed while it was checked.
   return account.record.passwordHash === passwordHash ? account : undefined;
@@ -86,7 +88,6 @@ function mayLogIn(session: FtpSession, account: Account): boolean {
 async function refuseGuess(session: FtpSession): Promise<void> {
   const { guessDelayMs, guessesMax } = session.services.limits;
   session.wrongGuesses += 1;
-  session.services.guesses.countWrong(session.address);
   await sleep(session.wrongGuesses * guessDelayMs, session.signal);
   session.channel.reply(530, "Login incorrect.");
   if (session.wrongGuesses >= guessesMax) session.channel.end(421, "Too many wrong passwords.");

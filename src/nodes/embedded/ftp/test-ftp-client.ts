@@ -29,8 +29,8 @@ export class TestFtpClient {
     return { client, greeting: await client.reply() };
   }
 
-  static async logIn(port: number, user: string, secret = password): Promise<TestFtpClient> {
-    const { client } = await TestFtpClient.connect(port);
+  static async logIn(port: number, user: string, secret = password, localAddress?: string): Promise<TestFtpClient> {
+    const { client } = await TestFtpClient.connect(port, localAddress);
     await client.send(`USER ${user}`);
     const reply = await client.send(`PASS ${secret}`);
     if (reply.code !== 230) throw new Error(`login refused: ${reply.code}`);
