@@ -8,7 +8,7 @@ import { machinePaths } from "./machine-settings.ts";
 import type { Step } from "./plan.ts";
 
 /** Stands in what is shown beforehand for what the gateway tells a machine that joins. */
-export const unknownSiteDomain = "site-domain.of.the.gateway.invalid";
+const unknownSiteDomain = "site-domain.of.the.gateway.invalid";
 
 /** @param token what `deedhouse node token` printed; not needed once the machine has joined */
 export function joinStep(machine: Machine, token: string | undefined, clock: Clock): Step {
