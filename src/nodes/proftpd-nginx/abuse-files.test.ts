@@ -1,4 +1,4 @@
-/** The abuse cases of a customer who is logged in. The numbers are those of docs/abuse.md. */
+/** The abuse cases of a customer who is logged in. By their numbers. */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -17,6 +17,7 @@ const run = promisify(execFile);
 const options = { skip: cannotStart };
 const isMissing = (program: string) => spawnSync(program, ["--version"]).error !== undefined;
 const withCurl = { skip: cannotStart || (isMissing("curl") && "curl is not installed") };
+const withPython = { skip: cannotStart || (isMissing("python3") && "python3 is not installed") };
 const withLftp = { skip: cannotStart || (isMissing("lftp") && "lftp is not installed") };
 
 const started = cannotStart ? undefined : await startTestProftpdNode();
@@ -221,6 +222,35 @@ test(
   },
 );
 
+test("abuse 21: who had begun to log in when the account is suspended gets in no more", options, async () => {
+  const { login: _, ...account } = await make();
+  const silent = await RawFtp.connect(node);
+  const client = await RawFtp.secure(node);
+  await client.ask(`USER ${account.identifier}`);
+  await node.node.suspend(account);
+  assert.match(client.isClosed ? "" : await client.ask(`PASS ${password}`), /^530 |^$/);
+  for (const each of [silent, client]) each.close();
+});
+
+test(
+  "abuse 22: an identifier that is made again is another uid and folder, and the old login opens nothing",
+  options,
+  async () => {
+    const { login, page, www: _, ...old } = await make();
+    const client = await login();
+    await client.store("/www/old.txt", 3);
+    client.close();
+    await node.node.remove(old);
+    uid += 1;
+    await node.node.ensureAccount({ ...old, uid, passwordHash: quickHash("another") });
+    await assert.rejects(login(), /^Error: 530 /);
+    const again = await RawFtp.login(node, old.identifier, "another");
+    assert.match(await again.ask("SIZE /www/old.txt"), /^550 /);
+    again.close();
+    assert.equal((await page("/old.txt")).status, 404);
+  },
+);
+
 test("abuse 26: neither the marker nor www can be removed, renamed or made by FTP", options, async () => {
   const { login, page, ...account } = await make();
   const client = await login();
@@ -238,6 +268,22 @@ test("abuse 26: neither the marker nor www can be removed, renamed or made by FT
   assert.match(await inside.ask("RNTO /www/old"), /^550 /);
   inside.close();
   assert.equal((await page("/")).status, 503);
+});
+
+test("Python's ftplib uploads and lists", withPython, async () => {
+  const { identifier, www } = await make();
+  const script = `
+import ftplib, io, sys
+ftp = ftplib.FTP_TLS()
+ftp.connect("127.0.0.1", int(sys.argv[1]))
+ftp.login(sys.argv[2], sys.argv[3])
+ftp.prot_p()
+ftp.storbinary("STOR /www/by-python.txt", io.BytesIO(b"sent by Python"))
+print(ftp.nlst("/www"))
+`;
+  const { stdout } = await run("python3", ["-c", script, String(node.ftp.port), identifier, password]);
+  assert.match(stdout, /by-python\.txt/);
+  assert.equal(readFileSync(join(www, "by-python.txt"), "utf8"), "sent by Python");
 });
 
 test("lftp mirrors a folder with four sessions", withLftp, async () => {

@@ -1,4 +1,4 @@
-/** The abuse cases that begin before or at the login. The numbers are those of docs/abuse.md. */
+/** The abuse cases that begin before or at the login. By their numbers. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-/** The abuse cases of a site's visitors. The numbers are those of docs/abuse.md. */
+/** The abuse cases of a site's visitors. By their numbers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";

@@ -127,6 +127,9 @@ function tlsLines({ ftp }: ProftpdNodeSettings): string[] {
     `TLSRSACertificateFile ${ftp.certificateFile}`,
     `TLSRSACertificateKeyFile ${ftp.keyFile}`,
     "TLSRenegotiate none",
+    // Python's ftplib and others begin a new session for data, and would get no data connection. It comes from the address
+    // of the control connection all the same.
+    "TLSOptions NoSessionReuseRequired",
   ];
 }
 
