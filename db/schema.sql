@@ -695,20 +695,21 @@ CREATE OR REPLACE FUNCTION public.host_names_of_domain()
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  backwards text COLLATE "C" := reverse(CASE TG_OP WHEN 'DELETE' THEN OLD.domain_name ELSE NEW.domain_name END);
+  domain text COLLATE "C" := CASE TG_OP WHEN 'DELETE' THEN OLD.domain_name ELSE NEW.domain_name END;
+  backwards text COLLATE "C" := reverse(domain);
   ids bigint[];
 BEGIN
   IF TG_OP <> 'DELETE' THEN
     INSERT INTO host_names (account_id, host_name, status, created_at)
       SELECT id, identifier, 'Waiting', now() FROM hosting_accounts
       WHERE status NOT IN ('Failed', 'Removed') AND reseller_id = NEW.reseller_id
-        AND (reverse(identifier) COLLATE "C" = backwards
-          OR (reverse(identifier) COLLATE "C" > backwards || '.' AND reverse(identifier) COLLATE "C" < backwards || '/'))
+        AND reverse(identifier) COLLATE "C" >= backwards AND reverse(identifier) COLLATE "C" < backwards || '/'
+        AND (identifier = domain OR reverse(identifier) COLLATE "C" > backwards || '.')
       ON CONFLICT DO NOTHING;
   END IF;
   SELECT array_agg(id) INTO ids FROM host_names
-    WHERE reverse(host_name) COLLATE "C" = backwards
-      OR (reverse(host_name) COLLATE "C" > backwards || '.' AND reverse(host_name) COLLATE "C" < backwards || '/');
+    WHERE reverse(host_name) COLLATE "C" >= backwards AND reverse(host_name) COLLATE "C" < backwards || '/'
+      AND (host_name = domain OR reverse(host_name) COLLATE "C" > backwards || '.');
   IF ids IS NOT NULL THEN
     PERFORM host_names_look(ids);
   END IF;

@@ -41,23 +41,25 @@ CREATE FUNCTION host_names_look(ids bigint[]) RETURNS void LANGUAGE sql AS $$
 $$;
 
 -- Whoever writes a domain name: host names at and under it are looked at again at once, and the accounts of its holder
--- that are called so answer there too.
+-- that are called so answer there too. Each look is one range of an index: between the name itself and what is under it stand
+-- only names as `x-<name>`. An OR of the two would leave the index for all accounts of the holder.
 CREATE FUNCTION host_names_of_domain() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  backwards text COLLATE "C" := reverse(CASE TG_OP WHEN 'DELETE' THEN OLD.domain_name ELSE NEW.domain_name END);
+  domain text COLLATE "C" := CASE TG_OP WHEN 'DELETE' THEN OLD.domain_name ELSE NEW.domain_name END;
+  backwards text COLLATE "C" := reverse(domain);
   ids bigint[];
 BEGIN
   IF TG_OP <> 'DELETE' THEN
     INSERT INTO host_names (account_id, host_name, status, created_at)
       SELECT id, identifier, 'Waiting', now() FROM hosting_accounts
       WHERE status NOT IN ('Failed', 'Removed') AND reseller_id = NEW.reseller_id
-        AND (reverse(identifier) COLLATE "C" = backwards
-          OR (reverse(identifier) COLLATE "C" > backwards || '.' AND reverse(identifier) COLLATE "C" < backwards || '/'))
+        AND reverse(identifier) COLLATE "C" >= backwards AND reverse(identifier) COLLATE "C" < backwards || '/'
+        AND (identifier = domain OR reverse(identifier) COLLATE "C" > backwards || '.')
       ON CONFLICT DO NOTHING;
   END IF;
   SELECT array_agg(id) INTO ids FROM host_names
-    WHERE reverse(host_name) COLLATE "C" = backwards
-      OR (reverse(host_name) COLLATE "C" > backwards || '.' AND reverse(host_name) COLLATE "C" < backwards || '/');
+    WHERE reverse(host_name) COLLATE "C" >= backwards AND reverse(host_name) COLLATE "C" < backwards || '/'
+      AND (host_name = domain OR reverse(host_name) COLLATE "C" > backwards || '.');
   IF ids IS NOT NULL THEN
     PERFORM host_names_look(ids);
   END IF;
