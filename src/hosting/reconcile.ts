@@ -86,7 +86,7 @@ async function readExpected({ database }: Pick<Context, "database">, nodeId: str
 }
 
 /** @throws NodeUnavailable, NodeRefused when the node cannot be asked */
-export async function compareNode(
+async function compareNode(
   context: Pick<Context, "database">,
   node: HostingNode,
   nodeId: string,

@@ -1,6 +1,7 @@
 /** Brings what the accounts use and send from their node into the database, as it changes. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { recordSeen } from "#hosting/nodes-seen.ts";
 import { raiseTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { sleep } from "#lib/clock.ts";
 import type { HostingNode, UsageChanges } from "#nodes/driver.ts";
@@ -39,6 +40,7 @@ export async function followUsage(
   while (!signal.aborted) {
     try {
       const changes = await node.usageChanges({ after, waitMs, signal });
+      await recordSeen(context, nodeId);
       await saveUsage(context, nodeId, changes.accounts);
       after = changes.version;
     } catch (error) {

@@ -7,6 +7,7 @@ import { advanceAccount } from "#hosting/advance.ts";
 import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
 import { advanceMove } from "#hosting/move-steps.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askAllReconciles, reconcileNode } from "#hosting/reconcile.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { followUsage } from "#hosting/usage.ts";
@@ -72,6 +73,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
   jobPool.on("connect", (client) => client.on("error", () => {}));
   const liveness = startLiveness(context, databaseUrl);
+  const startedAt = context.clock.now();
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const advance = oneAtATime((accountId) => advanceAccount(context, nodes, accountId));
   const runner = await startJobRunner({
@@ -85,7 +87,10 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
       [provisionTask]: (payload) => advance((payload as { accountId: number }).accountId),
       [reconcileTask]: (payload) => reconcileNode(context, nodes, (payload as { nodeId: string }).nodeId),
       reconciles: () => askAllReconciles(context),
-      housekeeping: () => keepHouse(context),
+      async housekeeping() {
+        await keepHouse(context);
+        await tellOfAbsentNodes(context, startedAt);
+      },
     },
     crontab: "* * * * * housekeeping\n23 3 * * * reconciles",
   });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#domains/alarms.ts";
+import { getNode } from "#hosting/nodes-manage.ts";
+import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconcile.ts";
 import { testAccount } from "../../src/nodes/embedded/test-node.ts";
 import { runSql } from "../harness/sql.ts";
@@ -21,9 +23,9 @@ const shortly = ({ findings }: ReconcileResult) =>
   findings
     .map(({ kind, identifier, note }) => `${kind} ${identifier}${kind === "different" ? `: ${note}` : ""}`)
     .sort();
-const alarmsOf = async (subject: string) =>
+const alarmsOf = async (subject: string, kind = "hosting-node") =>
   (await listAlarms(context, { all: false, limit: 100 })).filter(
-    (alarm) => alarm.kind === "hosting-node" && alarm.subject === subject,
+    (alarm) => alarm.kind === kind && alarm.subject === subject,
   );
 
 test("what a node has, has not, or has otherwise is found, told to the operator, and repaired when that is asked for", async () => {
@@ -87,6 +89,20 @@ test("an account on its way to another node is no stray on either", async () => 
       [],
     );
   }
+});
+
+test("a node that has not answered for ten minutes calls the operator, until it does", async () => {
+  const longAgo = "UPDATE hosting_nodes SET last_seen_at = now() - interval '1 hour' WHERE id = 'second'";
+  await eventually("it was seen", async () => (await getNode(context, "second")).last_seen_at !== null);
+  await runSql(gateway.databaseUrl, longAgo);
+  await tellOfAbsentNodes(context, new Date(0));
+  assert.equal((await alarmsOf("second", "hosting-node-away")).length, 1);
+  assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 0);
+  await stage.second.driver.ensureAccount(testAccount("seen.example", 78));
+  await eventually("it is seen", async () => {
+    await tellOfAbsentNodes(context, new Date(0));
+    return (await alarmsOf("second", "hosting-node-away")).length === 0;
+  });
 });
 
 test("a node that does not answer is not compared, and nothing is believed of it", async () => {

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { renewalTransitions } from "#domains/renewal-states.ts";
 import { orderTransitions } from "#domains/states.ts";
+import { moveTransitions } from "#hosting/move-states.ts";
 import { hostingTransitions } from "#hosting/states.ts";
 import { needsText } from "#registry/ote/plan.ts";
 import { steps } from "#registry/ote/steps.ts";
@@ -19,6 +20,12 @@ const pages: Record<string, Record<string, string>> = {
     "hosting accounts": printTable(
       ["state", "event", "next state"],
       hostingTransitions.map(({ from, event, to }) => [from, event, to]),
+    ),
+  },
+  "docs/hosting.md": {
+    moves: printTable(
+      ["state", "event", "next state"],
+      moveTransitions.map(({ from, event, to }) => [from, event, to]),
     ),
   },
   "docs/renewals.md": {
