@@ -3,6 +3,7 @@ import { after, describe, test } from "node:test";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
+import { join as joinGateway } from "#nodes/agent/join.ts";
 import { parseJoinToken } from "#nodes/agent/join-token.ts";
 import { holdMs, type ReportBody, reportPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
 import { counterHeader, nodeHeader, signatureHeader, signRequest } from "#nodes/agent/request-signature.ts";
@@ -25,6 +26,9 @@ const askedQuestions = statement("test-questions", "SELECT id::text FROM node_qu
 });
 const answerParts = statement("test-answer-parts", "SELECT part FROM node_answer_parts", { part: "int4" });
 
+const readCounter = statement("test-channel-counter", "SELECT sync_counter FROM node_channels WHERE node_id = $1", {
+  sync_counter: "int8",
+});
 const insertQuestion = statement(
   "test-question-insert",
   `INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
@@ -102,6 +106,18 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.equal(reason, "a repeated or late request");
     const tampered = { ...nothingKnown, after: 0 };
     assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, nothingKnown, { tampered }))), [401, "unauthorized"]);
+  });
+
+  test("a machine that was replaced while it waited is told nothing more", async () => {
+    const machine = await channel.join("web-4");
+    const body = { ...nothingKnown, after: 0, head: 0 };
+    const held = send(requestOf(machine, syncPath, body, { counter: systemClock.now().getTime() * 1_000 }));
+    let counter = 0;
+    while (counter === 0) counter = (await database.query(readCounter, ["web-4"]))[0]!.sync_counter;
+    await joinGateway((await channel.token("web-4")).reveal(), machine.configPath, systemClock);
+    await want(machine, 200_004);
+    const { status, body: told } = await held;
+    assert.deepEqual([status, told.toString()], [204, ""]);
   });
 
   test("an old state, or another node's, means nothing to a node", async () => {

@@ -14,10 +14,11 @@ import {
   signState,
 } from "#nodes/agent/state-document.ts";
 
-// Committed before anything is sent. It waits for whoever has taken a version and not committed yet.
+// Committed before anything is sent. It waits for whoever has taken a version and not committed yet. Only a node's newest
+// request is answered: an earlier one that is still held may be of a machine that is not the node any more.
 const issue = statement(
   "node-state-issue",
-  "UPDATE node_channels SET issued_version = greatest(issued_version, head) WHERE node_id = $1 RETURNING head",
+  "UPDATE node_channels SET issued_version = greatest(issued_version, head) WHERE node_id = $1 AND sync_counter = $2 RETURNING head",
   { head: "int8" },
 );
 const readPage = statement(
@@ -51,14 +52,16 @@ export interface StateRequest {
   asked: number;
 }
 
+/** @returns nothing when the node has asked again meanwhile */
 export async function issueState(
   context: Context,
   { privateKey }: GatewayKey,
   { node, counter, after, asked }: StateRequest,
-): Promise<SyncAnswer> {
+): Promise<SyncAnswer | undefined> {
   const { database, clock } = context;
-  const [channel] = await database.query(issue, [node]);
-  const head = channel?.head ?? 0;
+  const [channel] = await database.query(issue, [node, counter]);
+  if (!channel) return undefined;
+  const { head } = channel;
   const rows = await database.query(readPage, [node, after, head, accountsInDocumentMax, accountBytesInDocumentMax]);
   const last = rows.at(-1)?.version ?? after;
   const [{ is_more: isMore }] = (await database.query(hasMore, [node, last, head])) as [{ is_more: boolean }];
