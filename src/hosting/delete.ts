@@ -45,11 +45,11 @@ export async function wantRemoval(
   accountId: number,
   note: string,
 ): Promise<void> {
+  if (await changeAccount(context, tx, accountId, { event: "removal-wanted", note })) {
+    await tx.query(requestRemoval, [accountId, context.clock.now()]);
+  }
   for (const { id } of await tx.query(failedOfSameName, [accountId])) {
     const failed = await findAccount(tx, id);
     if (failed) await happenToAccount(context, tx, failed, { event: "removed", note });
-  }
-  if (await changeAccount(context, tx, accountId, { event: "removal-wanted", note })) {
-    await tx.query(requestRemoval, [accountId, context.clock.now()]);
   }
 }
