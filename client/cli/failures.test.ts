@@ -27,6 +27,9 @@ test("every command's help has an example", async () => {
     "hosting history",
     "hosting password",
     "hosting delete",
+    "hosting host-names",
+    "hosting add-host-name",
+    "hosting remove-host-name",
   ];
   for (const command of [...commands, "hosting create", "packs list"]) {
     const { exitCode, stdout } = await runCli("", [...command.split(" "), "--help"]);

@@ -7,6 +7,7 @@ import { parseIdempotencyKey } from "./arguments.ts";
 import { confirm } from "./confirm.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { acceptedLine, addFollowOptions, type FollowOptions, follow } from "./follow.ts";
+import { addHostNameCommands } from "./host-names.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
 import { printFields, printJson, printTable } from "./output.ts";
 import { obtainPassword, type PasswordOptions } from "./password.ts";
@@ -51,6 +52,7 @@ export function addHostingCommands(program: Command, clock: Clock): void {
   addHistoryCommand(hosting, clock);
   addPasswordCommand(hosting, clock);
   addDeleteCommand(hosting, clock);
+  addHostNameCommands(hosting, clock);
 }
 
 function addHistoryCommand(hosting: Command, clock: Clock): void {

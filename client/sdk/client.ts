@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { type DomainCalls, domainCalls } from "./domains.ts";
+import { type HostNameCalls, hostNameCalls } from "./host-names.ts";
 import { type HostingCalls, hostingCalls } from "./hosting.ts";
 import type { RetryNotice } from "./retry.ts";
 import { createSend } from "./transport.ts";
@@ -26,7 +27,7 @@ export interface ClientOptions {
 }
 
 /** Everything the API offers; every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
-export interface Client extends DomainCalls, HostingCalls {}
+export interface Client extends DomainCalls, HostingCalls, HostNameCalls {}
 
 /** A client for one service and key. Throws `TypeError` when the URL or the key cannot be right. */
 export function createClient(options: ClientOptions): Client {
@@ -41,7 +42,7 @@ export function createClient(options: ClientOptions): Client {
     onRetry: options.onRetry,
     clock,
   });
-  return { ...domainCalls(send, clock), ...hostingCalls(send, clock) };
+  return { ...domainCalls(send, clock), ...hostingCalls(send, clock), ...hostNameCalls(send) };
 }
 
 function parseBaseUrl(text: string): URL {
