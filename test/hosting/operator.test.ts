@@ -96,11 +96,12 @@ test("an operator's password is made up, shown once and held to the same rules",
 });
 
 test("an account that waits says for what, when it is tried again and what happens then", async () => {
-  await ready("waiting.example");
+  const id = await ready("waiting.example");
   stage.control.cut();
   await tool("hosting", "suspend", "waiting.example", "--reason", "unpaid");
   const late = ["hosting", "suspend", "waiting.example", "--reason", "unpaid", "--wait", "--timeout", "1"];
   await assertRefused(gateway, late, 7, /not in force yet/);
+  await eventually("it was tried", async () => (await stage.inside(id)).next_step_at !== null);
   const shown = await tool("hosting", "show", "waiting.example");
   stage.control.join();
   const time =
