@@ -3,8 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { createPack } from "#hosting/manage-packs.ts";
+import { registerNode } from "#hosting/nodes.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
 import { startTestNode } from "../../src/nodes/embedded/test-node.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { assertRefused, operate, operated } from "../orders/operate.ts";
 import { assertRoomIsKept, pageOf } from "./move-stage.ts";
 import { eventually, startHostingStage } from "./stage.ts";
@@ -84,6 +86,23 @@ test("a pack's tags say which nodes its accounts may go to, also when one is mov
   const moved = await tool(...move, "--wait");
   assert.deepEqual([moved.state, moved.from_node, moved.to_node], ["Leaving", "tagged", "plain"]);
   assert.equal((await tool("moves", "finish", "tape.example")).identifier, "tape.example");
+});
+
+test("a node that comes back elsewhere is reached there, as soon as its row says so", async (t) => {
+  const node = await startTestNode();
+  t.after(() => node.close());
+  const running = await startHostingStage(t, { node: false });
+  const { context } = running.gateway;
+  await registerNode(context, nodePlace(node, "moving"), nodeRoom, false);
+  await running.create("before.elsewhere.example");
+  assert.equal((await running.settled("before.elsewhere.example")).status, "Ready");
+  await node.restart();
+  await registerNode(context, nodePlace(node, "moving"), { ...nodeRoom, accountsMax: 1 }, true);
+  await running.create("after.elsewhere.example");
+  assert.equal((await running.settled("after.elsewhere.example")).ftp.port, node.ports.ftpPort);
+  assert.equal((await running.read("before.elsewhere.example")).ftp.port, node.ports.ftpPort);
+  const { accounts_count, accounts_max } = await getNode(context, "moving");
+  assert.deepEqual([accounts_count, accounts_max], [2, nodeRoom.accountsMax], "what an operator has set stays");
 });
 
 test("tells what is wrong with a node that an operator names or describes", async () => {
