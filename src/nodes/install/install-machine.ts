@@ -2,9 +2,9 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import type { Clock } from "#lib/clock.ts";
+import { type Clock, sleep } from "#lib/clock.ts";
 import { checkFitness } from "./fitness.ts";
-import { type InstallOptions, installPlan } from "./install-plan.ts";
+import { agentService, type InstallOptions, installPlan } from "./install-plan.ts";
 import { type Machine, onMachine, readText } from "./machine.ts";
 import {
   defaultMachineSettings,
@@ -45,4 +45,18 @@ export async function probeNode(machine: Machine, settings: MachineSettings, clo
   const pem = (await readText(machine, machinePaths.ftpCertificate)) ?? "";
   const { ftp, web } = localEndpoints(settings);
   await probeMachine(ftp, web, new X509Certificate(pem).toString(), clock);
+  await watchAgent(machine);
+}
+
+const agentLooks = 4;
+/** An agent that ends at once is started again after two seconds: one of the looks finds it away. */
+const agentLookPauseMs = 1_000;
+
+async function watchAgent(machine: Machine): Promise<void> {
+  for (let look = 0; look < agentLooks; look++) {
+    if (look > 0) await sleep(agentLookPauseMs);
+    const { stdout } = await machine.run("systemctl", ["is-active", agentService]);
+    if (stdout.trim() === "active") continue;
+    throw new Error(`the agent is "${stdout.trim()}": look at journalctl -u ${agentService}`);
+  }
 }

@@ -26,6 +26,8 @@ import {
 /** openssl is for whoever looks after certificates there. */
 const packages = ["proftpd-core", "proftpd-mod-crypto", "nginx", "openssl", "logrotate"];
 
+export const agentService = "deedhouse-agent.service";
+
 /** nginx's workers. */
 const webGroup = "www-data";
 
@@ -62,7 +64,7 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
     siteCertificate,
     firstFilesStep(machine, settings, clock),
     serviceStep(machine, {
-      unit: "deedhouse-agent.service",
+      unit: agentService,
       reads: [
         { path: machinePaths.settings, step: node },
         { path: unitPaths.agent, step: agentUnit },

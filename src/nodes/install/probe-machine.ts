@@ -43,7 +43,12 @@ async function probeFtp({ host, port }: Endpoint, certificate: string): Promise<
     await expectReply(socket, /^220[ -]/);
     socket.write("AUTH TLS\r\n");
     await expectReply(socket, /^234 /);
-    const secure = connectTls({ socket, ca: certificate, checkServerIdentity: () => undefined });
+    const secure = connectTls({
+      socket,
+      ca: certificate,
+      checkServerIdentity: () => undefined,
+      allowPartialTrustChain: true,
+    });
     await once(secure, "secureConnect");
   } catch (error) {
     throw new Error(`the FTP server at ${host}:${port} does not work (${(error as Error).message})`);
