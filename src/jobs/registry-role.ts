@@ -15,7 +15,7 @@ import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { renewalStepTask } from "#jobs/renewal-steps.ts";
-import { startJobRunner } from "#jobs/runner.ts";
+import { type JobRunner, startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -98,22 +98,23 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const stopAnswering = answerChecks(sessions);
-  const runner = await startJobRunner({
-    pool: options.jobPool,
-    log: context.log,
-    liveness: options.liveness,
-    tasks: {
-      [orderTask(profile.id)]: orderStepTask(sessions),
-      [renewalTask(profile.id)]: renewalStepTask(sessions),
-    },
-    jobsMax: profile.sessionsMax * jobsPerSession,
-    jobsAhead: profile.sessionsMax * jobsPerSession,
-  });
+  let runner: JobRunner | undefined;
   try {
+    runner = await startJobRunner({
+      pool: options.jobPool,
+      log: context.log,
+      liveness: options.liveness,
+      tasks: {
+        [orderTask(profile.id)]: orderStepTask(sessions),
+        [renewalTask(profile.id)]: renewalStepTask(sessions),
+      },
+      jobsMax: profile.sessionsMax * jobsPerSession,
+      jobsAhead: profile.sessionsMax * jobsPerSession,
+    });
     await doChores(sessions, ended);
   } finally {
     stopAnswering();
-    await runner.stop();
+    await runner?.stop();
     await drain();
   }
 }
