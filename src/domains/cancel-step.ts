@@ -6,21 +6,12 @@
  */
 import { statement } from "#db/statement.ts";
 import { askInfo, type NameInfo, registeredOf, stillUnknown } from "#domains/name-info.ts";
-import {
-  type AttemptResult,
-  beginAttempt,
-  type Order,
-  type OrderHappening,
-  postpone,
-  type Registered,
-} from "#domains/orders.ts";
-import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { beginAttempt, type Order, type OrderHappening, postpone, type Registered } from "#domains/orders.ts";
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { eventOfDelete } from "#domains/result-codes.ts";
+import { type Answered, answeredAttempt, answerInWords, lostAnswer, sendOnce } from "#domains/send-once.ts";
 import type { OrderEvent } from "#domains/states.ts";
 import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
-import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lease } from "#registry/epp/pool.ts";
-import type { EppResponse } from "#registry/epp/session.ts";
 
 const dayMs = 24 * 60 * 60_000;
 /** Deletes that one order may send; after that an operator decides. */
@@ -56,7 +47,7 @@ export async function cancelHeld(sessions: RegistrySessions, order: Order): Prom
   const { context } = sessions;
   const deletes = await readDeletes(sessions, order);
   // The process that sent it is gone: it may still be executed.
-  if (deletes.isUnsettled) return lostAnswer(sessions, undefined);
+  if (deletes.isUnsettled) return lostAnswer(sessions);
   const name = await askInfo(sessions, order);
   if (name.is === "unknown") return stillUnknown(context, order, name.reason);
   if (name.is !== "held-by-us") return gone(sessions, order, name, deletes.isUnanswered);
@@ -73,7 +64,7 @@ export async function cancelHeld(sessions: RegistrySessions, order: Order): Prom
 export async function cancelPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
   const { context, profile } = sessions;
   const deletes = await readDeletes(sessions, order);
-  if (deletes.isUnsettled) return lostAnswer(sessions, undefined);
+  if (deletes.isUnsettled) return lostAnswer(sessions);
   const name = await askInfo(sessions, order);
   if (name.is === "unknown") return stillUnknown(context, order, name.reason);
   if (name.is !== "held-by-us") {
@@ -127,49 +118,38 @@ function deletePending({ context, profile }: RegistrySessions): OrderHappening {
 async function sendDelete(
   sessions: RegistrySessions,
   order: Order,
-  sent: number,
+  deletesSent: number,
   registered: Registered | undefined,
 ): Promise<OrderHappening> {
-  const { context, profile, pool } = sessions;
-  if (sent >= deleteAttemptsMax) {
-    return { ...stillUnknown(context, order), operatorNote: `${sent} deletes were sent, and the name is still held` };
+  const { context } = sessions;
+  if (deletesSent >= deleteAttemptsMax) {
+    const operatorNote = `${deletesSent} deletes were sent, and the name is still held`;
+    return { ...stillUnknown(context, order), operatorNote };
   }
-  let lease: Lease;
-  try {
-    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
-  } catch (error) {
-    if (!(error instanceof EppUnavailable)) throw error;
-    return { event: "unreachable", countsAsFailure: true };
-  }
-  using session = lease;
   const command = domainDelete(order.domain_name);
-  const clTrid = await beginAttempt(context, order, command.name);
-  try {
-    const response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
-    return readAnswer(sessions, clTrid, response, registered);
-  } catch (error) {
-    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
-    if (!(error instanceof EppNotSent)) throw error;
-    const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
-    return { event: "not-executed", attempt, countsAsFailure: true };
+  const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
+  switch (sent.is) {
+    case "answered":
+      return readAnswer(sessions, sent, registered);
+    case "unanswered":
+      return lostAnswer(sessions);
+    case "unreachable":
+      return { event: "unreachable", countsAsFailure: true };
+    case "not-sent":
+      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true };
+    case "invalid":
+      throw new Error(`the delete could not be sent: ${sent.reason}`);
   }
-}
-
-function lostAnswer({ context, profile }: RegistrySessions, attempt: AttemptResult | undefined): OrderHappening {
-  const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
-  return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer to the delete was lost" };
 }
 
 function readAnswer(
   sessions: RegistrySessions,
-  clTrid: string,
-  response: EppResponse<undefined>,
+  { clTrid, response }: Answered<undefined>,
   registered: Registered | undefined,
 ): OrderHappening {
   const event = eventOfDelete(response.code);
-  const isClosed = event !== "unanswered";
-  const attempt: AttemptResult = { clTrid, resultCode: response.code, svTrid: response.svTRID ?? null, isClosed };
-  const reason = [`delete: ${response.code} ${response.message}`, ...response.reasons].join("; ");
+  const attempt = answeredAttempt(clTrid, response, event !== "unanswered");
+  const reason = `delete: ${answerInWords(response)}`;
   switch (event) {
     case "unanswered":
       return lostAnswer(sessions, attempt);

@@ -9,12 +9,12 @@ import { answerAttempt, beginAttempt, type Order, type OrderHappening } from "#d
 import { pauseCreates } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
+import { type Answered, answerInWords, sendOnce } from "#domains/send-once.ts";
 import { Secret } from "#lib/secret.ts";
-import { contactCreate } from "#registry/epp/commands/contact-create.ts";
-import { contactInfo } from "#registry/epp/commands/contact-info.ts";
-import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lease } from "#registry/epp/pool.ts";
-import { EppFrameInvalid } from "#registry/epp/schema.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact-create.ts";
+import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact-info.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
 
 const authInfoBytes = 18;
 
@@ -79,32 +79,32 @@ type EnsuredContact = { id: string; happening?: undefined } | { happening: Order
 
 /** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
 export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
-  const { context, profile: registry, pool } = sessions;
+  const { context, profile: registry } = sessions;
   const [read] = await context.database.query(profileById, [order.reseller_id]);
   if (!read) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
   const { version: _, ...profile } = read;
   const id = contactId(order.reseller_id, profile);
   if (!order.contact_renewed && (await isKnown(context, registry.id, id))) return { id };
-  let lease: Lease;
-  try {
-    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
-  } catch (error) {
-    if (!(error instanceof EppUnavailable)) throw error;
-    return { happening: { event: "unreachable", countsAsFailure: true } };
-  }
-  using session = lease;
-  try {
-    return await createContact(sessions, order, session, id, profile);
-  } catch (error) {
-    // Whether it was executed does not matter: repeating it is safe.
-    if (error instanceof EppUnanswered || error instanceof EppNotSent) {
-      return { happening: { event: "not-executed", countsAsFailure: true, reason: error.message } };
+  const command = contactCommand(context, id, profile);
+  const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
+  switch (sent.is) {
+    case "answered":
+      return readAnswer(sessions, id, sent);
+    case "unreachable":
+      return { happening: { event: "unreachable", countsAsFailure: true } };
+    case "invalid": {
+      const operatorNote = `the contact could not be sent: ${sent.reason}`;
+      return { happening: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
     }
-    if (!(error instanceof EppFrameInvalid)) throw error;
-    const operatorNote = `the contact could not be sent: ${error.message}`;
-    return { happening: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
+    default:
+      // Whether it was executed does not matter: repeating it is safe.
+      return notMade(sent.reason);
   }
 }
+
+const notMade = (reason: string): EnsuredContact => ({
+  happening: { event: "not-executed", countsAsFailure: true, reason },
+});
 
 function contactId(resellerId: number, profile: Profile): string {
   const digest = createHash("sha256")
@@ -118,15 +118,8 @@ async function isKnown(context: Context, registryId: string, id: string): Promis
   return (await context.database.query(knownContact, [registryId, id])).length > 0;
 }
 
-async function createContact(
-  sessions: RegistrySessions,
-  order: Order,
-  session: Lease,
-  id: string,
-  profile: Profile,
-): Promise<EnsuredContact> {
-  const { context, profile: registry } = sessions;
-  const command = contactCreate({
+function contactCommand(context: Context, id: string, profile: Profile): EppCommand<ContactCreated> {
+  return contactCreate({
     id,
     postalInfo: {
       type: /^[\x20-\x7e]*$/.test(Object.values(profile).join("")) ? "int" : "loc",
@@ -142,27 +135,43 @@ async function createContact(
     email: profile.email,
     authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
   });
-  const clTRID = await beginAttempt(context, order, command.name);
-  const response = await session.request(command, { clTRID, timeoutMs: registry.transformTimeoutMs });
+}
+
+async function readAnswer(
+  sessions: RegistrySessions,
+  id: string,
+  { clTrid, response }: Answered<unknown>,
+): Promise<EnsuredContact> {
+  const { context, profile: registry } = sessions;
   const now = context.clock.now();
-  await context.database.query(answerAttempt, [clTRID, response.code, response.svTRID ?? null, now]);
+  await context.database.query(answerAttempt, [clTrid, response.code, response.svTRID ?? null, now]);
   const event = eventOfCreate(response.code, registry.resultCodes);
   if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
-  const reason = `contact: ${[`${response.code} ${response.message}`, ...response.reasons].join("; ")}`;
-  if (event === "exists") {
-    const info = await session.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
-    if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
-    // Gone again, or no answer to build on.
-    const isOthers = info.data !== undefined || info.code === 2201;
-    if (!isOthers) return { happening: { event: "not-executed", reason, countsAsFailure: true } };
-    return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
-  }
+  const reason = `contact: ${answerInWords(response)}`;
+  if (event === "exists") return readExisting(sessions, id, reason);
   if (event === "operator-needed") {
     await pauseCreates(context, registry.id, "configuration", reason);
     return { happening: { event, reason, operatorNote: reason } };
   }
   if (event === "rejected") return { happening: { event, reason } };
-  return { happening: { event: "not-executed", reason, countsAsFailure: true } };
+  return notMade(reason);
+}
+
+/** Two profiles with one id are unlikely, but somebody else's contact must not be used. */
+async function readExisting(sessions: RegistrySessions, id: string, reason: string): Promise<EnsuredContact> {
+  const { context, profile: registry, pool } = sessions;
+  let info: EppResponse<ContactInfo>;
+  try {
+    using lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
+    info = await lease.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
+  } catch {
+    return notMade(reason);
+  }
+  if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
+  const isOthers = info.data !== undefined || info.code === 2201;
+  // Gone again, or no answer to build on.
+  if (!isOthers) return notMade(reason);
+  return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
 }
 
 async function remember(context: Context, registryId: string, id: string): Promise<EnsuredContact> {

@@ -1,23 +1,21 @@
 /** Rows 7 to 14: the contact, the attempt row, the create, and what its answer means. */
 import { raiseAlarm } from "#domains/alarms.ts";
 import { ensureContact } from "#domains/contact.ts";
-import {
-  type AttemptResult,
-  authInfoRow,
-  beginAttempt,
-  type Order,
-  type OrderHappening,
-  readCreateAttempts,
-} from "#domains/orders.ts";
+import { authInfoRow, beginAttempt, type Order, type OrderHappening, readCreateAttempts } from "#domains/orders.ts";
 import { areCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
-import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { operatorRetryMs, type RegistrySessions } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
+import {
+  type Answered,
+  type AttemptResult,
+  answeredAttempt,
+  answerInWords,
+  lostAnswer,
+  type Sent,
+  sendOnce,
+} from "#domains/send-once.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
-import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lease } from "#registry/epp/pool.ts";
-import { EppFrameInvalid } from "#registry/epp/schema.ts";
-import type { EppResponse } from "#registry/epp/session.ts";
 
 /** How long an order waits for the registrar's account to be topped up (2104). */
 const creditWaitMsMax = 24 * 60 * 60_000;
@@ -27,10 +25,10 @@ const creditWaitMsMax = 24 * 60 * 60_000;
  * happened is looked up before anything else.
  */
 export async function createDomain(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
-  const { context, profile, pool } = sessions;
+  const { context, profile } = sessions;
   const attempts = await readCreateAttempts(context.database, order.id);
   // The process that sent it is gone: its create may have happened.
-  if (attempts.unanswered > 0) return lostAnswer(sessions, undefined);
+  if (attempts.unanswered > 0) return lostAnswer(sessions);
   // What an operator has to put right would be refused again, and end one order after the other.
   if (await areCreatesStopped(context, profile.id)) {
     return { event: "not-executed", countsAsFailure: true, reason: `creates at ${profile.id} are paused` };
@@ -39,18 +37,8 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   if (contact?.happening) return contact.happening;
 
   const command = createCommand(sessions, order, contact?.id);
-  let lease: Lease;
-  try {
-    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
-  } catch (error) {
-    if (!(error instanceof EppUnavailable)) throw error;
-    return { event: "unreachable", countsAsFailure: true };
-  }
-  const clTrid = await beginAttempt(context, order, command.name).catch((error: unknown) => {
-    lease.release();
-    throw error;
-  });
-  const happening = await sendCreate(sessions, order, lease, command, clTrid);
+  const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
+  const happening = await readCreate(sessions, order, sent);
   if (happening.event === "created") await resumeCreatesPausedFor(context, profile.id, "credit");
   return happening;
 }
@@ -80,51 +68,39 @@ export function createCommand(
   });
 }
 
-/** Sends a create whose attempt row is committed, and gives the session back. */
-export async function sendCreate(
+/** What became of a create, as far as it is known. */
+export async function readCreate(
   sessions: RegistrySessions,
   order: WaitingOrder,
-  lease: Lease,
-  command: EppCommand<DomainCreated>,
-  clTrid: string,
+  sent: Sent<DomainCreated>,
 ): Promise<OrderHappening> {
-  using session = lease;
-  let response: EppResponse<DomainCreated>;
-  try {
-    response = await session.request(command, { clTRID: clTrid, timeoutMs: sessions.profile.transformTimeoutMs });
-  } catch (error) {
-    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
-    const attempt: AttemptResult = { clTrid, resultCode: null, svTrid: null, isClosed: true };
-    if (error instanceof EppNotSent) return { event: "not-executed", attempt, countsAsFailure: true };
-    if (!(error instanceof EppFrameInvalid)) throw error;
-    // It was not sent, and sending it again would not be better.
-    return { event: "rejected", attempt, operatorNote: `the create could not be sent: ${error.message}` };
+  switch (sent.is) {
+    case "answered":
+      return readAnswer(sessions, order, sent);
+    case "unanswered":
+      return lostAnswer(sessions);
+    case "unreachable":
+      return { event: "unreachable", countsAsFailure: true };
+    case "not-sent":
+      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true };
+    case "invalid":
+      // Sending it again would not be better.
+      return { event: "rejected", attempt: sent.attempt, operatorNote: `the create could not be sent: ${sent.reason}` };
   }
-  session.release();
-  // Outside of the above: what fails here fails after the registry has answered.
-  return readAnswer(sessions, order, clTrid, response);
 }
 
 /** What the meaning of a refusal depends on. */
 type WaitingOrder = Pick<Order, "contact_renewed" | "waiting_since">;
 
-/** Row 14: nothing is believed before the registry has certainly stopped working on it. */
-function lostAnswer({ context, profile }: RegistrySessions, attempt: AttemptResult | undefined): OrderHappening {
-  const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
-  return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer to the create was lost" };
-}
-
 async function readAnswer(
   sessions: RegistrySessions,
   order: WaitingOrder,
-  clTrid: string,
-  response: EppResponse<DomainCreated>,
+  { clTrid, response }: Answered<DomainCreated>,
 ): Promise<OrderHappening> {
   const { context, profile } = sessions;
   const event = eventOfCreate(response.code, profile.resultCodes);
-  const isClosed = event !== "unanswered";
-  const attempt: AttemptResult = { clTrid, resultCode: response.code, svTrid: response.svTRID ?? null, isClosed };
-  const reason = [`${response.code} ${response.message}`, ...response.reasons].join("; ");
+  const attempt = answeredAttempt(clTrid, response, event !== "unanswered");
+  const reason = answerInWords(response);
   switch (event) {
     case "created": {
       const { crDate, exDate } = response.data ?? {};

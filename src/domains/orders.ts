@@ -3,6 +3,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
+import type { AttemptResult } from "#domains/send-once.ts";
 import { isFinal, nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 
@@ -174,15 +175,6 @@ export async function beginAttempt(context: OrderContext, order: Order, command:
     if (!attempt) throw new OrderChanged();
     return attempt.cl_trid;
   });
-}
-
-/** How a registry's answer, or its absence, ends an attempt. */
-export interface AttemptResult {
-  clTrid: string;
-  resultCode: number | null;
-  svTrid: string | null;
-  /** False while the command may have been executed all the same. */
-  isClosed: boolean;
 }
 
 /** What a name's registration brought, for the domain's row. */

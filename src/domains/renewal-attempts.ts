@@ -2,6 +2,7 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { lockName, type Renewal, RenewalChanged, type RenewalContext } from "#domains/renewals.ts";
+import type { AttemptResult } from "#domains/send-once.ts";
 
 // Inserts nothing while an attempt is unanswered: not even two owners at once can have two under way.
 const insertAttempt = statement(
@@ -58,16 +59,7 @@ export async function beginRenewalAttempt(context: RenewalContext, renewal: Rene
   });
 }
 
-/** How a registry's answer, or its absence, ends an attempt. */
-export interface RenewalAttempt {
-  clTrid: string;
-  resultCode: number | null;
-  svTrid: string | null;
-  /** False while the command may have been executed all the same. */
-  isClosed: boolean;
-}
-
-export async function answerRenewalAttempt(tx: Transaction, attempt: RenewalAttempt, now: Date): Promise<void> {
+export async function answerRenewalAttempt(tx: Transaction, attempt: AttemptResult, now: Date): Promise<void> {
   const { clTrid, resultCode, svTrid, isClosed } = attempt;
   await tx.query(answerAttempt, [clTrid, resultCode, svTrid, isClosed ? now : null]);
 }

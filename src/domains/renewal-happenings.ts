@@ -3,7 +3,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { writeDomainHistory } from "#domains/renew-switch.ts";
-import { answerRenewalAttempt, closeRenewalAttempts, type RenewalAttempt } from "#domains/renewal-attempts.ts";
+import { answerRenewalAttempt, closeRenewalAttempts } from "#domains/renewal-attempts.ts";
 import {
   isRenewalOver,
   nextRenewalState,
@@ -13,6 +13,7 @@ import {
   renewalState,
 } from "#domains/renewal-states.ts";
 import { lockName, type Renewal, RenewalChanged, type RenewalContext } from "#domains/renewals.ts";
+import type { AttemptResult } from "#domains/send-once.ts";
 import { enqueueRenewal } from "#jobs/enqueue.ts";
 
 const updateRenewal = statement(
@@ -60,7 +61,7 @@ export interface RenewalHappening {
   event: RenewalEvent;
   /** When the next step is due; without it the next step follows at once. */
   nextStepAt?: Date | undefined;
-  attempt?: RenewalAttempt | undefined;
+  attempt?: AttemptResult | undefined;
   /** The registry's exDate, as info showed it. */
   exDate?: Date | undefined;
   /** What a renew of this term counts from. */

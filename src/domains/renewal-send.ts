@@ -1,18 +1,15 @@
 /** Rows 5 to 12 and 20: the attempt row, the renew or the delete, and what its answer means. */
-import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
-import { beginRenewalAttempt, type RenewalAttempt, readRenewalAttempts } from "#domains/renewal-attempts.ts";
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { beginRenewalAttempt, readRenewalAttempts } from "#domains/renewal-attempts.ts";
 import { eventOfDelete, eventOfRenew } from "#domains/renewal-codes.ts";
 import type { RenewalHappening } from "#domains/renewal-happenings.ts";
 import type { RenewalEvent } from "#domains/renewal-states.ts";
 import { addDays } from "#domains/renewal-terms.ts";
 import type { Renewal } from "#domains/renewals.ts";
+import { type Answered, answeredAttempt, answerInWords, lostAnswer, sendOnce } from "#domains/send-once.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
 import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
-import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lease } from "#registry/epp/pool.ts";
-import { EppFrameInvalid } from "#registry/epp/schema.ts";
-import type { EppResponse } from "#registry/epp/session.ts";
 
 /** A renew is not built on a look older than this. */
 const lookFreshMs = 24 * 60 * 60_000;
@@ -24,7 +21,7 @@ export async function sendRenew(sessions: RegistrySessions, renewal: Renewal): P
   const { context, profile } = sessions;
   const { unanswered } = await readRenewalAttempts(context, renewal.id);
   // The process that sent it is gone: its renew may have happened.
-  if (unanswered > 0) return lostAnswer(sessions, undefined);
+  if (unanswered > 0) return lostAnswer(sessions);
   if (!renewal.will_renew) return { event: "not-wanted" };
   if (context.clock.now().getTime() - renewal.updated_at.getTime() > lookFreshMs) return { event: "not-executed" };
   const command = domainRenew({
@@ -33,7 +30,7 @@ export async function sendRenew(sessions: RegistrySessions, renewal: Renewal): P
     periodYears: renewal.period_years,
   });
   const meaning = (code: number) => eventOfRenew(code, profile.renewalResultCodes);
-  const happening = await sendOnce(sessions, renewal, command, meaning);
+  const happening = await send(sessions, renewal, command, meaning);
   if (happening.event === "pending") {
     const nextStepAt = new Date(context.clock.now().getTime() + profile.reconcileIntervalMs);
     return { ...happening, nextStepAt };
@@ -46,63 +43,47 @@ export async function sendRenew(sessions: RegistrySessions, renewal: Renewal): P
 export async function sendDelete(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
   const { context, profile } = sessions;
   const { unanswered } = await readRenewalAttempts(context, renewal.id);
-  if (unanswered > 0) return lostAnswer(sessions, undefined);
+  if (unanswered > 0) return lostAnswer(sessions);
   if (renewal.will_renew) return { event: "wanted" };
   if (context.clock.now() > addDays(renewal.term_ends_at, profile.graceDays.autoRenew)) {
     return { event: "grace-over", reason: "the registry renewed the name, and the time to take that back is over" };
   }
-  return sendOnce(sessions, renewal, domainDelete(renewal.domain_name), eventOfDelete);
+  return send(sessions, renewal, domainDelete(renewal.domain_name), eventOfDelete);
 }
 
-/** Nothing is believed before the registry has certainly stopped working on it. */
-function lostAnswer({ context, profile }: RegistrySessions, attempt: RenewalAttempt | undefined): RenewalHappening {
-  const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
-  return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer was lost" };
-}
-
-async function sendOnce<Data>(
+async function send(
   sessions: RegistrySessions,
   renewal: Renewal,
-  command: EppCommand<Data>,
+  command: EppCommand<unknown>,
   meaning: (code: number) => RenewalEvent,
 ): Promise<RenewalHappening> {
-  const { context, profile, pool } = sessions;
-  let lease: Lease;
-  try {
-    lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
-  } catch (error) {
-    if (!(error instanceof EppUnavailable)) throw error;
-    return { event: "not-executed", countsAsFailure: true, reason: error.message };
+  const sent = await sendOnce(sessions, command, () => beginRenewalAttempt(sessions.context, renewal, command.name));
+  switch (sent.is) {
+    case "answered":
+      return readAnswer(sessions, sent, meaning);
+    case "unanswered":
+      return lostAnswer(sessions);
+    case "unreachable":
+      return { event: "not-executed", countsAsFailure: true, reason: sent.reason };
+    case "not-sent":
+      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true };
+    case "invalid":
+      return {
+        event: "operator-needed",
+        attempt: sent.attempt,
+        reason: `the command could not be sent: ${sent.reason}`,
+      };
   }
-  using session = lease;
-  const clTrid = await beginRenewalAttempt(context, renewal, command.name);
-  let response: EppResponse<Data>;
-  try {
-    response = await session.request(command, { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs });
-  } catch (error) {
-    if (error instanceof EppUnanswered) return lostAnswer(sessions, undefined);
-    const attempt: RenewalAttempt = { clTrid, resultCode: null, svTrid: null, isClosed: true };
-    if (error instanceof EppNotSent) return { event: "not-executed", attempt, countsAsFailure: true };
-    if (!(error instanceof EppFrameInvalid)) throw error;
-    return { event: "operator-needed", attempt, reason: `the command could not be sent: ${error.message}` };
-  }
-  return readAnswer(sessions, clTrid, response, meaning);
 }
 
 function readAnswer(
   sessions: RegistrySessions,
-  clTrid: string,
-  { code, message, reasons, svTRID }: EppResponse<unknown>,
+  { clTrid, response }: Answered<unknown>,
   meaning: (code: number) => RenewalEvent,
 ): RenewalHappening {
-  const event = meaning(code);
-  const attempt: RenewalAttempt = {
-    clTrid,
-    resultCode: code,
-    svTrid: svTRID ?? null,
-    isClosed: event !== "unanswered",
-  };
+  const event = meaning(response.code);
+  const attempt = answeredAttempt(clTrid, response, event !== "unanswered");
   if (event === "unanswered") return lostAnswer(sessions, attempt);
   if (event === "answered" || event === "pending") return { event, attempt };
-  return { event, attempt, countsAsFailure: true, reason: [`${code} ${message}`, ...reasons].join("; ") };
+  return { event, attempt, countsAsFailure: true, reason: answerInWords(response) };
 }

@@ -6,9 +6,10 @@
  */
 import { statement } from "#db/statement.ts";
 import { findKnownContact } from "#domains/contact.ts";
-import { createCommand, sendCreate } from "#domains/create-step.ts";
+import { createCommand, readCreate } from "#domains/create-step.ts";
 import type { OrderHappening } from "#domains/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
+import { sendBegun } from "#domains/send-once.ts";
 import { nextOrderState, type OrderEvent, type OrderState, orderColumns } from "#domains/states.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool.ts";
@@ -136,7 +137,7 @@ export async function goStraight(
     const unsent = { clTrid, resultCode: null, svTrid: null, isClosed: true };
     return { event: "unreachable", attempt: unsent, countsAsFailure: true };
   }
-  const happening = await sendCreate(sessions, order, lease, command, clTrid);
+  const happening = await readCreate(sessions, order, await sendBegun(sessions, lease, command, clTrid));
   return happening.event === "created" && (await finish(sessions, order, happening)) ? "finished" : happening;
 }
 
