@@ -70,12 +70,17 @@ const lockAccounts = statement(
 );
 
 // Somebody else may have looked since.
+const lockAsFound = statement(
+  "host-name-lock-as-found",
+  "SELECT id FROM host_names WHERE id = $1 AND status = $2 AND checked_at IS NOT DISTINCT FROM $3 FOR UPDATE",
+  { id: "int8" },
+);
+
 const writeFinding = statement(
   "host-name-finding",
-  `UPDATE host_names SET status = $4, proven_by = $5, reason = $6, misses = $7,
-     missing_since = $8, checked_at = $9, next_check_at = $10
-   WHERE id = $1 AND status = $2 AND checked_at IS NOT DISTINCT FROM $3 RETURNING id`,
-  { id: "int8" },
+  `UPDATE host_names SET status = $2, proven_by = $3, reason = $4, misses = $5, missing_since = $6, checked_at = $7,
+     next_check_at = $8 WHERE id = $1`,
+  {},
 );
 
 const takeAway = statement(
@@ -105,8 +110,8 @@ export async function checkHostName(context: Context, lookup: TxtLookup, hostNam
   } catch (error) {
     // Two accounts have shown the same name at the same time: the next look sees which of them has it.
     if (!isUniqueViolation(error, "host_names_proven")) throw error;
-    const reason = heldText;
-    await context.database.transaction((tx) => record(context, tx, facts, { event: "missing", reason }));
+    const held: Finding = { event: "missing", reason: heldText };
+    await context.database.transaction((tx) => record(context, tx, facts, held));
   }
 }
 
@@ -142,7 +147,7 @@ function readProof({ clock }: Context, facts: Facts, answer: Awaited<ReturnType<
     const missingMs = clock.now().getTime() - (facts.missing_since ?? clock.now()).getTime();
     return { event: missingMs >= missingMsMax ? "lost" : "missing", reason };
   }
-  return answer.texts.includes(proofText(facts.holder_proof ?? ""))
+  return facts.holder_proof !== null && answer.texts.includes(proofText(facts.holder_proof))
     ? { event: "missing", reason: heldText }
     : { event: "shown", provenBy: "dns", replaces: true };
 }
@@ -152,16 +157,23 @@ async function record(context: Context, tx: Transaction, facts: Facts, finding: 
   const status = nextHostNameStatus(facts.status as HostNameStatus, finding.event);
   if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
   await tx.query(lockAccounts, [[facts.account_id, facts.holder_account_id ?? 0]]);
+  const [unchanged] = await tx.query(lockAsFound, [facts.id, facts.status, facts.checked_at]);
+  if (!unchanged) return;
   if (finding.replaces && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
   const misses = countMisses(status, facts, finding);
   const missingSince = status === "Proven" ? missingSinceOf(facts, finding, now) : null;
   const delayMs = nextLookMs(context, status, finding, misses);
-  const [written] = await tx.query(writeFinding, [
-    ...[facts.id, facts.status, facts.checked_at],
-    ...[status, status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null, finding.reason ?? null, misses],
+  await tx.query(writeFinding, [
+    ...[
+      facts.id,
+      status,
+      status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null,
+      finding.reason ?? null,
+      misses,
+    ],
     ...[missingSince, now, delayMs === undefined ? null : new Date(now.getTime() + delayMs)],
   ]);
-  if (!written || status === facts.status) return;
+  if (status === facts.status) return;
   await changeAccount(context, tx, facts.account_id, wish(facts.host_name, finding.event));
   if (finding.event === "withdrawn") await tellOperator(context, tx, facts.identifier, facts.host_name);
 }

@@ -6,13 +6,14 @@ import { createTxtLookup } from "#hosting/host-names-dns.ts";
 import type { Liveness } from "#jobs/liveness.ts";
 import { startJobRunner } from "#jobs/runner.ts";
 
-const checksMax = 4;
+/** Most of them only wait for a name server. */
+const checksMax = 16;
 
 /** Looks at host names until it is closed. @throws the driver's error when the queue cannot be started */
 export async function startHostNameChecks(context: Context, pool: Pool, liveness: Liveness) {
   const lookup = createTxtLookup(context.dnsServers);
   const runner = await startJobRunner({
-    ...{ pool, log: context.log, liveness, jobsMax: checksMax },
+    ...{ pool, log: context.log, liveness, jobsMax: checksMax, jobsAhead: 1 },
     tasks: {
       "host-name": (payload) => checkHostName(context, lookup, (payload as { hostNameId: number }).hostNameId),
     },
