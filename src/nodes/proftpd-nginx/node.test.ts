@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { generate } from "selfsigned";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
-import type { Traffic } from "../driver.ts";
+import { NodeUnavailable, type Traffic } from "../driver.ts";
 import { getPage, password, testAccount } from "../embedded/test-node.ts";
 import { RawFtp } from "./test-ftp.ts";
 import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
@@ -82,6 +83,37 @@ test("a login of ours is gone after its time, and after a start of the agent", o
   await long.restart();
   await assert.rejects(RawFtp.login(long, user, secret.reveal()), /^Error: 530 /);
 });
+
+test(
+  "a probe trusts the server's own certificate, whoever has signed it, and no other of the signer's",
+  options,
+  async (t) => {
+    const subject = [{ name: "commonName", value: "ftp.example" }];
+    const authority = await generate([{ name: "commonName", value: "authority" }], {
+      keyType: "ec",
+      algorithm: "sha256",
+      extensions: [
+        { name: "basicConstraints", cA: true },
+        { name: "keyUsage", keyCertSign: true },
+      ],
+    });
+    const ca = { key: authority.private, cert: authority.cert };
+    const [shown, another] = await Promise.all(
+      [1, 2].map(() => generate(subject, { keyType: "ec", algorithm: "sha256", ca })),
+    );
+    const chain = (own: typeof authority) => [own.private, own.cert, authority.cert].join("\n");
+    const node = await startTestProftpdNode({ keyAndCertificate: chain(shown!) });
+    t.after(() => node.close());
+    await node.node.ensureAccount(account);
+    await node.node.probe(account);
+    // ProFTPD reads its file at every session, so a new certificate needs no restart.
+    await writeFile(node.settings.ftp.certificateFile, chain(another!));
+    await node.node.probe(account);
+    node.settings.ftp.certificateFile = join(node.settings.stateFolder, "another.pem");
+    await writeFile(node.settings.ftp.certificateFile, chain(shown!));
+    await assert.rejects(node.node.probe(account), NodeUnavailable);
+  },
+);
 
 test("a start repairs what a hand has changed, and tells of what belongs to nobody", options, async (t) => {
   const node = await startTestProftpdNode();

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hash } from "@node-rs/bcrypt";
 import type { Log } from "#lib/log.ts";
@@ -63,8 +64,8 @@ export class OneTimeLogins {
     const pem = await readFile(settings.ftp.certificateFile, "utf8");
     logins.addOnce(user, label, uid);
     await logins.write();
-    // The file may hold the key too.
-    const certificate = pem.slice(Math.max(0, pem.indexOf("-----BEGIN CERTIFICATE-----")));
+    // The file may hold the key and a chain too: the first certificate is the server's own.
+    const certificate = new X509Certificate(pem).toString();
     return { user, password: new Secret(password), certificate };
   }
 

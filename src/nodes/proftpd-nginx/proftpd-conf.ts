@@ -126,6 +126,8 @@ function tlsLines({ ftp }: ProftpdNodeSettings): string[] {
     "TLSRequired on",
     `TLSRSACertificateFile ${ftp.certificateFile}`,
     `TLSRSACertificateKeyFile ${ftp.keyFile}`,
+    // Of the file above ProFTPD shows the first certificate alone.
+    `TLSCertificateChainFile ${ftp.certificateFile}`,
     "TLSRenegotiate none",
     // Python's ftplib and others begin a new session for data, and would get no data connection. It comes from the address
     // of the control connection all the same.

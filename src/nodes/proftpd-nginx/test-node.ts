@@ -62,6 +62,8 @@ export interface TestProftpdNode {
 export interface TestProftpdNodeOptions {
   limits?: Partial<ProftpdNodeLimits>;
   clock?: Clock;
+  /** PEM, for FTP, instead of a self-signed one. */
+  keyAndCertificate?: string;
 }
 
 export async function startTestProftpdNode(options: TestProftpdNodeOptions = {}): Promise<TestProftpdNode> {
@@ -74,6 +76,8 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
     await rm(folder, { recursive: true });
   };
   try {
+    if (options.keyAndCertificate !== undefined)
+      await writeFile(join(folder, "ftp-tls.pem"), options.keyAndCertificate, { mode: 0o600 });
     const certificate = await loadCertificate(folder, "127.0.0.1", systemClock);
     const settings = describeTestNode(folder, await freePorts(3), options.limits);
     await mkdir(join(folder, "certificates"));
@@ -216,7 +220,7 @@ function freeRange(): { from: number; to: number } {
 /** A customer's session over TLS. @throws when the login fails */
 export async function connectFtp(node: TestProftpdNode, user: string, password: string): Promise<Client> {
   const client = new Client(5_000);
-  const secureOptions = { ca: node.certificate, checkServerIdentity: () => undefined };
+  const secureOptions = { ca: node.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
   try {
     await client.access({ ...node.ftp, user, password, secure: true, secureOptions });
     return client;
