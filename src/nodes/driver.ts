@@ -85,8 +85,39 @@ interface UsageQuestion {
   signal?: AbortSignal;
 }
 
+/** What a kind of node can do of this contract. */
+export interface Capabilities {
+  /** Disk limits are rounded up to units of so many bytes, and what is used is counted in them. */
+  diskUnitBytes: number;
+  /** Files and FTP sessions are limited, and files counted as Usage says. */
+  limitsFilesAndSessions: boolean;
+  /** `find` and `list` know whether FTP is enabled. */
+  showsFtp: boolean;
+  /** The uid of an account that was removed is refused from then on. */
+  remembersUids: boolean;
+  /** A suspended site answers 503, and not with some other page that is none of the site's. */
+  answers503: boolean;
+  /** Sites answer at host names of their own; else accounts with such are refused as unsupported. */
+  hostNames: boolean;
+  /** `oneTimeLogin` is there, so that accounts can be moved to it and from it. */
+  oneTimeLogins: boolean;
+}
+
+/** Of nodes that say nothing else. */
+export const allCapabilities: Capabilities = {
+  diskUnitBytes: 1,
+  limitsFilesAndSessions: true,
+  showsFtp: true,
+  remembersUids: true,
+  answers503: true,
+  hostNames: true,
+  oneTimeLogins: true,
+};
+
 /** All operations throw NodeUnavailable or NodeRefused, nothing else. */
 export interface HostingNode {
+  /** Without: all of them. */
+  readonly capabilities?: Capabilities;
   /** Makes the account exactly as described, whatever is there now: creates it, or corrects it. */
   ensureAccount(account: DesiredAccount): Promise<void>;
   /** Open sessions are cut. */

@@ -1,6 +1,7 @@
 /** The probe: what the owner of the account would do, over the real ports. */
 import { request } from "node:http";
 import { Readable } from "node:stream";
+import type { ConnectionOptions } from "node:tls";
 import { Client } from "basic-ftp";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
@@ -13,6 +14,15 @@ const stepMs = 10_000;
 const pageBytesMax = 65_536;
 const namePrefix = "deedhouse-probe-";
 
+/**
+ * `certificate`: PEM, what the FTP server must show, whatever name is in it. `authority`: PEM, who must have signed what it
+ * shows for its host name; one of the system's without.
+ */
+export type ProbeLogin = { user: string; password: string } & (
+  | { certificate: string }
+  | { authority: string | undefined }
+);
+
 export interface ProbeOptions {
   ftp: Endpoint;
   web: Endpoint;
@@ -20,8 +30,10 @@ export interface ProbeOptions {
   identifier: string;
   random: Random;
   log: Log;
-  /** `certificate`: PEM, what the FTP server must show. Null when the account has no FTP: only the site is asked. */
-  login: { user: string; password: string; certificate: string } | null;
+  /** Where the site is, as this login sees it; `/www` unless said. */
+  folder?: string;
+  /** Null when the account has no FTP: only the site is asked. */
+  login: ProbeLogin | null;
 }
 
 /** @throws NodeUnavailable when any step fails */
@@ -40,8 +52,8 @@ async function probeSite(options: ProbeOptions): Promise<void> {
   if (status >= 500 || body.trim() === noSiteText) throw new NodeUnavailable(`the site answers ${status}`);
 }
 
-async function probeUpload(options: ProbeOptions, login: NonNullable<ProbeOptions["login"]>): Promise<void> {
-  const { ftp, random } = options;
+async function probeUpload(options: ProbeOptions, login: ProbeLogin): Promise<void> {
+  const { ftp, random, folder = "/www" } = options;
   const name = `${namePrefix}${random.bytes(16).toString("hex")}.txt`;
   const content = random.bytes(32).toString("hex");
   const client = new Client(stepMs);
@@ -51,10 +63,9 @@ async function probeUpload(options: ProbeOptions, login: NonNullable<ProbeOption
       user: login.user,
       password: login.password,
       secure: true,
-      // The certificate is pinned, so it does not matter what name is in it or who has signed it.
-      secureOptions: { ca: login.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true },
+      secureOptions: trustOf(login),
     });
-    await client.cd("/www");
+    await client.cd(folder);
     await removeLeftovers(client, options);
     await client.uploadFrom(Readable.from([content]), name);
     const { status, body } = await readPage(options, `/${name}`);
@@ -65,6 +76,14 @@ async function probeUpload(options: ProbeOptions, login: NonNullable<ProbeOption
   } finally {
     client.close();
   }
+}
+
+function trustOf(login: ProbeLogin): ConnectionOptions {
+  // A certificate that is pinned may have any name in it, and be signed by anybody.
+  if ("certificate" in login) {
+    return { ca: login.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
+  }
+  return login.authority === undefined ? {} : { ca: login.authority };
 }
 
 /** A probe that was killed leaves its file behind: the next one cleans it up. */

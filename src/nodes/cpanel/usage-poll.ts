@@ -1,0 +1,63 @@
+/** A panel tells nobody when usage changes: its list of accounts is read now and then. */
+import { type Clock, sleep } from "#lib/clock.ts";
+import { NodeUnavailable, type UsageChanges } from "../driver.ts";
+import type { PanelAccount } from "./accounts.ts";
+
+interface Known {
+  bytes: number;
+  files: number;
+  version: number;
+}
+
+export class UsagePoll {
+  readonly #known = new Map<number, Known & { identifier: string }>();
+  readonly #list: () => Promise<PanelAccount[]>;
+  readonly #clock: Clock;
+  readonly #pollMs: number;
+  /** Versions of another process are lower, so they are told from ours. */
+  readonly #first: number;
+  #version: number;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(list: () => Promise<PanelAccount[]>, clock: Clock, pollMs: number) {
+    this.#list = list;
+    this.#clock = clock;
+    this.#pollMs = pollMs;
+    this.#first = clock.now().getTime();
+    this.#version = this.#first;
+  }
+
+  /** As HostingNode.usageChanges. @throws NodeUnavailable */
+  async changes(after: number, waitMs: number, signal?: AbortSignal): Promise<UsageChanges> {
+    const untilMs = this.#clock.monotonicMs() + waitMs;
+    const isKnown = after >= this.#first && after <= this.#version;
+    if (!isKnown) await this.#read();
+    for (;;) {
+      if (signal?.aborted) throw new NodeUnavailable("nobody waits for the usage any more");
+      if (this.#clock.monotonicMs() >= this.#readAtMs + this.#pollMs) await this.#read();
+      const accounts = this.#since(isKnown ? after : 0);
+      const nowMs = this.#clock.monotonicMs();
+      if (accounts.length > 0 || nowMs >= untilMs) return { version: this.#version, accounts };
+      await sleep(Math.min(untilMs, this.#readAtMs + this.#pollMs) - nowMs, signal);
+    }
+  }
+
+  #since(after: number): UsageChanges["accounts"] {
+    return [...this.#known]
+      .filter(([, { version }]) => version > after)
+      .map(([uid, { identifier, bytes, files }]) => ({ identifier, uid, bytes, files }));
+  }
+
+  async #read(): Promise<void> {
+    const accounts = await this.#list();
+    this.#readAtMs = this.#clock.monotonicMs();
+    const there = new Set(accounts.map(({ uid }) => uid));
+    for (const uid of this.#known.keys()) if (!there.has(uid)) this.#known.delete(uid);
+    for (const { identifier, uid, bytesUsed: bytes, filesUsed: files } of accounts) {
+      const known = this.#known.get(uid);
+      if (known?.bytes === bytes && known.files === files) continue;
+      this.#version += 1;
+      this.#known.set(uid, { identifier, bytes, files, version: this.#version });
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * WHM API 1 over HTTPS, as documented at api.docs.cpanel.net. All parameters go in the body of a POST: what stands in an
+ * address is written into logs. An answer that is late, cut, too long, not 200 or not of the documented form says nothing
+ * about what was done: who asked has to look.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { Agent, type RequestOptions, request } from "node:https";
+import { type TSchema, Type } from "typebox";
+import { Value } from "typebox/value";
+import type { Secret } from "#lib/secret.ts";
+import { NodeUnavailable } from "../driver.ts";
+
+/** A panel makes an account in 5 to 30 s. */
+const requestMsDefault = 120_000;
+/** A list of 30,000 accounts at some 1,000 bytes each. */
+const answerBytesMax = 32 * 1024 * 1024;
+const reasonCharsMax = 300;
+
+export interface WhmSettings {
+  /** `https://panel.example.net:2087` */
+  url: string;
+  user: string;
+  token: Secret;
+  /** PEM: trusted instead of the system's authorities; a self-signed certificate is its own. */
+  ca: string | undefined;
+  requestMs?: number;
+}
+
+/** Values may be secret: they are never part of an error. */
+type Parameters = Readonly<Record<string, string | number>>;
+
+export interface WhmAnswer {
+  /** Whether the panel says that it did it. */
+  isOk: boolean;
+  /** In the panel's words, without what was sent as a secret. */
+  reason: string;
+  data: unknown;
+}
+
+export interface Whm {
+  /** @throws NodeUnavailable without a usable answer: it may have been done */
+  call(name: string, parameters: Parameters, secrets?: readonly Secret[]): Promise<WhmAnswer>;
+  /** A function of UAPI in an account's name. @throws NodeUnavailable */
+  uapi(
+    user: string,
+    module: string,
+    name: string,
+    parameters: Parameters,
+    secrets?: readonly Secret[],
+  ): Promise<WhmAnswer>;
+}
+
+const Metadata = Type.Object({ result: Type.Union([Type.Literal(0), Type.Literal(1)]), reason: Type.String() });
+const Whole = Type.Object({ metadata: Metadata, data: Type.Optional(Type.Unknown()) });
+const Uapi = Type.Object({
+  uapi: Type.Object({
+    status: Type.Union([Type.Literal(0), Type.Literal(1)]),
+    errors: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+    data: Type.Optional(Type.Unknown()),
+  }),
+});
+
+export function createWhm({ url, user, token, ca, requestMs = requestMsDefault }: WhmSettings): Whm {
+  // Without a session to resume, the certificate is looked at anew for every connection.
+  const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
+  const call: Whm["call"] = async (name, parameters, secrets = []) => {
+    const form = new URLSearchParams({ "api.version": "1" });
+    for (const [key, value] of Object.entries(parameters)) form.set(key, String(value));
+    const options: RequestOptions = {
+      ...{ method: "POST", agent, minVersion: "TLSv1.2", signal: AbortSignal.timeout(requestMs) },
+      ...(ca !== undefined && { ca }),
+      headers: {
+        authorization: `whm ${user}:${token.reveal()}`,
+        "content-type": "application/x-www-form-urlencoded",
+      },
+    };
+    const answer = await ask(new URL(`/json-api/${name}`, url), options, form.toString(), name);
+    const { metadata, data } = parse(Whole, answer, name);
+    return { isOk: metadata.result === 1, reason: readable(metadata.reason, [token, ...secrets]), data };
+  };
+  return {
+    call,
+    async uapi(account, module, name, parameters, secrets = []) {
+      const named = { "cpanel.user": account, "cpanel.module": module, "cpanel.function": name };
+      const answer = await call("uapi_cpanel", { ...parameters, ...named }, secrets);
+      if (!answer.isOk) return answer;
+      const { uapi } = parse(Uapi, answer.data, `${module}::${name}`);
+      const reason = readable((uapi.errors ?? []).join(" "), [token, ...secrets]);
+      return { isOk: uapi.status === 1, reason, data: uapi.data };
+    },
+  };
+}
+
+/** @throws NodeUnavailable, which names the function alone */
+async function ask(url: URL, options: RequestOptions, body: string, name: string): Promise<unknown> {
+  try {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const question = request(url, options, resolve);
+      question.on("error", reject);
+      question.end(body);
+    });
+    if (response.statusCode !== 200) {
+      response.destroy();
+      throw new NodeUnavailable(`the panel answered ${name} with HTTP ${response.statusCode}`);
+    }
+    return JSON.parse(await readText(response));
+  } catch (error) {
+    if (error instanceof NodeUnavailable) throw error;
+    // A parser's message quotes what it read, which is none of ours to repeat; a code has nothing of it.
+    const { code, name: kind } = error as NodeJS.ErrnoException;
+    throw new NodeUnavailable(`the panel gave no usable answer to ${name}: ${code ?? kind}`);
+  }
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) {
+      response.destroy();
+      throw new RangeError("too long");
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** @throws NodeUnavailable */
+export function parse<Schema extends TSchema>(schema: Schema, value: unknown, name: string) {
+  if (Value.Check(schema, value)) return value;
+  throw new NodeUnavailable(`the panel answered ${name} in a form that is not the documented one`);
+}
+
+/** One line for a log and an operator's eyes. */
+function readable(reason: string, secrets: readonly Secret[]): string {
+  let text = reason;
+  for (const secret of secrets) text = text.replaceAll(secret.reveal(), "[secret]");
+  return text
+    .replace(/[\p{C}\s]+/gu, " ")
+    .trim()
+    .slice(0, reasonCharsMax);
+}
