@@ -37,6 +37,8 @@ export async function planOf(
   }
   const entry = join(import.meta.dirname, "..", "..", "..", "bin", "deedhouse.ts");
   const agent = { node: process.execPath, entry };
+  const hidden = Object.values(agent).find((path) => /^\/(var\/)?tmp\//.test(path));
+  if (hidden !== undefined) throw new Error(`the agent cannot run ${hidden}: put it elsewhere, such as /opt/deedhouse`);
   return { plan: installPlan(machine, { ...wishes, settings, agent }), settings };
 }
 
