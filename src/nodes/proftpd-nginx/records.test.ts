@@ -13,6 +13,8 @@ after(() => rm(folder, { recursive: true }));
 
 const account = testAccount("first.example", 200_001, { hostNames: ["www.first.example"] });
 const other = testAccount("other.example", 200_002);
+/** As they stand there after many changes. */
+const overtakenLines = '{"done":[]}\n'.repeat(2_000);
 
 test("what was begun and not finished is known after a crash, also when a line was only half written", async () => {
   const path = join(folder, "a.jsonl");
@@ -37,15 +39,16 @@ test("records that were overtaken are forgotten, removed accounts never", async 
   const path = join(folder, "b.jsonl");
   let records = await Records.open(path);
   records.take({ kind: "removed", account: { identifier: other.identifier, uid: other.uid } });
-  for (let filesMax = 1; filesMax <= 2_000; filesMax++) {
+  for (let filesMax = 1; filesMax <= 3; filesMax++) {
     records.take({ kind: "account", account: { ...account, filesMax } });
+    await records.flush();
   }
-  await records.flush();
   await records.finish([other.uid]);
   await records.close();
+  await appendFile(path, overtakenLines);
   for (let count = 0; count < 2; count++) {
     records = await Records.open(path);
-    assert.equal(records.get(account.uid)?.filesMax, 2_000);
+    assert.equal(records.get(account.uid)?.filesMax, 3);
     assert.deepEqual(
       records.unfinished().map((state) => state.account.uid),
       [account.uid],
@@ -54,6 +57,47 @@ test("records that were overtaken are forgotten, removed accounts never", async 
     await records.close();
   }
   assert.ok((await readFile(path, "utf8")).split("\n").length < 10);
+});
+
+test("the file of a node that runs for long stays as short as its accounts are few", async () => {
+  const path = join(folder, "d.jsonl");
+  await appendFile(path, overtakenLines.slice(0, overtakenLines.length / 2));
+  const records = await Records.open(path);
+  for (let filesMax = 1; filesMax <= 10; filesMax++) {
+    records.take({ kind: "account", account: { ...account, filesMax } });
+    await records.flush();
+    await records.finish([account.uid]);
+  }
+  await records.close();
+  assert.ok((await readFile(path, "utf8")).split("\n").length < 30);
+  const again = await Records.open(path);
+  assert.equal(again.get(account.uid)?.filesMax, 10);
+  assert.deepEqual(again.unfinished(), []);
+  await again.close();
+});
+
+const hasFileLimit = spawnSync("prlimit", ["--version"]).error === undefined;
+
+test("a disk that is full spoils no record", { skip: !hasFileLimit && "prlimit is not installed" }, async () => {
+  const path = join(folder, "e.jsonl");
+  const records = await Records.open(path);
+  const fileBytesMax = (limit: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${limit}:`]);
+  for (const { identifier, uid } of [account, other]) {
+    records.take({ kind: "removed", account: { identifier, uid } });
+    await records.flush();
+    // Room for a part of the line.
+    fileBytesMax(String((await stat(path)).size + 5));
+    await assert.rejects(records.finish([uid]), { code: "EFBIG" });
+    fileBytesMax("unlimited");
+  }
+  await records.finish([account.uid]);
+  await records.close();
+  const again = await Records.open(path);
+  assert.deepEqual(
+    again.unfinished().map((state) => state.account.uid),
+    [other.uid],
+  );
+  await again.close();
 });
 
 test("a file that is no list of records is refused, without telling what is in it", async () => {

@@ -1,7 +1,8 @@
 /**
- * What the node was told, as one file that only grows: a line for what an account shall be, written before anything is
- * done about it, and a line once that is in force. So an agent that was killed in between knows what to go on with, one
- * change costs one write whatever the number of accounts, and who was removed is never forgotten. Mode 0600: it holds hashes.
+ * What the node was told, as one file of lines: one for what an account shall be, written before anything is done about
+ * it, and one once that is in force. So an agent that was killed in between knows what to go on with, one change costs one
+ * write whatever the number of accounts, and who was removed is never forgotten. Once most lines were overtaken by later
+ * ones, the file is written anew. Mode 0600: it holds hashes.
  */
 import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
 import { type Static, Type } from "typebox";
@@ -18,17 +19,25 @@ const Line = Type.Union([
 ]);
 type Line = Static<typeof Line>;
 
+/** Beside two for each account: a small node writes its file anew only now and then. */
+const overtakenLinesMax = 1_000;
+
 export class Records {
-  readonly #file: FileHandle;
+  readonly #path: string;
+  /** Opened with the next line when undefined. */
+  #file: FileHandle | undefined;
   readonly #accounts: Map<number, DesiredAccount>;
   readonly #removed: Map<number, AccountKey>;
   readonly #unfinished: Set<number>;
   readonly #uidOf = new Map<string, number>();
   readonly #uidOfHostName = new Map<string, number>();
-  #unwritten = "";
+  /** By uid: a change that is said again while it cannot be written takes no more room. */
+  readonly #unwritten = new Map<number, string>();
+  #lines: number;
 
-  private constructor(file: FileHandle, content: Content) {
-    this.#file = file;
+  private constructor(path: string, content: Content) {
+    this.#path = path;
+    this.#lines = content.lines;
     this.#accounts = content.accounts;
     this.#removed = content.removed;
     this.#unfinished = content.unfinished;
@@ -37,10 +46,9 @@ export class Records {
 
   /** @throws when the file holds a line that is no record: the node must not forget accounts that it had */
   static async open(path: string): Promise<Records> {
-    const content = await readContent(path);
-    // Most lines were overtaken by later ones: begin a new file.
-    if (content.lines > 2 * content.size + 1_000) await writeFileAtomic(path, printContent(content));
-    return new Records(await open(path, "a", 0o600), content);
+    const records = new Records(path, await readContent(path));
+    if (records.#isOvertaken()) await records.#rewrite();
+    return records;
   }
 
   list(): DesiredAccount[] {
@@ -83,7 +91,7 @@ export class Records {
   /** This is what shall be, on disk after `flush`. A removed account stays removed. */
   take(state: AccountState): void {
     const { uid, identifier } = state.account;
-    this.#unwritten += printLine(lineOf(state));
+    this.#unwritten.set(uid, printLine(lineOf(state)));
     this.#unfinished.add(uid);
     const before = this.#accounts.get(uid);
     if (before !== undefined) this.#unname(before);
@@ -98,29 +106,52 @@ export class Records {
 
   /** What was taken survives a power cut from here on. */
   async flush(): Promise<void> {
-    if (this.#unwritten === "") return;
-    const { size } = await this.#file.stat();
-    try {
-      await this.#file.appendFile(this.#unwritten);
-      await this.#file.datasync();
-    } catch (error) {
-      // Half a line would spoil the next one.
-      await this.#file.truncate(size);
-      throw error;
-    }
-    this.#unwritten = "";
+    if (this.#unwritten.size === 0) return;
+    if (this.#isOvertaken()) return this.#rewrite();
+    const file = await this.#append([...this.#unwritten.values()]);
+    await file.datasync();
+    this.#unwritten.clear();
   }
 
   /** It is in force. Not synced: a line that gets lost makes the next start do again what can be repeated. */
   async finish(uids: readonly number[]): Promise<void> {
     const done = uids.filter((uid) => this.#unfinished.has(uid));
     if (done.length === 0) return;
-    await this.#file.appendFile(printLine({ done }));
+    await this.#append([printLine({ done })]);
     for (const uid of done) this.#unfinished.delete(uid);
   }
 
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    await this.#file?.close();
+  }
+
+  #isOvertaken(): boolean {
+    return this.#lines > 2 * (this.#accounts.size + this.#removed.size) + overtakenLinesMax;
+  }
+
+  /** On disk is what is known now. */
+  async #rewrite(): Promise<void> {
+    const lines = printAll(this.#accounts, this.#removed, this.#unfinished);
+    await writeFileAtomic(this.#path, lines.join(""));
+    this.#unwritten.clear();
+    this.#lines = lines.length;
+    const former = this.#file;
+    this.#file = undefined;
+    await former?.close();
+  }
+
+  /** All of the lines, or none: half a line, from a full disk, would spoil the next one. */
+  async #append(lines: readonly string[]): Promise<FileHandle> {
+    this.#file ??= await open(this.#path, "a", 0o600);
+    const { size } = await this.#file.stat();
+    try {
+      await this.#file.appendFile(lines.join(""));
+    } catch (error) {
+      await this.#file.truncate(size);
+      throw error;
+    }
+    this.#lines += lines.length;
+    return this.#file;
   }
 
   #name({ identifier, hostNames, uid }: DesiredAccount): void {
@@ -139,7 +170,6 @@ interface Content {
   removed: Map<number, AccountKey>;
   unfinished: Set<number>;
   lines: number;
-  size: number;
 }
 
 async function readContent(path: string): Promise<Content> {
@@ -147,11 +177,10 @@ async function readContent(path: string): Promise<Content> {
   // A crash may have left a part of a line, of a change that nobody was told of.
   const end = bytes.lastIndexOf("\n") + 1;
   if (end < bytes.length) await truncate(path, end);
-  const content: Content = { accounts: new Map(), removed: new Map(), unfinished: new Set(), lines: 0, size: 0 };
+  const content: Content = { accounts: new Map(), removed: new Map(), unfinished: new Set(), lines: 0 };
   const texts = bytes.subarray(0, end).toString("utf8").split("\n").slice(0, -1);
   for (const text of texts) addLine(content, parseLine(path, text));
   content.lines = texts.length;
-  content.size = content.accounts.size + content.removed.size;
   return content;
 }
 
@@ -177,13 +206,17 @@ function parseLine(path: string, text: string): Line {
   }
 }
 
-function printContent({ accounts, removed, unfinished }: Content): string {
+function printAll(
+  accounts: ReadonlyMap<number, DesiredAccount>,
+  removed: ReadonlyMap<number, AccountKey>,
+  unfinished: ReadonlySet<number>,
+): string[] {
   const states: AccountState[] = [
     ...[...accounts.values()].map((account) => ({ kind: "account" as const, account })),
     ...[...removed.values()].map((account) => ({ kind: "removed" as const, account })),
   ];
   const done = [...accounts.keys(), ...removed.keys()].filter((uid) => !unfinished.has(uid));
-  return [...states.map(lineOf), { done }].map(printLine).join("");
+  return [...states.map(lineOf), { done }].map(printLine);
 }
 
 function lineOf(state: AccountState): Line {
