@@ -1,0 +1,223 @@
+/** What a panel answers is never the proof: whatever gets lost, there is one account, and nobody else's is touched. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Secret } from "#lib/secret.ts";
+import { panelUser } from "#nodes/cpanel/names.ts";
+import { type HostingNode, NodeRefused, NodeUnavailable, type RefusalReason } from "#nodes/driver.ts";
+import type { Account } from "../../sandbox/whm/accounts.ts";
+import { manners } from "../../sandbox/whm/faults.ts";
+import { passwordHash, quickHash, testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { type PanelStage, panelMarker, panelToken, startPanel } from "./panel-stage.ts";
+
+/** So short that a silent panel does not take long, and long enough for one that answers. */
+const requestMs = 2_000;
+
+async function panelFor(t: { after(close: () => Promise<void>): void }): Promise<PanelStage> {
+  const stage = await startPanel({ requestMs });
+  t.after(() => stage.stub.close());
+  return stage;
+}
+
+const refuses = (reason: RefusalReason, run: Promise<unknown>) =>
+  assert.rejects(run, (error) => error instanceof NodeRefused && error.reason === reason);
+
+/** As the gateway does: again, until the panel's word can be trusted. Returns how often there was doubt. */
+async function untilDone(run: () => Promise<void>): Promise<number> {
+  for (let doubts = 0; ; doubts += 1) {
+    try {
+      await run();
+      return doubts;
+    } catch (error) {
+      if (!(error instanceof NodeUnavailable) || doubts > 3) throw error;
+    }
+  }
+}
+
+const desired = testAccount("doubt.example", 200_001, { diskBytesMax: 3_000_000 });
+
+function assertMade({ stub }: PanelStage, isSuspended = false, hash = passwordHash): void {
+  assert.deepEqual(
+    [...stub.accounts.byUser.values()].map(({ user, domain, email, suspended, quotaMb, ftp }) => ({
+      ...{ user, domain, email, suspended, quotaMb },
+      ftp: ftp.map((login) => [login.name, login.hash]),
+    })),
+    [
+      {
+        ...{ user: "dh004abl", domain: "doubt.example.sites.test", email: "deedhouse+a1b2c3d4-200001@ops.example" },
+        ...{ suspended: isSuspended, quotaMb: 3, ftp: [["site", hash.reveal()]] },
+      },
+    ],
+  );
+}
+
+interface Case {
+  /** What is there before. */
+  before(driver: HostingNode): Promise<void>;
+  run(driver: HostingNode): Promise<void>;
+  /** The functions that it calls to change something, and those that it looks with. */
+  calls: string[];
+  assertDone(stage: PanelStage): void;
+}
+
+const newHash = quickHash("another password");
+const made = (driver: HostingNode) => driver.ensureAccount(desired);
+const cases: Record<string, Case> = {
+  "making an account": {
+    before: async () => {},
+    run: made,
+    calls: ["accountsummary", "listaccts", "createacct", "Ftp::list_ftp", "Ftp::kill_session", "Ftp::add_ftp"],
+    assertDone: (stage) => assertMade(stage),
+  },
+  "making it with another quota and password": {
+    before: (driver) => driver.ensureAccount({ ...desired, diskBytesMax: 1, passwordHash: newHash }),
+    run: made,
+    calls: ["Ftp::delete_ftp", "Ftp::add_ftp", "editquota"],
+    assertDone: (stage) => assertMade(stage),
+  },
+  "setting a password": {
+    before: made,
+    run: (driver) => driver.setPassword(desired, newHash),
+    calls: ["accountsummary", "Ftp::list_ftp", "Ftp::delete_ftp", "Ftp::kill_session", "Ftp::add_ftp"],
+    assertDone: (stage) => assertMade(stage, false, newHash),
+  },
+  suspending: {
+    before: made,
+    run: (driver) => driver.suspend(desired),
+    calls: ["accountsummary", "Ftp::kill_session", "suspendacct"],
+    assertDone: (stage) => assertMade(stage, true),
+  },
+  resuming: {
+    before: (driver) => driver.ensureAccount({ ...desired, suspended: true }),
+    run: (driver) => driver.resume(desired),
+    calls: ["accountsummary", "unsuspendacct"],
+    assertDone: (stage) => assertMade(stage),
+  },
+  removing: {
+    before: made,
+    run: (driver) => driver.remove(desired),
+    calls: ["accountsummary", "removeacct"],
+    assertDone: ({ stub }) => assert.equal(stub.accounts.byUser.size, 0),
+  },
+};
+
+for (const [what, { before, run, calls, assertDone }] of Object.entries(cases)) {
+  test(`${what} ends the same, whatever answer of the panel gets lost`, async (t) => {
+    const faults = calls.flatMap((name) =>
+      (["before", "after"] as const).flatMap((moment) => manners.map((manner) => ({ name, moment, manner }))),
+    );
+    const stages = faults.map(async (fault) => {
+      const stage = await panelFor(t);
+      await before(stage.driver);
+      const met = stage.stub.fault(fault);
+      const doubts = await untilDone(() => run(stage.driver));
+      await met;
+      const told = `${fault.name} ${fault.moment} ${fault.manner}`;
+      assert.ok(doubts <= 1, told);
+      try {
+        assertDone(stage);
+      } catch (error) {
+        throw new Error(`${told}: ${(error as Error).message}`, { cause: error });
+      }
+    });
+    await Promise.all(stages);
+  });
+}
+
+test("adopts an account that carries our marker for this uid and identifier, and nothing else", async (t) => {
+  const { stub, driver } = await panelFor(t);
+  const ours = {
+    user: panelUser(desired.uid),
+    domain: "doubt.example.sites.test",
+    email: `deedhouse+${panelMarker.installation}-${desired.uid}@${panelMarker.mailDomain}`,
+    ...{ owner: "reseller", plan: "default", quotaMb: 3 },
+  };
+  const others: [change: Partial<Account>, RefusalReason][] = [
+    [{ email: "somebody@customer.example" }, "identifier_taken"],
+    [{ email: ours.email.replace("a1b2c3d4", "ffffffff") }, "identifier_taken"],
+    [{ email: ours.email.replace("200001", "200002") }, "identifier_taken"],
+    [{ email: `${ours.email}.evil` }, "identifier_taken"],
+    [{ user: "customer" }, "identifier_taken"],
+    [{ domain: "doubt.example.elsewhere.test" }, "identifier_taken"],
+    [{ domain: "other.example.sites.test" }, "uid_taken"],
+    // Another reseller's: it cannot be looked at.
+    [{ owner: "root" }, "identifier_taken"],
+    [{ owner: "root", user: "customer" }, "identifier_taken"],
+  ];
+  for (const [change, reason] of others) {
+    const account = stub.accounts.add({ ...ours, ...change });
+    const asItWas = JSON.stringify(account);
+    await refuses(reason, driver.ensureAccount(desired));
+    for (const operation of [
+      () => driver.suspend(desired),
+      () => driver.setPassword(desired, newHash),
+      () => driver.setLimits(desired, desired),
+    ]) {
+      await assert.rejects(operation(), NodeRefused);
+    }
+    await driver.remove(desired);
+    assert.equal(JSON.stringify(stub.accounts.byUser.get(account.user)), asItWas, JSON.stringify(change));
+    assert.equal(stub.accounts.byUser.size, 1);
+    stub.accounts.remove(account);
+  }
+  stub.accounts.add(ours);
+  await driver.ensureAccount(desired);
+  assertMade({ stub } as PanelStage);
+});
+
+test("lists its own accounts alone, and finds them again by its marker", async (t) => {
+  const { stub, driver, open } = await panelFor(t);
+  await driver.ensureAccount(desired);
+  const foreign = { user: "customer", domain: "customer.example", email: "somebody@customer.example" };
+  stub.accounts.add({ ...foreign, owner: "reseller", plan: "default", quotaMb: 0 });
+  assert.deepEqual(
+    (await driver.list()).map(({ identifier, uid }) => [identifier, uid]),
+    [["doubt.example", 200_001]],
+  );
+  const another = open({ installation: "ffffffff" });
+  assert.deepEqual(await another.list(), []);
+  assert.equal(await another.find("doubt.example"), undefined);
+});
+
+test("user names are told apart by eight characters, for every uid", () => {
+  for (const uid of [1, 200_001, 999_999, 1_000_000, 2 ** 31 - 1]) assert.equal(panelUser(uid).length, 8);
+  assert.equal(new Set([1, 36, 1_296, 1_000_000, 1_000_001, 2 ** 31 - 1].map(panelUser)).size, 6);
+});
+
+test("an account gets the node's package, and waits while the panel does not have it", async (t) => {
+  const { stub, open } = await panelFor(t);
+  const driver = open({ plan: "reseller_gold" });
+  await assert.rejects(driver.ensureAccount(desired), /the panel has no package reseller_gold/);
+  assert.equal(stub.accounts.byUser.size, 0);
+  stub.packages.push("reseller_gold");
+  await driver.ensureAccount(desired);
+  assert.equal([...stub.accounts.byUser.values()][0]?.plan, "reseller_gold");
+});
+
+test("a panel whose certificate nobody vouches for, or that does not know the token, is unavailable", async (t) => {
+  const { stub, open } = await panelFor(t);
+  await assert.rejects(open({ ca: undefined }).list(), NodeUnavailable);
+  // Not a byte of the request, and so of the token, was sent.
+  assert.deepEqual(stub.requests, []);
+  await assert.rejects(open({ token: new Secret("another") }).list(), /HTTP 403/);
+});
+
+test("no secret stands in an address, a log or an error, and all parameters are in the body", async (t) => {
+  const { stub, driver, logged } = await panelFor(t);
+  const errors: string[] = [];
+  for (const manner of manners) {
+    for (const name of ["createacct", "Ftp::add_ftp"]) {
+      void stub.fault({ name, moment: "before", manner });
+      await driver.ensureAccount(desired).catch((error: Error) => errors.push(`${error.stack} ${String(error.cause)}`));
+    }
+  }
+  await driver.ensureAccount(desired);
+  const passwords = stub.requests.flatMap(({ body }) => new URLSearchParams(body).getAll("password"));
+  assert.ok(passwords.length > 0 && errors.length > 0);
+  const places = { addresses: stub.requests.map(({ url }) => url).join(" "), log: logged(), errors: errors.join(" ") };
+  for (const [place, text] of Object.entries(places)) {
+    for (const secret of [...passwords, passwordHash.reveal(), panelToken, encodeURIComponent(passwordHash.reveal())]) {
+      assert.ok(!text.includes(secret), place);
+    }
+  }
+  for (const { url } of stub.requests) assert.match(url, /^\/json-api\/[a-z_]+$/);
+});
