@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -38,6 +38,8 @@ after(async () => {
 async function makeTree(): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), "deedhouse-machine-"));
   closers.push(() => rm(tree, { recursive: true }));
+  // The root of a system: its nginx goes through it.
+  await chmod(tree, 0o755);
   const parts = "--include=systemd,systemd-sysv,procps";
   await promisify(execFile)("debootstrap", ["--variant=minbase", parts, "bookworm", tree, mirror]);
   return tree;
