@@ -1,8 +1,11 @@
-import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Clock } from "#lib/clock.ts";
 import { ignoreMissing } from "../atomic-file.ts";
 
+const run = promisify(execFile);
 const dayMs = 86_400_000;
 
 /**
@@ -36,13 +39,18 @@ export class Trash {
     await utimes(this.#path(uid), now, now);
   }
 
-  /** Deletes what has been here for longer than `daysMax`. */
+  /** Deletes what has been here for longer than `daysMax`. @throws when some of it stays; all else is gone then */
   async purge(daysMax: number): Promise<void> {
+    const failures: unknown[] = [];
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
       const removedAt = (await stat(path)).mtimeMs;
-      if (this.#clock.now().getTime() - removedAt > daysMax * dayMs) await rm(path, { recursive: true });
+      if (this.#clock.now().getTime() - removedAt > daysMax * dayMs) {
+        // Node's own `rm` fails on folders that nest deeper than a path can say (seen with Node 24).
+        await run("rm", ["-rf", "--", path]).catch((error) => failures.push(error));
+      }
     }
+    if (failures.length > 0) throw new AggregateError(failures, "some of the trash could not be deleted");
   }
 
   #path(uid: number): string {

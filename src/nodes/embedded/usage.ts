@@ -1,6 +1,9 @@
-import { lstat, opendir } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, open, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Usage } from "../driver.ts";
+
+const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
  * Counts what is below a folder: the lengths of all files, and files and folders together. The folder itself is not
@@ -8,15 +11,27 @@ import type { Usage } from "../driver.ts";
  */
 export async function countUsage(folder: string): Promise<Usage> {
   const usage = { bytes: 0, files: 0 };
-  const folders = [folder];
-  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    for await (const entry of await opendir(next)) {
-      usage.files += 1;
-      if (entry.isDirectory()) folders.push(join(next, entry.name));
-      else usage.bytes += (await lstat(join(next, entry.name))).size;
-    }
-  }
+  await countBelow(folder, usage);
   return usage;
+}
+
+/**
+ * By open folders instead of whole paths (proc(5)): a customer can nest folders deeper than a path can say, and what was a
+ * folder can be a link by the time it is opened.
+ */
+async function countBelow(folder: string, usage: Usage): Promise<void> {
+  const handle = await open(folder, asFolder);
+  try {
+    const here = `/proc/self/fd/${handle.fd}`;
+    for await (const entry of await opendir(here)) {
+      usage.files += 1;
+      const path = join(here, entry.name);
+      if (entry.isDirectory()) await countBelow(path, usage);
+      else usage.bytes += (await lstat(path)).size;
+    }
+  } finally {
+    await handle.close();
+  }
 }
 
 /** The length in bytes of the longest path below a folder, relative to it; 0 when it is empty. */
