@@ -1,6 +1,6 @@
 /**
  * Looks whether a host name is its account's: the task `host-name`. Whose portfolio it is in comes before what the DNS
- * says. Every look can be repeated, and one that comes late changes nothing.
+ * says. Every look can be repeated, and one that was overtaken is made again.
  */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
@@ -105,13 +105,18 @@ export async function checkHostName(context: Context, lookup: TxtLookup, hostNam
   const [facts] = await context.database.query(factsOf, [hostNameId]);
   if (!facts) return;
   const finding = await look(context, lookup, facts);
+  // What somebody else has written down meanwhile may be older than what this look was asked for.
+  if (!(await isRecorded(context, facts, finding))) await checkHostName(context, lookup, hostNameId);
+}
+
+async function isRecorded(context: Context, facts: Facts, finding: Finding): Promise<boolean> {
   try {
-    await context.database.transaction((tx) => record(context, tx, facts, finding));
+    return await context.database.transaction((tx) => record(context, tx, facts, finding));
   } catch (error) {
     // Two accounts have shown the same name at the same time: the next look sees which of them has it.
     if (!isUniqueViolation(error, "host_names_proven")) throw error;
     const held: Finding = { event: "missing", reason: heldText };
-    await context.database.transaction((tx) => record(context, tx, facts, held));
+    return context.database.transaction((tx) => record(context, tx, facts, held));
   }
 }
 
@@ -152,13 +157,14 @@ function readProof({ clock }: Context, facts: Facts, answer: Awaited<ReturnType<
     : { event: "shown", provenBy: "dns", replaces: true };
 }
 
-async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<void> {
+/** Returns false, with nothing written, when somebody else has looked since the facts were read. */
+async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<boolean> {
   const now = context.clock.now();
   const status = nextHostNameStatus(facts.status as HostNameStatus, finding.event);
   if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
   await tx.query(lockAccounts, [[facts.account_id, facts.holder_account_id ?? 0]]);
   const [unchanged] = await tx.query(lockAsFound, [facts.id, facts.status, facts.checked_at]);
-  if (!unchanged) return;
+  if (!unchanged) return false;
   if (finding.replaces && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
   const misses = countMisses(status, facts, finding);
   const missingSince = status === "Proven" ? missingSinceOf(facts, finding, now) : null;
@@ -173,9 +179,10 @@ async function record(context: Context, tx: Transaction, facts: Facts, finding: 
     ],
     ...[missingSince, now, delayMs === undefined ? null : new Date(now.getTime() + delayMs)],
   ]);
-  if (status === facts.status) return;
+  if (status === facts.status) return true;
   await changeAccount(context, tx, facts.account_id, wish(facts.host_name, finding.event));
   if (finding.event === "withdrawn") await tellOperator(context, tx, facts.identifier, facts.host_name);
+  return true;
 }
 
 async function takeFromHolder(context: Context, tx: Transaction, facts: Facts, { provenBy }: Finding): Promise<void> {
