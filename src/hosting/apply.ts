@@ -19,7 +19,8 @@ export async function applyAccount(context: Context, nodes: HostingNodes, accoun
   } catch (error) {
     return tryAgain(context, account, error);
   }
-  if (account.applied_version === account.wanted_version) return;
+  // What was said again, and worked at once, is no event.
+  if (account.applied_version === account.wanted_version && account.backoff_count === 0) return;
   const suspends = account.status === "Ready" && isSuspended;
   await record(context, account, { event: resumes ? "resumed" : suspends ? "suspended" : "applied" });
 }

@@ -12,11 +12,15 @@ export function record(context: Context, account: Account, happening: AccountHap
   return context.database.transaction((tx) => happenToAccount(context, tx, account, happening));
 }
 
-/** Writes down that it did not work, and when it is tried again. @param isAlarming whether a person is called at once */
+/**
+ * Writes down that it did not work, and when it is tried again.
+ * @param isAlarming whether a person is called at once; else only for what is wished and not in force
+ */
 export async function again(context: Context, account: Account, note: string, isAlarming = false): Promise<void> {
   const now = context.clock.now().getTime();
   const delayMs = backoffMs(account.backoff_count + 1, backoff, context.random);
-  const needsPerson = isAlarming || now - account.wanted_at.getTime() > alarmAfterMs;
+  const isWaiting = account.applied_version < account.wanted_version;
+  const needsPerson = isAlarming || (isWaiting && now - account.wanted_at.getTime() > alarmAfterMs);
   await record(context, account, {
     event: "doubtful",
     note,
