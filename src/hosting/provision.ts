@@ -19,7 +19,8 @@ const failedText = "The account could not be created. The identifier is free aga
 /** One try at making an account that is `Provisioning`. */
 export async function provisionAccount(context: Context, nodes: HostingNodes, found: Account): Promise<void> {
   const account = found.node_id === null ? await place(context, found) : found;
-  if (!account) return;
+  // Whoever wished it gone while its node was chosen has enqueued its job: it must not be called ready before that.
+  if (!account || account.removal_requested_at) return;
   const node = await nodes.find(account.node_id ?? "");
   if (!node) await again(context, account, `the hosting node ${account.node_id} cannot be reached from here`);
   else if (account.error_text !== null) await unmake(context, node, account);
