@@ -9,6 +9,7 @@ import { applyAccount, removeAccount } from "#hosting/apply.ts";
 import { isMoving } from "#hosting/move.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
+import { again } from "#hosting/tries.ts";
 
 /** The task `provision`. */
 export async function advanceAccount(context: Context, nodes: HostingNodes, accountId: number): Promise<void> {
@@ -24,8 +25,9 @@ export async function advanceAccount(context: Context, nodes: HostingNodes, acco
 async function takeStep(context: Context, nodes: HostingNodes, account: Account): Promise<void> {
   if (account.status === "Failed" || account.status === "Removed") return;
   if (account.removal_requested_at) {
-    // As long as another node has something of it, its identifier is not free there. The move's end comes back here.
-    if (!(await isMoving(context.database, account.id))) await removeAccount(context, nodes, account);
+    // As long as another node has something of it, its identifier is not free there. The move's end comes back here at once.
+    if (await isMoving(context.database, account.id)) await again(context, account, "another node has a copy of it");
+    else await removeAccount(context, nodes, account);
   } else if (account.status === "Provisioning") await provisionAccount(context, nodes, account);
   else await applyAccount(context, nodes, account);
 }
