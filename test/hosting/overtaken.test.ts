@@ -1,0 +1,91 @@
+/** What is found out or done about an account that somebody else changes at the same time. */
+import assert from "node:assert/strict";
+import { after, afterEach, test } from "node:test";
+import { findAccount } from "#hosting/accounts.ts";
+import { checkHostName } from "#hosting/host-names-check.ts";
+import { startMove } from "#hosting/move.ts";
+import { registerNode } from "#hosting/nodes.ts";
+import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { provisionAccount } from "#hosting/provision.ts";
+import { systemClock, unixSeconds } from "#lib/clock.ts";
+import { createManualClock } from "../harness/manual-clock.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
+import { runSql } from "../harness/sql.ts";
+import { startHostingStage } from "./stage.ts";
+
+/** Nothing happens by itself here: a test moves the clock, and runs the account's job when it wants to. */
+const clock = createManualClock(unixSeconds(systemClock));
+const stage = await startHostingStage({ after }, { clock, worker: false });
+const { context, databaseUrl } = stage.gateway;
+const nodes = await openHostingNodes(context);
+after(() => nodes.close());
+afterEach(() => stage.control.join());
+
+async function ready(identifier: string): Promise<number> {
+  const id = await stage.create(identifier);
+  await stage.advance(id);
+  assert.equal((await stage.read(identifier)).status, "Ready");
+  return id;
+}
+
+test("an account that is as it shall be calls nobody when its node is away for a while, and waits for nothing after it", async () => {
+  const id = await ready("settled.example");
+  clock.advance(60 * 60_000);
+  stage.control.cut();
+  await stage.advance(id);
+  assert.equal((await stage.inside(id)).alarm, null);
+  assert.notEqual((await stage.inside(id)).next_step_at, null);
+  stage.control.join();
+  await stage.advance(id);
+  assert.equal((await stage.inside(id)).next_step_at, null);
+});
+
+test("an account that is deleted in the moment in which its node is chosen is not called ready", async () => {
+  const identifier = "unwanted.example";
+  const id = await stage.create(identifier);
+  const found = (await findAccount(context.database, id)) ?? assert.fail();
+  await stage.ask("DELETE", identifier);
+  await provisionAccount(context, nodes, found);
+  const { status, changes_pending } = await stage.read(identifier);
+  assert.deepEqual([status, changes_pending], ["Provisioning", true]);
+  await stage.advance(id);
+  assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);
+});
+
+test("a look at a host name that another one has overtaken is made again, and what it finds is not lost", async () => {
+  const identifier = "looks.example";
+  const id = await ready(identifier);
+  await stage.ask("PUT", `${identifier}/hosts/www.customer.example`);
+  const [host] = await runSql<{ id: string; proof: string }>(
+    databaseUrl,
+    "SELECT id, proof FROM host_names WHERE account_id = $1",
+    [id],
+  );
+  assert.ok(host);
+  const none = { find: async () => ({ texts: [] }), close() {} };
+  let looks = 0;
+  const shown = {
+    ...none,
+    async find() {
+      looks += 1;
+      if (looks === 1) await checkHostName(context, none, Number(host.id));
+      return { texts: [`deedhouse-site=${host.proof}`] };
+    },
+  };
+  await checkHostName(context, shown, Number(host.id));
+  const reply = await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}/hosts`);
+  assert.deepEqual([(reply.body as { status: string }[])[0]?.status, looks], ["Proven", 2]);
+});
+
+test("an account whose removal waits for the end of its move is an alarm after ten minutes", async () => {
+  const identifier = "leaving.example";
+  const id = await ready(identifier);
+  await registerNode(context, nodePlace(stage.node, "second"), nodeRoom, false);
+  await startMove(context, { identifier, to: "second", graceSeconds: 0 });
+  await stage.ask("DELETE", identifier);
+  await stage.advance(id);
+  assert.equal((await stage.inside(id)).alarm, null);
+  clock.advance(11 * 60_000);
+  await stage.advance(id);
+  assert.match((await stage.inside(id)).alarm ?? "", /^still not removed: another node has a copy/);
+});
