@@ -22,19 +22,14 @@ export interface PanelStage {
   logged(): string;
 }
 
-export interface PanelStageOptions {
-  servesFtp?: boolean;
-  requestMs?: number;
-}
-
-export async function startPanel({ servesFtp = false, requestMs = 10_000 }: PanelStageOptions = {}) {
+export async function startPanel({ servesFtp = false } = {}): Promise<PanelStage> {
   const stub = await startWhmStub({ user: "reseller", token: panelToken, servesFtp });
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
   const open = (changes: Partial<CpanelDriverOptions>) =>
     createCpanelDriver({
       ...panelMarker,
-      ...{ url: stub.url, user: "reseller", token: new Secret(panelToken), requestMs },
+      ...{ url: stub.url, user: "reseller", token: new Secret(panelToken), requestMs: 20_000 },
       ca: readFileSync(stub.caFile, "utf8"),
       plan: undefined,
       ftp: { host: "127.0.0.1", port: stub.ftpPort ?? 0 },
@@ -43,8 +38,7 @@ export async function startPanel({ servesFtp = false, requestMs = 10_000 }: Pane
       ...{ clock: systemClock, random: systemRandom, log, usagePollMs: 50 },
       ...changes,
     });
-  const stage: PanelStage = { stub, driver: open({}), open, logged: () => lines.join("") };
-  return stage;
+  return { stub, driver: open({}), open, logged: () => lines.join("") };
 }
 
 /** The status of a page; what it redirects to is not followed. */
