@@ -158,6 +158,20 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.equal(await finding, undefined);
   });
 
+  test("an answer that cannot be read is told to nobody, and a long excuse is cut", async () => {
+    const excuse = JSON.stringify({ unavailable: "x".repeat(100_000) });
+    for (const text of ["one-time-hunter2", excuse]) {
+      const asking = other.driver.find("site-2.example").catch((error) => error);
+      let asked: { id: string }[] = [];
+      while (asked.length === 0) asked = await database.query(askedQuestions, ["web-2"]);
+      const answers = [{ question: asked[0]!.id, part: 0, parts: 1, text }];
+      assert.equal((await send(requestOf(other, reportPath, { usage: [], answers }))).status, 204);
+      const error = await asking;
+      assert.ok(error instanceof NodeUnavailable, error);
+      assert.ok(error.message.length < 1_000 && !error.message.includes("hunter2"));
+    }
+  });
+
   test("what a node reports of accounts that are another's is not believed", async () => {
     const usage = [{ identifier: "site-200002.example", uid: 200_002, bytes: 1_000_000, files: 5 }];
     assert.equal((await send(requestOf(mine, reportPath, { usage, answers: [] }))).status, 204);

@@ -11,6 +11,8 @@ import type { QuestionMethod } from "#nodes/agent/state-document.ts";
 import { type AccountKey, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 const answerMsDefault = 10_000;
+/** Of what a node says of itself: it is kept with the account, and shown. */
+const reasonCharsMax = 500;
 
 const insertQuestion = statement(
   "node-question-insert",
@@ -54,19 +56,24 @@ export async function askNode<Result extends TSchema>(
     await tx.query(insertQuestion, [id, nodeId, version, method, key?.identifier ?? "", key?.uid ?? 0, now, until]);
   });
   try {
-    const answer = await readAnswer(context, id, waitMs);
-    if (!answer) throw new NodeUnavailable(`the node ${nodeId} did not answer within ${waitMs / 1000} s`);
+    const text = await readAnswer(context, id, waitMs);
+    if (text === undefined) throw new NodeUnavailable(`the node ${nodeId} did not answer within ${waitMs / 1000} s`);
+    const answer = parseAnswer(text);
+    if (!answer) throw new NodeUnavailable(notUnderstoodText(nodeId));
     if ("refused" in answer) throw new NodeRefused(answer.refused);
-    if ("unavailable" in answer) throw new NodeUnavailable(answer.unavailable);
+    if ("unavailable" in answer) throw new NodeUnavailable(answer.unavailable.slice(0, reasonCharsMax));
     if (result.Check(answer.result)) return answer.result as Static<Result>;
-    throw new NodeUnavailable(`the node ${nodeId} answered something unknown: is its agent of another version?`);
+    throw new NodeUnavailable(notUnderstoodText(nodeId));
   } finally {
     // Nobody else asks for it; and if this fails, the next question clears it away.
     await database.query(deleteQuestion, [id]).catch(() => {});
   }
 }
 
-async function readAnswer(context: Context, id: string, waitMs: number): Promise<Answer | undefined> {
+const notUnderstoodText = (nodeId: string) =>
+  `the node ${nodeId} answered something unknown: is its agent of another version?`;
+
+async function readAnswer(context: Context, id: string, waitMs: number): Promise<string | undefined> {
   const parts = await waitForNotification(context, nodeAnsweredChannel, id, {
     read: () => context.database.point(readParts, [id]),
     isAwaited: (rows) => rows.length > 0 && rows.length === rows[0]!.parts,
@@ -74,9 +81,17 @@ async function readAnswer(context: Context, id: string, waitMs: number): Promise
     signal: new AbortController().signal,
   });
   if (parts.length === 0 || parts.length < parts[0]!.parts) return undefined;
-  const text = parts.map((part) => context.sealer.open(answerRow(id), part.text_sealed).reveal()).join("");
-  const answer: unknown = JSON.parse(text);
-  return checkAnswer.Check(answer) ? answer : undefined;
+  return parts.map((part) => context.sealer.open(answerRow(id), part.text_sealed).reveal()).join("");
+}
+
+function parseAnswer(text: string): Answer | undefined {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return checkAnswer.Check(answer) ? answer : undefined;
+  } catch {
+    // The parser's message would quote the text, and a password of ours can be in it.
+    return undefined;
+  }
 }
 
 const count = Type.Integer({ minimum: 0 });
