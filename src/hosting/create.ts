@@ -51,11 +51,13 @@ const usage = statement(
   { hosting_accounts_max: "int4", hosting_bytes_max: "int8", accounts: "int8", bytes: "int8" },
 );
 
-// The caps hold whatever comes at the same time: one of a reseller's creations counts and inserts at a time. This lock
-// leaves the foreign keys that point at the row alone.
-const lockReseller = statement("hosting-reseller-lock", "SELECT id FROM resellers WHERE id = $1 FOR NO KEY UPDATE", {
-  id: "int8",
-});
+// The caps hold whatever comes at the same time: one of a reseller's creations, and other packs for his accounts, counts
+// and writes at a time. This lock leaves the foreign keys that point at the row alone.
+export const lockReseller = statement(
+  "hosting-reseller-lock",
+  "SELECT id FROM resellers WHERE id = $1 FOR NO KEY UPDATE",
+  { id: "int8" },
+);
 
 const insertAccount = statement(
   "hosting-account-insert",
@@ -125,7 +127,7 @@ interface Pack {
 
 function parseIdentifier(context: Context, text: string): HostIdentifier {
   try {
-    return parseHostIdentifier(text, { reservedHosts: context.reservedHosts });
+    return parseHostIdentifier(text, context);
   } catch (error) {
     if (!(error instanceof InvalidHostIdentifier)) throw error;
     throw invalidField("identifier", error.message);

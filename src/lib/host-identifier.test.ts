@@ -86,8 +86,9 @@ for (const [text, reason] of invalidIdentifiers) {
   });
 }
 
-test("the longest identifier still fits in front of .localhost", () => {
+test("the longest identifier still fits in front of the site domain", () => {
   const longest = `${"a".repeat(60)}.`.repeat(3) + "b".repeat(60);
   assert.equal(longest.length, 243);
   assert.equal(`${longest}.localhost`.length, 253);
+  assert.throws(() => parseHostIdentifier(longest, { reservedHosts: [], siteDomain: "sites.example" }), /at most 239/);
 });

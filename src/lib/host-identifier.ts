@@ -9,8 +9,10 @@ export class InvalidHostIdentifier extends Error {
   override readonly name = "InvalidHostIdentifier";
 }
 
-/** Leaves room for ".localhost" behind it, the shortest site domain we use (253 − 10). */
+/** Leaves room for ".localhost" behind it, the site domain of a machine for trying out (253 − 10). */
 const identifierCharsMax = 243;
+/** Of a whole name (RFC 1035 section 2.3.4). */
+const nameCharsMax = 253;
 
 /**
  * Labels that may not be a whole identifier, with or without a number behind them ("ns1", "mail2"): hosts that clients
@@ -41,11 +43,16 @@ const latinLookAlikes = /^[аеорсухіјѕһӏԁԛԝαικνορυ0-9-]*$/u
  * Reads the identifier of a hosting account: a host name of one label or more, U-labels or A-labels in any case.
  * @param options.reservedHosts canonical names that are the service's own: neither they nor names under them are given
  *   away. A single label reserves that identifier, for a host of ours that lives under the site domain.
+ * @param options.siteDomain what comes behind the identifier in its site's name, for which there must be room
  * @throws InvalidHostIdentifier also for IP addresses, special-use and reserved names, and labels made to look like
  *   others
  */
-export function parseHostIdentifier(text: string, options: { reservedHosts: Iterable<string> }): HostIdentifier {
-  return parseHost(text, { ...options, called: "identifier", charsMax: identifierCharsMax }) as HostIdentifier;
+export function parseHostIdentifier(
+  text: string,
+  { reservedHosts, siteDomain = "localhost" }: { reservedHosts: Iterable<string>; siteDomain?: string },
+): HostIdentifier {
+  const charsMax = Math.min(identifierCharsMax, nameCharsMax - 1 - siteDomain.length);
+  return parseHost(text, { reservedHosts, called: "identifier", charsMax }) as HostIdentifier;
 }
 
 /** Leaves room for "_deedhouse." before it, where control over it is shown. */

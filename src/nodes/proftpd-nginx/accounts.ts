@@ -18,6 +18,8 @@ import { uidMin } from "./settings.ts";
 
 /** Accounts between two looks at what else waits: some 10 ms. */
 const accountsAtOnceMax = 200;
+/** No longer name is found in the DNS (RFC 1035 section 2.3.4), and none much longer can be a link's. */
+const siteNameCharsMax = 253;
 
 export interface AccountsOptions {
   records: Records;
@@ -122,7 +124,9 @@ export class Accounts {
     const isOurs = (name: string) => name === siteDomain || name.endsWith(`.${siteDomain}`);
     const isAnothers = (name: string) => (records.find(name)?.uid ?? account.uid) !== account.uid;
     const names = [account.identifier, ...account.hostNames];
-    return Value.Check(AccountJson, accountToJson(account)) && !names.some((name) => isOurs(name) || isAnothers(name));
+    const isTooLong = account.identifier.length + 1 + siteDomain.length > siteNameCharsMax;
+    const isWellFormed = Value.Check(AccountJson, accountToJson(account)) && !isTooLong;
+    return isWellFormed && !names.some((name) => isOurs(name) || isAnothers(name));
   }
 
   async #enforce(changes: readonly Change[]): Promise<void> {

@@ -154,6 +154,21 @@ test("the files of a removed account are kept for 30 days", options, async (t) =
   assert.equal((await node.node.apply([{ kind: "account", account }]))[0]?.reason, "uid_retired");
 });
 
+test(
+  "an account whose site's name would be too long is refused, and keeps nothing from the others",
+  options,
+  async (t) => {
+    const node = await startTestProftpdNode({ siteDomain: "sites.of-a-long-name.test" });
+    t.after(() => node.close());
+    const label = "a".repeat(58);
+    const long = testAccount([label, label, label, label].join("."), 200_002);
+    const states = [long, account].map((each) => ({ kind: "account" as const, account: each }));
+    const refused = [{ identifier: long.identifier, uid: long.uid, reason: "invalid" }];
+    assert.deepEqual(await node.node.apply(states), refused);
+    await node.node.probe(account);
+  },
+);
+
 test("hundreds of accounts are brought up in one go, and what cannot be is named", options, async (t) => {
   const node = await startTestProftpdNode();
   t.after(() => node.close());
