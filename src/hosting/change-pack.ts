@@ -3,6 +3,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { changeAccount } from "#hosting/change.ts";
+import { lockReseller } from "#hosting/create.ts";
 import { lockAccount, notChangeable } from "#hosting/live-account.ts";
 import { changeCommittedBytes } from "#hosting/place.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
@@ -27,6 +28,8 @@ const accountsUse = statement(
   "hosting-account-use",
   `SELECT servicepack_id, servicepack_version, disk_quota_bytes, disk_used_bytes, files_used, node_id,
      (SELECT count(*) FROM host_names WHERE account_id = account.id AND host_name <> identifier) AS host_names_count,
+     EXISTS (SELECT FROM hosting_moves WHERE account_id = account.id AND ended_at IS NULL AND switched_at IS NULL)
+       AS is_moving,
      (SELECT hosting_bytes_max - coalesce(sum(other.disk_quota_bytes), 0)::int8
       FROM resellers LEFT JOIN hosting_accounts AS other
         ON other.reseller_id = resellers.id AND other.status NOT IN ('Failed', 'Removed')
@@ -40,6 +43,7 @@ const accountsUse = statement(
     files_used: "int4",
     node_id: "text?",
     host_names_count: "int8",
+    is_moving: "bool",
     resellers_free_bytes: "int8",
   },
 );
@@ -62,7 +66,8 @@ type Use = NonNullable<(typeof accountsUse)["row"]>;
 
 /**
  * The version that is on offer; that it is not offered to the account's owner is the operator's business.
- * @throws OperatorError when the account uses more than the pack allows, or its owner or node has no room for it
+ * @throws OperatorError when the account uses more than the pack allows, its owner or node has no room for it, or it is on
+ * its way to another node, where the room is committed and the copy made by the pack that it has
  */
 export async function changePack(context: Pick<Context, "database" | "clock">, identifier: string, packId: number) {
   return context.database.transaction(async (tx) => {
@@ -70,6 +75,8 @@ export async function changePack(context: Pick<Context, "database" | "clock">, i
     const [pack] = await tx.query(packOnOffer, [packId]);
     if (!pack)
       throw new OperatorError("not-found", `no service pack ${packId} is on offer: see deedhouse packs versions`);
+    // Before the account's row is written: a creation under the same identifier has this lock, and waits for who writes.
+    await tx.query(lockReseller, [account.reseller_id]);
     const [use] = await tx.query(accountsUse, [account.id]);
     if (!use) throw new Error("the account's use was not found");
     const note = `from pack ${use.servicepack_id} version ${use.servicepack_version} to ${pack.id} version ${pack.version}`;
@@ -84,6 +91,10 @@ export async function changePack(context: Pick<Context, "database" | "clock">, i
 }
 
 function checkUse(pack: Pack, use: Use): void {
+  if (use.is_moving) {
+    const advice = "wait until deedhouse moves list shows it as Leaving, or end it with deedhouse moves cancel";
+    throw new OperatorError("refused", `it is being moved to another node: ${advice}`);
+  }
   const over = (what: string, used: number, allowed: number) =>
     used > allowed ? [`${used} ${what}, and the pack allows ${allowed}`] : [];
   const reasons = [

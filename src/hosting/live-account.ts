@@ -6,11 +6,12 @@ import { OperatorError } from "#resellers/operator-error.ts";
 
 const lockNewest = statement(
   "hosting-account-lock-newest",
-  `SELECT id, identifier, status, suspended_at, removal_requested_at FROM hosting_accounts
+  `SELECT id, identifier, reseller_id, status, suspended_at, removal_requested_at FROM hosting_accounts
    WHERE identifier = $1 AND status <> 'Removed' ORDER BY (status = 'Failed'), id DESC LIMIT 1 FOR UPDATE`,
   {
     id: "int8",
     identifier: "text",
+    reseller_id: "int8",
     status: "text",
     suspended_at: "timestamptz?",
     removal_requested_at: "timestamptz?",

@@ -10,7 +10,7 @@ import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { type Account, findAccount } from "#hosting/accounts.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { type MoveEvent, type MoveState, nextMoveState } from "#hosting/move-states.ts";
-import { changeCommittedBytes, releaseRoomOn, reserveRoom } from "#hosting/place.ts";
+import { releaseRoomOn, reserveRoom } from "#hosting/place.ts";
 import { enqueueMove, enqueueProvision } from "#jobs/enqueue.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 
@@ -203,12 +203,6 @@ async function changeAccountWith(
   }
   const account = await findAccount(tx, id);
   if (!account) throw new Error(`the account ${id} of a move is not there`);
-  // A pack that was changed meanwhile: each node holds what its part of the move holds.
-  const changedBytes = account.disk_quota_bytes - move.reserved_bytes;
-  if (event === "switched" && changedBytes !== 0) {
-    await changeCommittedBytes(tx, from, -changedBytes);
-    await changeCommittedBytes(tx, to, changedBytes);
-  }
   if (event === "left" || event === "returned") {
     await releaseRoomOn(tx, event === "left" ? from : to, move.reserved_bytes);
     // What waited for the move's end: the account's own.

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Client } from "pg";
+import { changePack } from "#hosting/change-pack.ts";
+import { startMove } from "#hosting/move.ts";
+import { registerNode } from "#hosting/nodes.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
+import { runSql } from "../harness/sql.ts";
+import { assertRoomIsKept } from "./move-stage.ts";
+import { eventually, startHostingStage } from "./stage.ts";
+
+const stage = await startHostingStage({ after }, { worker: false, diskBytesMax: 1_000_000 });
+const { gateway } = stage;
+const { context, databaseUrl } = gateway;
+
+async function ready(identifier: string): Promise<string> {
+  await stage.advance(await stage.create(identifier));
+  assert.equal((await stage.read(identifier)).status, "Ready");
+  return identifier;
+}
+
+test("packs that are changed at the same time give no reseller more disk than he may have", async (t) => {
+  const identifiers = [await ready("first.example"), await ready("second.example")];
+  const larger = Number(await gateway.addPack({ diskBytesMax: 2_000_000 }));
+  await runSql(databaseUrl, "UPDATE resellers SET hosting_bytes_max = 3000000");
+  const holder = new Client({ connectionString: databaseUrl });
+  await holder.connect();
+  t.after(() => holder.end());
+  // Both have read what the reseller may use before either can write.
+  await holder.query("BEGIN; SELECT FROM hosting_nodes FOR UPDATE");
+  const changes = identifiers.map((identifier) => changePack(context, identifier, larger));
+  const outcomes = Promise.allSettled(changes);
+  await eventually("both wait", async () => {
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return (await runSql(databaseUrl, waiting)).length === 2;
+  });
+  await holder.query("COMMIT");
+  const refusals = (await outcomes).flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  assert.deepEqual(refusals.map(String), [
+    "OperatorError: its owner's accounts together would have more disk than they may",
+  ]);
+  await assertRoomIsKept(databaseUrl);
+  await runSql(databaseUrl, "UPDATE resellers SET hosting_bytes_max = 1000000000");
+});
+
+test("an account that is being copied to another node gets its other pack before or after it, not meanwhile", async () => {
+  const identifier = await ready("moves.example");
+  const smaller = Number(await gateway.addPack({ diskBytesMax: 500_000 }));
+  await registerNode(context, nodePlace(stage.node, "second"), nodeRoom, false);
+  await startMove(context, { identifier, to: "second", graceSeconds: 0 });
+  await assert.rejects(changePack(context, identifier, smaller), /it is being moved to another node: /);
+  await runSql(databaseUrl, "UPDATE hosting_moves SET state = 'Returned', ended_at = now()");
+  await changePack(context, identifier, smaller);
+});
