@@ -64,6 +64,7 @@ export interface TestProftpdNodeOptions {
   clock?: Clock;
   /** PEM, for FTP, instead of a self-signed one. */
   keyAndCertificate?: string;
+  siteDomain?: string;
 }
 
 export async function startTestProftpdNode(options: TestProftpdNodeOptions = {}): Promise<TestProftpdNode> {
@@ -79,7 +80,8 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
     if (options.keyAndCertificate !== undefined)
       await writeFile(join(folder, "ftp-tls.pem"), options.keyAndCertificate, { mode: 0o600 });
     const certificate = await loadCertificate(folder, "127.0.0.1", systemClock);
-    const settings = describeTestNode(folder, await freePorts(3), options.limits);
+    const described = describeTestNode(folder, await freePorts(3), options.limits);
+    const settings = { ...described, siteDomain: options.siteDomain ?? described.siteDomain };
     await mkdir(join(folder, "certificates"));
     await copyFile(settings.ftp.certificateFile, join(folder, "certificates", "sites.pem"));
     // nginx's workers read it at every handshake.
