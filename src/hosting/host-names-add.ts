@@ -13,13 +13,14 @@ const checkedAfterSeconds = 2;
 // Under this lock the limit holds whatever comes at the same time; an account that is to be gone takes no more names.
 const lockAccount = statement(
   "host-name-account",
-  `SELECT account.id, account.identifier, pack.host_names_max
+  `SELECT account.id, account.identifier, pack.host_names_max,
+     EXISTS (SELECT FROM hosting_nodes WHERE id = account.node_id AND kind = 'cpanel') AS is_on_panel
    FROM hosting_accounts AS account
    JOIN service_packs AS pack ON pack.id = account.servicepack_id AND pack.version = account.servicepack_version
    WHERE account.reseller_id = $1 AND account.identifier = $2 AND account.status NOT IN ('Failed', 'Removed')
      AND account.removal_requested_at IS NULL
    FOR NO KEY UPDATE OF account`,
-  { id: "int8", identifier: "text", host_names_max: "int4" },
+  { id: "int8", identifier: "text", host_names_max: "int4", is_on_panel: "bool" },
 );
 
 // The account's own identifier takes no room.
@@ -82,6 +83,9 @@ function parseParameter(context: Context, text: string): string {
 type Account = NonNullable<(typeof lockAccount)["row"]>;
 
 async function checkRoom(tx: Transaction, request: UseCaseRequest, account: Account, hostName: string): Promise<void> {
+  if (account.is_on_panel) {
+    throw invalidField("host_name", "The account's server has no host names beside the account's own.");
+  }
   const [facts] = await tx.query(factsOf, [account.id, hostName, request.caller.resellerId]);
   if (!facts) throw new Error("the facts query returned no row");
   if (facts.is_anothers || facts.is_identifier) throw new ApiError("host_name_not_available");

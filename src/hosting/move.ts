@@ -54,6 +54,14 @@ const accountToMove = statement(
   { id: "int8" },
 );
 
+const panels = statement(
+  "hosting-move-panels",
+  "SELECT id FROM hosting_nodes WHERE id = ANY ($1) AND kind = 'cpanel'",
+  {
+    id: "text",
+  },
+);
+
 const insertMove = statement(
   "hosting-move-insert",
   `INSERT INTO hosting_moves (account_id, state, source_node_id, source_uid, target_node_id, reserved_bytes, grace_seconds,
@@ -87,6 +95,11 @@ export async function startMove(
     }
     const from = account.node_id;
     if (from === to) throw new OperatorError("refused", `${identifier} is on ${to} already`);
+    const [panel] = await tx.query(panels, [[from, ...(to === undefined ? [] : [to])]]);
+    if (panel) {
+      const advice = "the panel's own tools can copy accounts to another panel";
+      throw new OperatorError("refused", `no account can be moved to or from ${panel.id}, which is a panel: ${advice}`);
+    }
     const room = await reserveRoom(tx, account.disk_quota_bytes, account.node_tags, { except: from, only: to });
     if (room.nodeId === undefined) {
       const where = to === undefined ? "" : ` to ${to}`;

@@ -6,11 +6,12 @@ import type { Context } from "#context.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes.ts";
 import { Secret } from "#lib/secret.ts";
+import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
 import type { HostingNode } from "#nodes/driver.ts";
 import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 
 export interface HostingNodes {
-  /** The driver of a node; nothing when there is no such node, or none of its kind can be reached from here. */
+  /** The driver of a node; nothing when there is no such node. */
   find(nodeId: string): Promise<HostingNode | undefined>;
   /** Resolves when everything that `whileOpen` does has ended. */
   close(): Promise<void>;
@@ -21,7 +22,7 @@ export type WhileOpen = (driver: HostingNode, nodeId: string, signal: AbortSigna
 
 type OpenDriver = (context: Context, place: NodePlace) => HostingNode;
 
-const drivers: { readonly [Kind in NodeKind]?: OpenDriver } = {
+const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
   embedded: ({ random, log, siteDomain }, { ftp, web, settings }) =>
     createEmbeddedNodeDriver({
       ...{ ftp, web, siteDomain, random, log },
@@ -29,6 +30,13 @@ const drivers: { readonly [Kind in NodeKind]?: OpenDriver } = {
       controlToken: new Secret(settings.controlToken ?? ""),
     }),
   "proftpd-nginx": (context, { id, ftp }) => createAgentDriver(context, id, ftp),
+  cpanel: ({ clock, random, log, siteDomain }, { ftp, web, settings }) =>
+    createCpanelDriver({
+      ...{ ftp, web, siteDomain, clock, random, log },
+      ...{ url: settings.url ?? "", user: settings.user ?? "", token: new Secret(settings.token ?? "") },
+      ...{ installation: settings.installation ?? "", mailDomain: settings.mailDomain ?? "" },
+      ...{ plan: settings.plan, ca: settings.ca },
+    }),
 };
 
 interface OpenNode {
@@ -59,12 +67,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
     const asText = JSON.stringify(place);
     if (open.get(place.id)?.place === asText) return;
     leave(place.id);
-    const openDriver = drivers[place.kind];
-    if (!openDriver) {
-      context.log.warn({ node: place.id, kind: place.kind }, "there is no driver for this kind of node");
-      return;
-    }
-    const driver = openDriver(context, place);
+    const driver = drivers[place.kind](context, place);
     const leaving = new AbortController();
     const ended = whileOpen(driver, place.id, leaving.signal);
     open.set(place.id, { driver, place: asText, leave: leaving, ended });

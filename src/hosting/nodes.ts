@@ -1,11 +1,17 @@
 /** Hosting nodes in the database: where each is found, and what it can hold. */
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
+import { panelFtpUsername } from "#nodes/cpanel/names.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
 export const nodeKinds = ["embedded", "proftpd-nginx", "cpanel"] as const;
 export type NodeKind = (typeof nodeKinds)[number];
+
+/** The user name with which a customer logs in to the FTP server of such a node. */
+export function ftpUsername(kind: NodeKind | null, identifier: string, siteDomain: string): string {
+  return kind === "cpanel" ? panelFtpUsername(identifier, siteDomain) : identifier;
+}
 
 /** What a node's settings are sealed for: they open in no other row. */
 const settingsRow = (nodeId: string) => `hosting_nodes.settings/${nodeId}`;

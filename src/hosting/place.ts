@@ -7,8 +7,8 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { jobSpec, provisionTask } from "#jobs/enqueue.ts";
 
-/** SQL: a node that may be asked: not $3, and if $4 is given, only that. */
-const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id)";
+/** SQL: a node that may be asked: not $3, and if $4 is given, only that. Accounts that move from $3 cannot go to a panel. */
+const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id) AND ($3 IS NULL OR kind <> 'cpanel')";
 
 /** SQL: a node that has its machine. */
 const isJoined = `(kind <> 'proftpd-nginx'

@@ -2,6 +2,7 @@ import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { RowOf } from "#db/statement.ts";
 import { checkAfter } from "#domains/estimate.ts";
+import { ftpUsername, type NodeKind } from "#hosting/nodes.ts";
 
 /** SQL: an account is not in force yet as it shall be. Of an ended one nothing more is wanted. */
 export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";
@@ -13,11 +14,12 @@ export const hasChangesPending = "applied_version < wanted_version AND status NO
  */
 export const shownAccounts = `(
      SELECT account.id, reseller_id, identifier, servicepack_id, servicepack_version, status, account.created_at,
-       removal_requested_at, ${hasChangesPending} AS changes_pending, ftp_host, ftp_port, web_port, web_is_https,
+       removal_requested_at, ${hasChangesPending} AS changes_pending, node.kind AS node_kind, ftp_host, ftp_port, web_port,
+       web_is_https,
        account.disk_quota_bytes, disk_used_bytes, account.files_max, files_used, traffic_bytes_month,
        (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
           AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
-       host_names_max, error_text
+       CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text
      FROM hosting_accounts AS account
        LEFT JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
        LEFT JOIN hosting_nodes AS node
@@ -33,6 +35,7 @@ export const accountColumns = {
   created_at: "timestamptz",
   removal_requested_at: "timestamptz?",
   changes_pending: "bool",
+  node_kind: "text?",
   ftp_host: "text?",
   ftp_port: "int4?",
   web_port: "int4?",
@@ -63,7 +66,10 @@ export function presentAccount(context: Context, row: AccountRow) {
     servicepack_version: row.servicepack_version,
     status: row.status,
     created_at: row.created_at?.toISOString(),
-    ftp: { ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }), username: row.identifier },
+    ftp: {
+      ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }),
+      username: ftpUsername(row.node_kind as NodeKind | null, row.identifier ?? "", context.siteDomain),
+    },
     web: { url: `${scheme}://${row.identifier}.${context.siteDomain}${port}/` },
     disk_quota_bytes: row.disk_quota_bytes,
     disk_used_bytes: row.disk_used_bytes,

@@ -9,7 +9,14 @@ import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { provenHostNames } from "#hosting/host-names.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { enqueueProvision, enqueueReconcile } from "#jobs/enqueue.ts";
-import { type HostingNode, type NodeAccount, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+import {
+  allCapabilities,
+  type Capabilities,
+  type HostingNode,
+  type NodeAccount,
+  NodeRefused,
+  NodeUnavailable,
+} from "#nodes/driver.ts";
 
 /** More are counted, but not written down one by one. */
 const findingsMax = 1_000;
@@ -104,7 +111,7 @@ async function compareNode(
   for (const account of before.accounts.values()) {
     const now = after.accounts.get(account.uid);
     if (!now?.is_settled || !account.is_settled || now.wanted_version !== account.wanted_version) continue;
-    const finding = findingOf(account, byUid.get(account.uid));
+    const finding = findingOf(account, byUid.get(account.uid), node.capabilities);
     if (!finding) continue;
     findings.push(finding);
     accountIds.push(account.id);
@@ -112,23 +119,29 @@ async function compareNode(
   return { findings: await markOurs(context, findings), accountIds };
 }
 
-function findingOf(account: Expected, found: NodeAccount | undefined): Finding | undefined {
+function findingOf(
+  account: Expected,
+  found: NodeAccount | undefined,
+  can: Capabilities = allCapabilities,
+): Finding | undefined {
   const { identifier, uid } = account;
   if (!found) return { kind: "missing", identifier, uid, note: "the node has none of this identifier and uid" };
-  const differences = differencesOf(account, found);
+  const differences = differencesOf(account, found, can);
   return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
 }
 
-function differencesOf(account: Expected, found: NodeAccount): string[] {
+/** What this kind of node can tell. */
+function differencesOf(account: Expected, found: NodeAccount, can: Capabilities): string[] {
+  const disk = Math.ceil(account.disk_quota_bytes / can.diskUnitBytes) * can.diskUnitBytes;
   const pairs: [name: string, expected: unknown, found: unknown][] = [
     ["identifier", account.identifier, found.identifier],
-    ["disk quota", account.disk_quota_bytes, found.diskBytesMax],
-    ["files", account.files_max, found.filesMax],
-    ["FTP sessions", account.ftp_sessions_max, found.sessionsMax],
-    ["FTP", account.has_ftp, found.ftpEnabled],
+    ["disk quota", disk, found.diskBytesMax],
     ["suspended", account.is_suspended, found.suspended],
     ["host names", account.host_names.toSorted().join(" "), found.hostNames.toSorted().join(" ")],
   ];
+  if (can.limitsFilesAndSessions) pairs.push(["files", account.files_max, found.filesMax]);
+  if (can.limitsFilesAndSessions) pairs.push(["FTP sessions", account.ftp_sessions_max, found.sessionsMax]);
+  if (can.showsFtp) pairs.push(["FTP", account.has_ftp, found.ftpEnabled]);
   return pairs
     .filter(([, expected, is]) => expected !== is)
     .map(([name, expected, is]) => `${name}: ${is}, and not ${expected}`);

@@ -2,13 +2,14 @@ import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { continueAfterRestore } from "#hosting/channel/restore.ts";
-import { registerNode } from "#hosting/nodes.ts";
+import { type NodeKind, nodeKinds, registerNode } from "#hosting/nodes.ts";
 import { getNode, listNodes, removeNode, setNode } from "#hosting/nodes-manage.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
 import { askReconcile, findResult } from "#hosting/reconcile.ts";
 import { endpoint, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
+import { type PanelOptions, panelSettings } from "#operator/panel-settings.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
@@ -36,8 +37,8 @@ interface PlaceOptions {
   https?: boolean;
 }
 
-interface AddOptions extends Required<Pick<RoomOptions, "capacityGb" | "accountsMax">>, PlaceOptions {
-  kind: "embedded" | "proftpd-nginx";
+interface AddOptions extends Required<Pick<RoomOptions, "capacityGb" | "accountsMax">>, PlaceOptions, PanelOptions {
+  kind: NodeKind;
   tag?: string[];
   ftp: Place;
   web: Place;
@@ -78,9 +79,7 @@ function tag(text: string, others: readonly string[] = []): string[] {
 function addAddCommand(nodes: Command): void {
   operatorCommand(nodes, "add", "let accounts be placed on one more hosting node")
     .argument("<id>", "its name, for good", nodeId)
-    .addOption(
-      new Option("--kind <kind>", "what runs on it").choices(["proftpd-nginx", "embedded"]).default("proftpd-nginx"),
-    )
+    .addOption(new Option("--kind <kind>", "what runs on it").choices(nodeKinds).default("proftpd-nginx"))
     .requiredOption("--capacity-gb <n>", "disk quotas that may be given away on it", wholeNumber(0, capacityGbMax))
     .option("--accounts-max <n>", "accounts at the most", wholeNumber(0, accountsMost), accountsMaxDefault)
     .option("--tag <tag>", "what packs may ask for; can be repeated", tag)
@@ -89,6 +88,13 @@ function addAddCommand(nodes: Command): void {
     .option("--https", "the web server answers with TLS there")
     .option("--control-url <url>", "embedded: its control port, such as http://127.0.0.1:7481")
     .option("--control-token-file <path>", "embedded: the file that holds the control port's token")
+    .option("--panel-url <url>", "cpanel: its WHM, such as https://panel.example.net:2087")
+    .option("--panel-user <user>", "cpanel: the user of WHM whom the token belongs to")
+    .option("--panel-token-file <path>", "cpanel: the file that holds an API token of WHM")
+    .option("--panel-mail-domain <domain>", "cpanel: of the contact addresses by which our accounts are known again")
+    .option("--panel-package <name>", "cpanel: the package of new accounts; the panel's default without it")
+    .option("--panel-ca-file <path>", "cpanel: PEM, who has signed its certificates, if no public authority has")
+    .option("--panel-installation <name>", "cpanel: for a panel that was added before, what was said then")
     .addHelpText(
       "after",
       "\nExamples:" +
@@ -99,16 +105,27 @@ function addAddCommand(nodes: Command): void {
     .action(
       onDatabase(async (context, id: string, options: AddOptions) => {
         const { kind, capacityGb, accountsMax, tag: tags = [], ftp, web, https: isHttps = false } = options;
-        const settings = kind === "embedded" ? embeddedSettings(options) : {};
+        const settings = settingsOf(context, options);
         const room = { capacityBytes: capacityGb * gigabyte, accountsMax, tags };
         if (!(await registerNode(context, { id, kind, ftp, web: { ...web, isHttps }, settings }, room, false))) {
           const advice = "deedhouse node set changes it, another id adds another";
           throw new OperatorError("refused", `there is a hosting node ${id} already: ${advice}`);
         }
         await wakeUnplaced(context.database);
-        return { node: id, status: "added", ...(kind === "proftpd-nginx" && (await findToken(context, id))) };
+        const { installation } = settings;
+        return {
+          ...{ node: id, status: "added" },
+          ...(installation !== undefined && { installation }),
+          ...(kind === "proftpd-nginx" && (await findToken(context, id))),
+        };
       }),
     );
+}
+
+/** @throws CommandFailure that says what to do */
+function settingsOf({ random }: OpenOperatorContext, options: AddOptions): Record<string, string> {
+  if (options.kind === "embedded") return embeddedSettings(options);
+  return options.kind === "cpanel" ? panelSettings(options, random) : {};
 }
 
 /** What its machine needs to become the node, or what has to be done before there can be a token. */

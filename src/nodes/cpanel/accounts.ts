@@ -47,6 +47,7 @@ export interface Look {
   list(): Promise<PanelAccount[]>;
 }
 
+/** All three throw NodeUnavailable when the panel cannot be asked; what they show carries our marker. */
 export function createLook(whm: Whm, settings: LookSettings): Look {
   const search = async (by: Record<string, string>) => {
     const answer = await whm.call("listaccts", by);

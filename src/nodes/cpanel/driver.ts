@@ -61,6 +61,7 @@ interface Panel extends CpanelDriverOptions {
   ftpAccounts: FtpAccounts;
 }
 
+/** @param options `ftp` and `web`: where customers find the panel's servers; the API is at `url` */
 export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
   const whm = createWhm(options);
   const look = createLook(whm, options);

@@ -61,6 +61,7 @@ const Uapi = Type.Object({
   }),
 });
 
+/** Opens nothing: every call has a connection of its own, so nothing is to be closed. */
 export function createWhm({ url, user, token, ca, requestMs = requestMsDefault }: WhmSettings): Whm {
   // Without a session to resume, the certificate is looked at anew for every connection.
   const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
