@@ -12,7 +12,8 @@ import type { EmbeddedNodeLimits } from "./limits.ts";
 import type { OneTimeLogins } from "./one-time-logins.ts";
 import type { UsageFeed } from "./usage-feed.ts";
 
-const bodyBytesMax = 16_384;
+/** An account with as many of the longest host names as it can have. */
+const bodyBytesMax = 262_144;
 const identifierParamCharsMax = 300;
 const host = "127.0.0.1";
 

@@ -128,6 +128,14 @@ describe("the embedded node", () => {
     });
   });
 
+  test("gives an account as many host names as a pack can have", async () => {
+    await withNode(async (node) => {
+      const hostNames = Array.from({ length: 1_000 }, (_, index) => `www-${index}.${"a".repeat(60)}.example`);
+      await node.driver.ensureAccount({ ...account, hostNames });
+      assert.equal((await node.driver.find(account.identifier))?.hostNames.length, 1_000);
+    });
+  });
+
   test("refuses an identifier under the domain of its own sites", async () => {
     await withNode(async (node) => {
       for (const identifier of ["localhost", "b.localhost"]) {
