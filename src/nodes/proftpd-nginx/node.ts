@@ -11,6 +11,7 @@
  *
  * Changes take one lane. What shall be is written down first, so that a start finishes what a killed agent began.
  */
+import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import type { Secret } from "#lib/secret.ts";
 import type { AccountState, AgentNode, RefusedState } from "../agent-node.ts";
 import {
@@ -27,7 +28,8 @@ import {
 import { createLane } from "../embedded/lane.ts";
 import { type ProbeOptions, probeAccount } from "../probe.ts";
 import { every } from "./every.ts";
-import { openParts, type Parts, type ProftpdNodeOptions } from "./parts.ts";
+import { makeFolders, openParts, type Parts, type ProftpdNodeOptions } from "./parts.ts";
+import type { ProftpdNodeSettings } from "./settings.ts";
 import { findStrays, type Strays } from "./strays.ts";
 
 const dayMs = 86_400_000;
@@ -40,24 +42,43 @@ export interface ProftpdNode extends AgentNode {
 /**
  * The accounts of a node of ProFTPD and nginx, which run already or will be started: works on files and processes of this
  * machine, as root. One at a time per `stateFolder`. Finishes first what an earlier one began.
- * @throws when not root, or a record cannot be read
+ * @throws when not root, while another agent runs, or when a record cannot be read
  */
 export async function createProftpdNode(options: ProftpdNodeOptions): Promise<ProftpdNode> {
   if (process.getuid?.() !== 0) throw new Error("a node of ProFTPD and nginx is run by root");
-  const parts = await openParts(options);
-  await parts.accounts.restore();
-  const node = new Node(parts);
-  node.start();
-  return node;
+  await makeFolders(options.settings);
+  const lock = lockNode(options.settings);
+  try {
+    const parts = await openParts(options);
+    await parts.accounts.restore();
+    const node = new Node(parts, lock);
+    node.start();
+    return node;
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** A second agent would go by what it read at its start, and bring a changed password back. */
+function lockNode({ stateFolder }: ProftpdNodeSettings): Disposable {
+  try {
+    return lockFolder(stateFolder);
+  } catch (error) {
+    if (!(error instanceof FolderBusy)) throw error;
+    throw new Error("another agent runs on this machine: stop it first", { cause: error });
+  }
 }
 
 class Node implements ProftpdNode {
   readonly #parts: Parts;
+  readonly #lock: Disposable;
   readonly #lane = createLane();
   readonly #timers: { close(): Promise<void> }[] = [];
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, lock: Disposable) {
     this.#parts = parts;
+    this.#lock = lock;
   }
 
   /** Begins what goes on by itself. */
@@ -166,6 +187,7 @@ class Node implements ProftpdNode {
       await traffic.save();
       await records.close();
       limits.close();
+      this.#lock[Symbol.dispose]();
     });
   }
 

@@ -13,7 +13,7 @@ import { OneTimeLogins } from "./one-time-logins.ts";
 import { QuotaTable } from "./quota-table.ts";
 import { Records } from "./records.ts";
 import { endSurplusSessions } from "./sessions.ts";
-import { type NodePaths, nodePaths, type ProftpdNodeSettings } from "./settings.ts";
+import { nodePaths, type ProftpdNodeSettings } from "./settings.ts";
 import { TrafficCount } from "./traffic.ts";
 import { UsageWatch } from "./usage-watch.ts";
 
@@ -40,11 +40,10 @@ export interface Parts extends ProftpdNodeOptions {
   accounts: Accounts;
 }
 
-/** Makes the folders that are missing and reads what is kept. @throws when a record cannot be read */
+/** Reads what is kept; the folders are there. @throws when a record cannot be read */
 export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
   const { settings, clock, log } = options;
   const paths = nodePaths(settings);
-  await makeFolders(settings, paths);
   const homes = new Homes(paths);
   const feed = new UsageFeed(clock);
   const { logBytesMax } = settings.limits;
@@ -85,8 +84,10 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
   return { ...options, homes, records, limits, oneTimeLogins, usage, traffic, trash, feed, accounts };
 }
 
-async function makeFolders(settings: ProftpdNodeSettings, paths: NodePaths): Promise<void> {
+/** Those that are missing. */
+export async function makeFolders(settings: ProftpdNodeSettings): Promise<void> {
   const { rootFolder, stateFolder, runFolder, logFolder } = settings;
+  const paths = nodePaths(settings);
   for (const folder of [rootFolder, paths.homes, paths.sites]) await mkdir(folder, { recursive: true, mode: 0o755 });
   for (const folder of [stateFolder, logFolder, paths.trash]) await mkdir(folder, { recursive: true, mode: 0o700 });
   await mkdir(runFolder, { recursive: true, mode: 0o755 });
