@@ -60,12 +60,14 @@ const changeRoom = statement(
   {},
 );
 
-// The ones that wait longest go first: what does not fit now waits for its own next try.
+// The ones that wait longest go first: what does not fit now waits for its own next try. Who waits is not what it shall be,
+// and those have an index: without it each removal read all accounts, 75 ms of 300,000, under its node's lock.
 const wakeUnplacedAccounts = statement(
   "hosting-accounts-wake-unplaced",
   `SELECT count(*) AS woken FROM graphile_worker.add_jobs(ARRAY(
      SELECT ${jobSpec(`'${provisionTask}'`, "json_build_object('accountId', id)", "'account:' || id")}
-     FROM hosting_accounts WHERE status = 'Provisioning' AND node_id IS NULL ORDER BY id LIMIT $1))`,
+     FROM hosting_accounts
+     WHERE status = 'Provisioning' AND node_id IS NULL AND applied_version < wanted_version ORDER BY id LIMIT $1))`,
   { woken: "int8" },
 );
 
