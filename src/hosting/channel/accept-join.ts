@@ -1,4 +1,5 @@
 /** A machine becomes a node: its key is registered for the token that it shows. */
+import { Compile } from "typebox/compile";
 import type { SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -9,6 +10,8 @@ import { joinSecretHash } from "#hosting/channel/join-token.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
 import { type JoinAnswer, JoinBody } from "#nodes/agent/messages.ts";
 import { isRequestSigned, parsePublicKey } from "#nodes/agent/request-signature.ts";
+
+const joinForm = Compile(JoinBody);
 
 // A new key has no counters yet, and its machine holds nothing that we know of.
 const useToken = statement(
@@ -33,7 +36,7 @@ export async function acceptJoin(
   request: DoorRequest,
 ): Promise<JoinAnswer> {
   if (!budget.check(request.sourceAddress).allowed) throw new DoorRefusal(429, "too_many_failures");
-  const content = parseBody(JoinBody, request.body);
+  const content = parseBody(joinForm, request.body);
   const node = isOwnKey(request, content.publicKey) ? await registerKey(context, content) : undefined;
   if (node === undefined) {
     budget.noteFailure(request.sourceAddress);

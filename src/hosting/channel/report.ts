@@ -1,4 +1,5 @@
 /** What a node tells by itself: answers to questions, and what its accounts use. */
+import { Compile } from "typebox/compile";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
@@ -9,6 +10,8 @@ import { answerRow } from "#hosting/channel/questions.ts";
 import { Secret } from "#lib/secret.ts";
 import { ReportBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";
+
+const reportForm = Compile(ReportBody);
 
 const takeCounter = statement(
   "node-report-counter",
@@ -51,7 +54,7 @@ const tellAnswered = statement(
 );
 
 export async function takeReport(context: Context, claim: NodeRequest, request: DoorRequest): Promise<void> {
-  const body = parseBody(ReportBody, request.body);
+  const body = parseBody(reportForm, request.body);
   await context.database.transaction((tx) => takeIn(context, tx, claim, body));
 }
 

@@ -2,6 +2,7 @@
  * A node says what it has and asks what it shall have. What it asks after is acknowledged by that: the node keeps on disk
  * how far it is, and its own counter forbids repeating or reordering what it said.
  */
+import { Compile } from "typebox/compile";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
@@ -13,6 +14,8 @@ import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { issueState } from "#hosting/channel/issue-state.ts";
 import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";
+
+const syncForm = Compile(SyncBody);
 
 /** Who waits for a change waits for seconds; an operator may look later. */
 const refusalsKeptHours = 24;
@@ -91,7 +94,7 @@ export async function sync(
   claim: NodeRequest,
   request: DoorRequest,
 ): Promise<SyncAnswer | undefined> {
-  const body = parseBody(SyncBody, request.body);
+  const body = parseBody(syncForm, request.body);
   const isAhead = await context.database.transaction((tx) => takeIn(context, tx, claim, body));
   if (isAhead) {
     await recordRefusal(context, claim.node, request, "it has applied what was never issued");
