@@ -26,7 +26,7 @@ interface Parameter {
   isRequired?: true;
 }
 
-export interface PanelFunction {
+interface PanelFunction {
   parameters: Record<string, Parameter>;
   run(panel: Panel, form: Form): unknown;
 }
@@ -130,7 +130,7 @@ export const whmFunctions: Record<string, PanelFunction> = {
 };
 
 /** In the name of an account; one that is suspended may do nothing. */
-export const uapiFunctions: Record<string, { parameters: Record<string, Parameter>; run: UapiRun }> = {
+const uapiFunctions: Record<string, { parameters: Record<string, Parameter>; run: UapiRun }> = {
   "Ftp::add_ftp": {
     parameters: {
       ...{ user: required(ftpName), pass: text, pass_hash: cryptHash, domain, homedir: text, quota: megabytes },

@@ -5,15 +5,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { systemRandom } from "#lib/random.ts";
-import { createSealer } from "#lib/sealed-secret.ts";
-import { Secret } from "#lib/secret.ts";
 import type { RegistryEntry } from "#registry/registries.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
-import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
+import { masterKey, startTestGateway, type TestGateway } from "../harness/gateway.ts";
 
-const masterKey = Buffer.alloc(32, "the workers' key");
 const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 
 export interface WorkerProcess {
@@ -46,9 +42,8 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   const processes = new Set<WorkerProcess>();
   // Before all that they work with: one that is still starting would find its files gone, and say so.
   t.after(() => Promise.all([...processes].map((worker) => worker.kill())));
-  const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
   const registry = { transformTimeoutMs: 500, pollIntervalMs: 50 };
-  const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry, context: { sealer } });
+  const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const environment = await writeConfiguration(gateway, folder, profile);
