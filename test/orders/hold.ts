@@ -15,6 +15,8 @@ export interface HeldChange {
     | "poll_messages"
     | "hosting_accounts"
     | "hosting_moves"
+    | "node_states"
+    | "node_questions"
     | "renewals"
     | "renewal_attempts";
   on: "INSERT" | "UPDATE";
@@ -23,8 +25,8 @@ export interface HeldChange {
 }
 
 export interface Hold {
-  /** Somebody is about to commit the change. */
-  reached(): Promise<void>;
+  /** Somebody is about to commit the change; of several, so many are. */
+  reached(count?: number): Promise<void>;
   /** Lets the change be committed, and everyone after it pass. */
   release(): Promise<void>;
   /** Undoes the change that waits, and lets everyone after it pass. */
@@ -35,8 +37,8 @@ const lockClass = 0x686f6c64;
 const waiting = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lockClass} AND NOT granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** One at a time per database. */
-export async function holdAt(t: TestContext, databaseUrl: string, { table, on, when }: HeldChange): Promise<Hold> {
+/** One at a time per database, of one change or of several. */
+export async function holdAt(t: TestContext, databaseUrl: string, ...changes: HeldChange[]): Promise<Hold> {
   const client = new Client({ connectionString: databaseUrl });
   client.on("error", () => {});
   await client.connect();
@@ -45,16 +47,24 @@ export async function holdAt(t: TestContext, databaseUrl: string, { table, on, w
   await client.query(`
     CREATE OR REPLACE FUNCTION test_hold() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM pg_advisory_xact_lock_shared(${lockClass}, 0); RETURN NULL; END $$`);
-  await client.query(`
-    CREATE CONSTRAINT TRIGGER test_hold AFTER ${on} ON ${table} DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_hold()`);
+  for (const [index, { table, on, when }] of changes.entries()) {
+    await client.query(`
+      CREATE CONSTRAINT TRIGGER test_hold_${index} AFTER ${on} ON ${table} DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_hold()`);
+  }
   const letPass = async () => {
     await client.query(`SELECT pg_advisory_unlock(${lockClass}, 0)`);
     // Waits for the transactions that it has stopped.
-    await client.query(`DROP TRIGGER test_hold ON ${table}`);
+    for (const [index, { table }] of changes.entries()) {
+      await client.query(`DROP TRIGGER test_hold_${index} ON ${table}`);
+    }
   };
   return {
-    reached: () => until(`${table} is changed`, async () => (await client.query(waiting)).rows.length > 0),
+    reached: (count = 1) =>
+      until(
+        `${changes.map(({ table }) => table).join(", ")} changed`,
+        async () => (await client.query(waiting)).rows.length >= count,
+      ),
     release: letPass,
     async rollBack() {
       await client.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS waiting`);
