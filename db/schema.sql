@@ -284,7 +284,10 @@ TABLE hosting_traffic
   node_id text NOT NULL
   month text NOT NULL
   bytes bigint NOT NULL
+  uid bigint
+  bytes_before bigint NOT NULL DEFAULT 0
   CONSTRAINT hosting_traffic_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
+  CONSTRAINT hosting_traffic_bytes_before_check CHECK ((bytes_before >= 0))
   CONSTRAINT hosting_traffic_bytes_check CHECK ((bytes >= 0))
   CONSTRAINT hosting_traffic_month_check CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text))
   CONSTRAINT hosting_traffic_pkey PRIMARY KEY (account_id, month, node_id)

@@ -18,13 +18,18 @@ const updateUsage = statement(
   {},
 );
 
-// A node's count never falls within a month: a lower one is an older answer.
+// A node's count never falls within a month, for one uid: a lower one is an older answer. An account that comes back to a
+// node has another uid there, and is counted from 0.
+/** SQL: what other uids sent. */
+const bytesBefore = "CASE WHEN counted.uid <> excluded.uid THEN counted.bytes ELSE counted.bytes_before END";
 const updateTraffic = statement(
   "hosting-traffic-update",
-  `INSERT INTO hosting_traffic AS counted (account_id, node_id, month, bytes)
-   SELECT account.id, $1, sent.month, sent.bytes
+  `INSERT INTO hosting_traffic AS counted (account_id, node_id, month, uid, bytes)
+   SELECT account.id, $1, sent.month, uid, sent.bytes
    FROM unnest($2::int8[], $3::text[], $4::int8[]) AS sent (uid, month, bytes) JOIN hosting_accounts AS account USING (uid)
-   ON CONFLICT (account_id, month, node_id) DO UPDATE SET bytes = excluded.bytes WHERE counted.bytes < excluded.bytes
+   ON CONFLICT (account_id, month, node_id) DO UPDATE SET uid = excluded.uid,
+     bytes_before = ${bytesBefore}, bytes = ${bytesBefore} + excluded.bytes
+   WHERE counted.bytes < ${bytesBefore} + excluded.bytes
    RETURNING account_id`,
   { account_id: "int8" },
 );

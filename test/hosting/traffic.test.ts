@@ -42,6 +42,18 @@ test("an account shows what its site has sent this month, of what it may, counte
   assert.deepEqual(await alarmsOf("busy.example"), []);
 });
 
+test("what a site sent before it left a node counts on when it comes back there in the same month", async () => {
+  const identifier = "returns.example";
+  const id = await stage.create(identifier);
+  await stage.advance(id);
+  await tell(identifier, (await stage.inside(id)).uid, 300);
+  // As a move to another node and back does: there it is counted from 0, under another uid.
+  await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET uid = nextval('hosting_uid') WHERE id = $1", [id]);
+  const { uid } = await stage.inside(id);
+  for (const bytes of [0, 50, 40, 70]) await tell(identifier, uid, bytes);
+  assert.equal((await read(identifier)).traffic_used_bytes, 370);
+});
+
 test("the operator is told once at 80 % and once at 100 %, until the month ends; the site goes on", async () => {
   const identifier = "popular.example";
   const id = await stage.create(identifier);
