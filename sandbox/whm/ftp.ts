@@ -22,11 +22,15 @@ export interface FtpServer {
   close(): Promise<void>;
 }
 
-/** @param tls PEM files; sessions without TLS are refused */
+/**
+ * @param tls PEM files; sessions without TLS are refused
+ * @param readsBcrypt whether its crypt() knows bcrypt: not all do
+ */
 export async function startFtp(
   folder: string,
   accounts: Accounts,
   tls: { certFile: string; keyFile: string },
+  readsBcrypt: boolean,
 ): Promise<FtpServer> {
   const port = await freePort();
   const quotas = new Map<string, number>();
@@ -38,7 +42,9 @@ export async function startFtp(
   const ftpquota = (...args: string[]) => execFileSync("ftpquota", args, { stdio: "ignore" });
   for (const type of ["limit", "tally"]) ftpquota("--create-table", ...table(type));
   const apply = () => {
-    const lines = [...accounts.byUser.values()].filter(({ suspended }) => !suspended).flatMap(loginLines);
+    const lines = [...accounts.byUser.values()]
+      .filter(({ suspended }) => !suspended)
+      .flatMap((account) => loginLines(account, readsBcrypt));
     replace(join(folder, "logins"), lines.join(""));
     const groups = [...accounts.byUser.values()].map(({ user, uid }) => `${user}:x:${uid}:\n`);
     replace(join(folder, "groups"), groups.join(""));
@@ -70,8 +76,11 @@ export async function startFtp(
   };
 }
 
-function loginLines({ uid, ftp }: Account): string[] {
-  return ftp.map(({ name, domain, hash, folder }) => `${name}@${domain}:${hash}:${uid}:${uid}::${folder}:/bin/false\n`);
+function loginLines({ uid, ftp }: Account, readsBcrypt: boolean): string[] {
+  return ftp.map(({ name, domain, hash, folder }) => {
+    const known = readsBcrypt || !hash.startsWith("$2b$") ? hash : "*";
+    return `${name}@${domain}:${known}:${uid}:${uid}::${folder}:/bin/false\n`;
+  });
 }
 
 function replace(file: string, content: string): void {

@@ -45,9 +45,11 @@ export interface WhmStubOptions {
   token: string;
   /** Whether there is an FTP server; see `cannotServeFtp`. */
   servesFtp: boolean;
+  /** Whether its FTP server can read `$2b$` hashes; it can unless said. */
+  readsBcrypt?: boolean;
 }
 
-export async function startWhmStub({ user, token, servesFtp }: WhmStubOptions): Promise<WhmStub> {
+export async function startWhmStub({ user, token, servesFtp, readsBcrypt = true }: WhmStubOptions): Promise<WhmStub> {
   const folder = mkdtempSync(join(tmpdir(), "deedhouse-whm-"));
   // FTP sessions go through it as their account.
   chmodSync(folder, 0o755);
@@ -58,7 +60,7 @@ export async function startWhmStub({ user, token, servesFtp }: WhmStubOptions): 
   const faults = new Faults();
   const requests: RecordedRequest[] = [];
   const tls = { certFile: join(folder, "tls", "server.pem"), keyFile: join(folder, "tls", "server-key.pem") };
-  const ftp: FtpServer | undefined = servesFtp ? await startFtp(folder, accounts, tls) : undefined;
+  const ftp: FtpServer | undefined = servesFtp ? await startFtp(folder, accounts, tls, readsBcrypt) : undefined;
   const panel: Panel = {
     ...{ accounts, packages: ["default"], owner: user },
     applyFtp: () => ftp?.apply(),

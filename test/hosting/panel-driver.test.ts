@@ -87,6 +87,14 @@ test("a probe that was killed leaves a login, which the next one takes away", { 
   );
 });
 
+test("a panel's FTP server that does not read bcrypt hashes fails the probe", { skip: cannotServeFtp }, async (t) => {
+  const { stub, driver } = await startPanel({ servesFtp: true, readsBcrypt: false });
+  t.after(() => stub.close());
+  const account = testAccount("crypt.example", 200_001);
+  await driver.ensureAccount(account);
+  await assert.rejects(driver.probe(account), /the probe failed: 530/);
+});
+
 test("a panel's FTP server whose certificate is for another name fails the probe", {
   skip: cannotServeFtp,
 }, async (t) => {

@@ -22,8 +22,8 @@ export interface PanelStage {
   logged(): string;
 }
 
-export async function startPanel({ servesFtp = false } = {}): Promise<PanelStage> {
-  const stub = await startWhmStub({ user: "reseller", token: panelToken, servesFtp });
+export async function startPanel({ servesFtp = false, readsBcrypt = true } = {}): Promise<PanelStage> {
+  const stub = await startWhmStub({ user: "reseller", token: panelToken, servesFtp, readsBcrypt });
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
   const open = (changes: Partial<CpanelDriverOptions>) =>

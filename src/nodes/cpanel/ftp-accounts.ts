@@ -1,4 +1,5 @@
 /** The FTP accounts of a panel's account: the customer's one, and ours for the time of a probe. */
+import { hash } from "@node-rs/bcrypt";
 import { Type } from "typebox";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
@@ -9,6 +10,8 @@ import { parse, type Whm, type WhmAnswer } from "./whm.ts";
 
 const passwordBytes = 24;
 const probeNameBytes = 4;
+/** The least that bcrypt has: what it protects is 192 random bits, for a minute. */
+const probeHashCost = 4;
 
 const List = Type.Array(Type.Object({ user: Type.String() }));
 
@@ -31,10 +34,10 @@ export class FtpAccounts {
    * account is deleted and made again, its files untouched; killed in between, the repetition ends the same.
    * @throws NodeUnavailable
    */
-  async setCustomer(account: PanelAccount, hash: Secret | undefined): Promise<void> {
+  async setCustomer(account: PanelAccount, passwordHash: Secret | undefined): Promise<void> {
     if ((await this.#names(account)).includes(customerLogin)) await this.#delete(account, customerLogin);
     await this.endSessions(account);
-    if (hash) await this.#add(account, customerLogin, { pass_hash: hash });
+    if (passwordHash) await this.#add(account, customerLogin, passwordHash);
   }
 
   /** @throws NodeUnavailable */
@@ -42,26 +45,30 @@ export class FtpAccounts {
     demand("kill_session", await this.#ftp(account, "kill_session", { login: "all" }));
   }
 
-  /** Runs with a login of ours, which is gone after it; so are those that a killed probe has left. */
+  /**
+   * Runs with a login of ours, which is gone after it; so are those that a killed probe has left. It is made as the
+   * customer's is, by a hash: on a server that does not read bcrypt's, no account is ever ready.
+   */
   async withProbeLogin<T>(account: PanelAccount, run: (user: string, password: string) => Promise<T>): Promise<T> {
     for (const name of await this.#names(account)) {
       if (name.startsWith(probeLoginPrefix)) await this.#delete(account, name);
     }
     const name = `${probeLoginPrefix}${this.#random.bytes(probeNameBytes).toString("hex")}`;
-    const pass = randomPassword(this.#random);
-    await this.#add(account, name, { pass });
+    const password = randomPassword(this.#random).reveal();
+    // The library labels `$2y$` what everybody else calls `$2b$`.
+    const label = (await hash(password, probeHashCost)).replace("$2y$", () => "$2b$");
+    await this.#add(account, name, new Secret(label));
     try {
-      return await run(`${name}@${account.domain}`, pass.reveal());
+      return await run(`${name}@${account.domain}`, password);
     } finally {
       await this.#delete(account, name);
     }
   }
 
-  async #add(account: PanelAccount, user: string, secret: { pass: Secret } | { pass_hash: Secret }): Promise<void> {
-    const secrets = Object.values<Secret>(secret);
-    const revealed = Object.fromEntries(Object.entries<Secret>(secret).map(([name, value]) => [name, value.reveal()]));
+  async #add(account: PanelAccount, user: string, passwordHash: Secret): Promise<void> {
     const place = { domain: account.domain, homedir: siteFolder, quota: 0, disallowdot: 0 };
-    demand("add_ftp", await this.#ftp(account, "add_ftp", { user, ...place, ...revealed }, secrets));
+    const parameters = { user, ...place, pass_hash: passwordHash.reveal() };
+    demand("add_ftp", await this.#ftp(account, "add_ftp", parameters, [passwordHash]));
   }
 
   /** The files stay: they are the site. */
