@@ -29,6 +29,9 @@ export interface DriverUnderTest {
   close(): Promise<void>;
 }
 
+/** Each process has uids of its own: an FTP session is known by its uid, whichever of the machine's nodes it belongs to. */
+const uidsMax = 400;
+
 /**
  * @param kind the kind of node, for the tests' names
  * @param can what it can do: what it cannot is skipped, or tested as far as it goes
@@ -40,7 +43,7 @@ export function testDriver(
 ): void {
   describe(`the contract of hosting nodes, ${kind}`, () => {
     let node: DriverUnderTest;
-    let uid = 200_000;
+    let uid = 200_000 + process.pid * uidsMax;
     before(async () => {
       node = await start();
       assert.deepEqual(node.driver.capabilities ?? allCapabilities, can);

@@ -26,7 +26,7 @@ const node = started as TestProftpdNode;
 const files = await mkdtemp(join(tmpdir(), "deedhouse-uploads-"));
 after(() => rm(files, { recursive: true }));
 
-let uid = 200_000;
+let uid = 201_000;
 async function make(changes: Parameters<typeof testAccount>[2] = {}) {
   uid += 1;
   const account = testAccount(`site-${uid}.example`, uid, changes);
@@ -130,7 +130,7 @@ test("abuse 17: an upload over quota is refused with 552 and leaves the old file
   const { www, login } = await make({ diskBytesMax: 100_000 });
   const client = await login();
   assert.match(await client.store("/www/a.bin", 60_000), /^226/);
-  for (const name of ["b.bin", "a.bin"]) assert.match(await client.store(`/www/${name}`, 200_000), /^552/, name);
+  for (const name of ["b.bin", "a.bin"]) assert.match(await client.store(`/www/${name}`, 201_000), /^552/, name);
   client.close();
   assert.deepEqual(readdirSync(www), ["a.bin"]);
   assert.equal(lstatSync(join(www, "a.bin")).size, 60_000);

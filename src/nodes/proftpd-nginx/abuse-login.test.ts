@@ -10,8 +10,8 @@ const options = { skip: cannotStart };
 const ready = cannotStart ? undefined : await startTestProftpdNode();
 after(() => ready?.close());
 const node = ready as TestProftpdNode;
-const account = testAccount("first.example", 200_001, { sessionsMax: 2 });
-const neighbour = testAccount("a-neighbour-with-a-name-of-many-letters.example", 200_002, { sessionsMax: 2 });
+const account = testAccount("first.example", 202_001, { sessionsMax: 2 });
+const neighbour = testAccount("a-neighbour-with-a-name-of-many-letters.example", 202_002, { sessionsMax: 2 });
 await ready?.node.apply([
   { kind: "account", account },
   { kind: "account", account: neighbour },

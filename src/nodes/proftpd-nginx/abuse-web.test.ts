@@ -14,9 +14,9 @@ const options = { skip: cannotStart };
 const started = cannotStart ? undefined : await startTestProftpdNode();
 after(() => started?.close());
 const node = started as TestProftpdNode;
-const account = testAccount("first.example", 200_001, { hostNames: ["www.customer.example"] });
+const account = testAccount("first.example", 203_001, { hostNames: ["www.customer.example"] });
 await started?.node.ensureAccount(account);
-const www = cannotStart ? "" : join(node.paths.homes, "200001", "www");
+const www = cannotStart ? "" : join(node.paths.homes, "203001", "www");
 if (!cannotStart) await writeFile(join(www, "index.html"), "the site");
 
 const page = (host: string, path = "/") => getPage(node.web.port, path, { host });
@@ -52,7 +52,7 @@ test(
       "sites.test",
       "x.sites.test",
       ".sites.test",
-      "200001",
+      "203001",
       "..",
       "127.0.0.1",
       "_",

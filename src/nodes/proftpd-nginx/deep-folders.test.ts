@@ -15,7 +15,7 @@ const node = started as TestProftpdNode;
 test("folders that nest deeper than a path can say are counted, and go with the trash", {
   skip: cannotStart,
 }, async () => {
-  const account = testAccount("deep.example", 200_001, { filesMax: 1_000, diskBytesMax: 100_000_000 });
+  const account = testAccount("deep.example", 204_001, { filesMax: 1_000, diskBytesMax: 100_000_000 });
   await node.node.ensureAccount(account);
   const client = await RawFtp.login(node, account.identifier, password);
   await client.ask("CWD /www");

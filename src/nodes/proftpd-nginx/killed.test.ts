@@ -20,10 +20,10 @@ const program = join(import.meta.dirname, "killed-agent.ts");
 const stepsMax = 200;
 const atOnce = 4;
 
-const staying = testAccount("staying.example", 200_001, { hostNames: ["old.example"] });
+const staying = testAccount("staying.example", 205_001, { hostNames: ["old.example"] });
 const changed: DesiredAccount = { ...staying, hostNames: ["new.example"], filesMax: 7 };
-const leaving = testAccount("leaving.example", 200_002);
-const successor = testAccount("leaving.example", 200_003, { suspended: true });
+const leaving = testAccount("leaving.example", 205_002);
+const successor = testAccount("leaving.example", 205_003, { suspended: true });
 const isThere = (account: DesiredAccount): AccountState => ({ kind: "account", account });
 const lists: AccountState[][] = [
   [isThere(staying), isThere(leaving)],
@@ -76,19 +76,19 @@ async function checkKilledAt(step: number, cache: string): Promise<boolean> {
     const open = (await node.list()).filter(({ suspended }) => !suspended).map(({ identifier }) => identifier);
     assert.deepEqual((await loginsOf(settings)).map(([user]) => user).toSorted(), open.toSorted(), what);
     for (const list of lists.slice(1)) assert.deepEqual(await node.apply(list), [], what);
-    assert.deepEqual(await loginsOf(settings), [["staying.example", staying.passwordHash?.reveal(), "200001"]], what);
+    assert.deepEqual(await loginsOf(settings), [["staying.example", staying.passwordHash?.reveal(), "205001"]], what);
     const found = (await node.list()).toSorted((a, b) => a.uid - b.uid);
     assert.deepEqual(
       found.map(({ uid, filesMax, suspended }) => [uid, filesMax, suspended]),
       [
-        [200_001, 7, false],
-        [200_003, successor.filesMax, true],
+        [205_001, 7, false],
+        [205_003, successor.filesMax, true],
       ],
       what,
     );
     assert.deepEqual(await node.strays(), { uids: [], withoutHome: [], hostNames: [] }, what);
-    assert.ok(existsSync(join(paths.trash, "200002")), what);
-    assert.ok(existsSync(join(paths.homes, "200003", ".suspended")), what);
+    assert.ok(existsSync(join(paths.trash, "205002")), what);
+    assert.ok(existsSync(join(paths.homes, "205003", ".suspended")), what);
     const [refused] = await node.apply([isThere(leaving)]);
     assert.equal(refused?.reason, "uid_retired", what);
     await node.close();

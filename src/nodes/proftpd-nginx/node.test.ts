@@ -12,7 +12,7 @@ import { RawFtp } from "./test-ftp.ts";
 import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 
 const options = { skip: cannotStart };
-const account = testAccount("first.example", 200_001, { hostNames: ["www.first.example"] });
+const account = testAccount("first.example", 206_001, { hostNames: ["www.first.example"] });
 const host = "first.example.sites.test";
 
 async function upload(node: TestProftpdNode, name: string, bytes: number): Promise<void> {
@@ -122,11 +122,11 @@ test("a start repairs what a hand has changed, and tells of what belongs to nobo
   await upload(node, "page.txt", 3);
   await unlink(join(node.paths.sites, host));
   await writeFile(node.paths.logins, "");
-  await symlink("../homes/200001", join(node.paths.sites, "stray.example"));
-  await mkdir(join(node.paths.homes, "200009"));
-  assert.deepEqual(await node.node.strays(), { uids: [200_009], withoutHome: [], hostNames: ["stray.example"] });
+  await symlink("../homes/206001", join(node.paths.sites, "stray.example"));
+  await mkdir(join(node.paths.homes, "206009"));
+  assert.deepEqual(await node.node.strays(), { uids: [206_009], withoutHome: [], hostNames: ["stray.example"] });
   await node.restart();
-  assert.deepEqual(await node.node.strays(), { uids: [200_009], withoutHome: [], hostNames: [] });
+  assert.deepEqual(await node.node.strays(), { uids: [206_009], withoutHome: [], hostNames: [] });
   assert.equal((await getPage(node.web.port, "/page.txt", { host })).status, 200);
   (await RawFtp.login(node, account.identifier, password)).close();
 });
@@ -138,7 +138,7 @@ test("the files of a removed account are kept for 30 days", options, async (t) =
   await node.node.ensureAccount(account);
   await upload(node, "page.txt", 3);
   await node.node.remove(account);
-  const kept = join(node.paths.trash, "200001", "www", "page.txt");
+  const kept = join(node.paths.trash, "206001", "www", "page.txt");
   const isThere = () =>
     lstat(kept).then(
       () => true,
@@ -161,7 +161,7 @@ test(
     const node = await startTestProftpdNode({ siteDomain: "sites.of-a-long-name.test" });
     t.after(() => node.close());
     const label = "a".repeat(58);
-    const long = testAccount([label, label, label, label].join("."), 200_002);
+    const long = testAccount([label, label, label, label].join("."), 206_002);
     const states = [long, account].map((each) => ({ kind: "account" as const, account: each }));
     const refused = [{ identifier: long.identifier, uid: long.uid, reason: "invalid" }];
     assert.deepEqual(await node.node.apply(states), refused);
@@ -172,20 +172,20 @@ test(
 test("hundreds of accounts are brought up in one go, and what cannot be is named", options, async (t) => {
   const node = await startTestProftpdNode();
   t.after(() => node.close());
-  const many = Array.from({ length: 500 }, (_, index) => testAccount(`site-${index}.example`, 200_100 + index));
+  const many = Array.from({ length: 500 }, (_, index) => testAccount(`site-${index}.example`, 206_100 + index));
   const states = many.map((each) => ({ kind: "account" as const, account: each }));
-  const twin = testAccount("site-1.example", 200_002);
+  const twin = testAccount("site-1.example", 206_002);
   const low = testAccount("low.example", 1_000);
-  const evil = testAccount("evil.example", 200_003, { hostNames: ["x.sites.test"] });
+  const evil = testAccount("evil.example", 206_003, { hostNames: ["x.sites.test"] });
   const wrong = [twin, low, evil].map((each) => ({ kind: "account" as const, account: each }));
   assert.deepEqual(await node.node.apply([...states, ...wrong]), [
-    { identifier: "site-1.example", uid: 200_002, reason: "identifier_taken" },
+    { identifier: "site-1.example", uid: 206_002, reason: "identifier_taken" },
     { identifier: "low.example", uid: 1_000, reason: "invalid" },
-    { identifier: "evil.example", uid: 200_003, reason: "invalid" },
+    { identifier: "evil.example", uid: 206_003, reason: "invalid" },
   ]);
   assert.equal((await node.node.list()).length, 500);
   (await RawFtp.login(node, "site-499.example", password)).close();
-  await rm(join(node.paths.homes, "200100"), { recursive: true });
+  await rm(join(node.paths.homes, "206100"), { recursive: true });
   assert.deepEqual(await node.node.apply(states), []);
   assert.deepEqual(await node.node.strays(), { uids: [], withoutHome: [], hostNames: [] });
 });
