@@ -147,9 +147,8 @@ async function leave(at: MoveAtWork): Promise<Move | undefined> {
     await source.remove(sourceKey(at));
     return happenToMove(context, move, { event: "left" });
   }
-  // Who comes by an old address sees what others see.
-  if (account.suspended_at) await source.suspend(sourceKey(at));
-  else await source.resume(sourceKey(at));
+  // Who comes by an old address sees what others see: 503 once it is suspended, 404 at host names that were taken away.
+  await source.ensureAccount({ ...desiredAccount(context, account), ...sourceKey(at), ftpEnabled: false });
   return later(context, move, waitMs, `${move.source_node_id} serves the site until then`);
 }
 

@@ -5,7 +5,8 @@ import { after, afterEach, test } from "node:test";
 import { endMove } from "#hosting/moves-manage.ts";
 import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
 import { testAccount } from "../../src/nodes/embedded/test-node.ts";
-import { upload } from "../harness/site.ts";
+import { readPage, upload } from "../harness/site.ts";
+import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept, filesOf, ftpOf, pageOf, startMoveStage } from "./move-stage.ts";
 import { eventually, password } from "./stage.ts";
 
@@ -110,6 +111,31 @@ test("an account that is suspended in the grace time is not served by the node t
   }
   await resumeAccount(context, identifier);
   await eventually("both serve it again", async () => (await pageOf(first, identifier)).body === identifier);
+});
+
+test("a host name that is taken away in the grace time leads to the site on neither node", async () => {
+  const identifier = "names.move.example";
+  const host = "www.names.move.example";
+  await stage.createOnFirst(identifier);
+  await runSql(
+    databaseUrl,
+    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+       will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`,
+    [identifier, stage.reseller.id],
+  );
+  await stage.ask("PUT", `${identifier}/hosts/${host}`);
+  const answers = (status: number) =>
+    eventually(`both nodes answer ${status}`, async () => {
+      const pages = [first, second].map(({ ports }) =>
+        readPage({ host: "127.0.0.1", port: ports.webPort }, host, "/index.html"),
+      );
+      return (await Promise.all(pages)).every((page) => page.status === status);
+    });
+  const moveId = await stage.move(identifier, "second");
+  await stage.comes(moveId, "Leaving");
+  await answers(200);
+  await stage.ask("DELETE", `${identifier}/hosts/${host}`);
+  await answers(404);
 });
 
 for (const when of ["while its files are copied", "in the grace time"]) {
