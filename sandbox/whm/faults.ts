@@ -1,7 +1,7 @@
 /** What the panel does wrong on request, once each. */
 
 /** What becomes of an answer. `refusal`: the panel says that it did not do it, for a reason that tells nothing. */
-export const manners = ["silence", "cut", "error", "garbage", "refusal"] as const;
+export const manners = ["silence", "cut", "error", "garbage", "redirect", "refusal"] as const;
 export type Manner = (typeof manners)[number];
 
 export interface Fault {

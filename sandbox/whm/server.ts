@@ -113,6 +113,7 @@ async function serve(serving: Serving, request: IncomingMessage, response: Serve
   fault.met();
   if (fault.manner === "cut") request.socket.destroy();
   else if (fault.manner === "error") end(503, "<html>Service Unavailable</html>");
+  else if (fault.manner === "redirect") response.writeHead(307, { location: request.url }).end();
   else if (fault.manner === "garbage") end(200, `{"metadata": ${body.slice(0, 100)}`);
   else if (fault.manner === "refusal")
     end(200, JSON.stringify(refusal(called, "(XID abc123) An unknown error occurred.")));
