@@ -130,20 +130,21 @@ function findingOf(
   return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
 }
 
-/** What this kind of node can tell. */
+/** As far as this kind of node can tell. */
 function differencesOf(account: Expected, found: NodeAccount, can: Capabilities): string[] {
   const disk = Math.ceil(account.disk_quota_bytes / can.diskUnitBytes) * can.diskUnitBytes;
-  const pairs: [name: string, expected: unknown, found: unknown][] = [
+  const limits = can.limitsFilesAndSessions;
+  const pairs: [name: string, expected: unknown, found: unknown, isShown?: boolean][] = [
     ["identifier", account.identifier, found.identifier],
     ["disk quota", disk, found.diskBytesMax],
+    ["files", account.files_max, found.filesMax, limits],
+    ["FTP sessions", account.ftp_sessions_max, found.sessionsMax, limits],
+    ["FTP", account.has_ftp, found.ftpEnabled, can.showsFtp],
     ["suspended", account.is_suspended, found.suspended],
     ["host names", account.host_names.toSorted().join(" "), found.hostNames.toSorted().join(" ")],
   ];
-  if (can.limitsFilesAndSessions) pairs.push(["files", account.files_max, found.filesMax]);
-  if (can.limitsFilesAndSessions) pairs.push(["FTP sessions", account.ftp_sessions_max, found.sessionsMax]);
-  if (can.showsFtp) pairs.push(["FTP", account.has_ftp, found.ftpEnabled]);
   return pairs
-    .filter(([, expected, is]) => expected !== is)
+    .filter(([, expected, is, isShown = true]) => isShown && expected !== is)
     .map(([name, expected, is]) => `${name}: ${is}, and not ${expected}`);
 }
 
