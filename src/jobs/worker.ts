@@ -49,6 +49,19 @@ const forgottenAccounts = statement(
   { id: "int8", next_step_at: "timestamptz?" },
 );
 
+// A job whose account is changed while it runs loses its key and the right to be tried again: another one is enqueued. But
+// whoever was late with an older word owes its node the newest; killed before that, or without its database, it is tried
+// again after all.
+const overtakenProvisions = statement(
+  "hosting-provisions-overtaken",
+  `SELECT count(*) AS jobs FROM graphile_worker.reschedule_jobs(ARRAY(
+     SELECT id FROM graphile_worker.jobs
+     WHERE task_identifier = '${provisionTask}' AND key IS NULL AND locked_at IS NULL AND attempts >= max_attempts
+     ORDER BY id LIMIT $1), run_at := now(), attempts := 0)`,
+  { jobs: "int8" },
+);
+const overtakenMax = 1_000;
+
 export interface WorkerRole {
   close(): Promise<void>;
 }
@@ -126,6 +139,7 @@ async function keepHouse(context: Context): Promise<void> {
     const delayMs = Math.max(0, (account.next_step_at ?? now).getTime() - now.getTime());
     await enqueueProvision(database, account.id, delayMs);
   }
+  await database.query(overtakenProvisions, [overtakenMax]);
   for (const { id } of await database.query(forgottenMoves, [now])) await enqueueMove(database, id, 0);
   await lookAtDueHostNames(context);
   await endTrafficAlarms(context);

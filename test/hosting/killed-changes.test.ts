@@ -147,6 +147,32 @@ async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
   }
 }
 
+test("what a killed worker told a node after it was overtaken is told anew by another", async (t) => {
+  const { gateway, start } = await startWithWorkers(t, { node: true });
+  const reseller = await gateway.addReseller();
+  assert.ok(gateway.node);
+  const site: Site = { gateway, reseller, node: gateway.node, identifier: "overtaken.example" };
+  const body = { servicepack_id: await gateway.addPack(), identifier: site.identifier, password };
+  await gateway.send(reseller, "POST", "/hostingaccounts", { body });
+  const worker = await start();
+  await gateway.settled(reseller, `/hostingaccounts/${site.identifier}`);
+  await suspendAccount(gateway.context, site.identifier, "unpaid");
+  await eventually("it is suspended", async () => !(await rowOf(site)).pending);
+  await worker.kill();
+  // As an earlier worker leaves it that was late with an older word, and killed before it could say the newest again: the
+  // queue has taken the key from its job, and never gives it out again.
+  const { id, uid } = await rowOf(site);
+  await site.node.driver.resume({ identifier: site.identifier, uid: Number(uid) });
+  await runSql(
+    gateway.databaseUrl,
+    "SELECT graphile_worker.add_job('provision', json_build_object('accountId', $1::bigint))",
+    [id],
+  );
+  await runSql(gateway.databaseUrl, "UPDATE graphile_worker._private_jobs SET attempts = max_attempts");
+  await start();
+  await eventually("it is suspended there", async () => (await page(site)).status === 503);
+});
+
 test("changes that are asked for while their node is away are in force once it is back", async (t) => {
   const stage = await startHostingStage(t);
   const { gateway, reseller } = stage;
