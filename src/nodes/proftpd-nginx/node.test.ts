@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lstat, mkdir, readFile, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rm, stat, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -168,6 +168,27 @@ test(
     await node.node.probe(account);
   },
 );
+
+test("what a site had sent is forgotten with its account, also what is told later", options, async (t) => {
+  const node = await startTestProftpdNode();
+  t.after(() => node.close());
+  await node.node.ensureAccount(account);
+  await upload(node, "page.txt", 3);
+  await getPage(node.web.port, "/page.txt", { host });
+  await node.node.remove(account);
+  // nginx gathers its lines for a second.
+  while ((await stat(node.paths.webTraffic)).size === 0) await pause(10);
+  await node.restart();
+  await node.restart();
+  assert.deepEqual(JSON.parse(await readFile(node.paths.traffic, "utf8")).sums, []);
+});
+
+test("a second agent does not start beside the first", options, async (t) => {
+  const node = await startTestProftpdNode();
+  t.after(() => node.close());
+  await assert.rejects(node.reopen(), /another agent/);
+  await node.restart();
+});
 
 test("hundreds of accounts are brought up in one go, and what cannot be is named", options, async (t) => {
   const node = await startTestProftpdNode();

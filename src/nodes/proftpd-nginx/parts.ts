@@ -65,6 +65,7 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
     log: paths.webTraffic,
     file: paths.traffic,
     homes: await realpath(paths.homes),
+    isAccount: (uid) => records.get(uid) !== undefined,
     reopenLogs: () => void reopenLogs(paths.webPid, log),
     onChange: (uid) => feed.changed(uid),
     logBytesMax,
@@ -95,7 +96,10 @@ export async function makeFolders(settings: ProftpdNodeSettings): Promise<void> 
 
 async function reopenLogs(webPidFile: string, log: Log): Promise<void> {
   try {
-    process.kill(Number(await readFile(webPidFile, "utf8")), "SIGUSR1");
+    const pid = Number(await readFile(webPidFile, "utf8"));
+    // A file that is being written is empty, and 0 would mean ourselves.
+    if (!(pid > 0)) throw new Error("nginx's pid file is empty");
+    process.kill(pid, "SIGUSR1");
   } catch (error) {
     log.error({ err: error }, "nginx was not told to open its logs anew");
   }

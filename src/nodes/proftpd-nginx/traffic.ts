@@ -16,6 +16,7 @@ export interface TrafficCountOptions {
   file: string;
   /** The folder of all homes, as a real path. */
   homes: string;
+  isAccount: (uid: number) => boolean;
   onChange: (uid: number) => void;
   logBytesMax: number;
   /** Tells nginx to open its logs anew. */
@@ -73,7 +74,8 @@ export class TrafficCount {
       path.startsWith(`${this.#options.homes}/`) && path.slice(this.#options.homes.length).split("/")[1],
     );
     const month = monthOf(Number(seconds));
-    if (!(uid > 0) || !(Number(bytes) >= 0) || month === undefined) return;
+    // nginx gathers its lines: the last ones of a removed account come after its end.
+    if (!this.#options.isAccount(uid) || !(Number(bytes) >= 0) || month === undefined) return;
     const before = this.#sums.get(uid);
     // A download that ended in the new month belongs to it; a line of a month that is over comes too late.
     if (before !== undefined && before.month > month) return;

@@ -36,6 +36,8 @@ export class UsageWatch {
   readonly #tail: LogTail;
   /** To be counted. */
   readonly #waiting = new Set<number>();
+  /** Is being counted. */
+  #current: number | undefined;
   #isChanged = false;
   #counting: Promise<void> | undefined;
   #isClosed = false;
@@ -84,7 +86,9 @@ export class UsageWatch {
   async count(uid: number): Promise<Usage> {
     const usage = await countUsage(this.#options.docroot(uid));
     const before = this.#usage.get(uid);
-    if (before?.bytes !== usage.bytes || before.files !== usage.files) {
+    // Removed meanwhile.
+    if (before === undefined) return usage;
+    if (before.bytes !== usage.bytes || before.files !== usage.files) {
       this.#usage.set(uid, usage);
       this.#isChanged = true;
       this.#options.onChange(uid);
@@ -106,11 +110,12 @@ export class UsageWatch {
     await this.#tail.rotate(logBytesMax);
   }
 
-  /** Keeps what was counted, if nothing waits to be counted: what the log told must not be forgotten. */
+  /** Keeps what was counted. Who waits to be counted is left out, and so is counted after a start. */
   async save(): Promise<void> {
-    if (!this.#isChanged || this.#waiting.size > 0 || this.#counting !== undefined) return;
+    if (!this.#isChanged) return;
     this.#isChanged = false;
-    const usage = [...this.#usage].map(([uid, { bytes, files }]) => [uid, bytes, files]);
+    const counted = [...this.#usage].filter(([uid]) => !this.#waiting.has(uid) && uid !== this.#current);
+    const usage = counted.map(([uid, { bytes, files }]) => [uid, bytes, files]);
     await writeFileAtomic(this.#options.file, JSON.stringify({ tail: this.#tail.state, usage }));
   }
 
@@ -125,10 +130,12 @@ export class UsageWatch {
     for (const uid of this.#waiting) {
       if (this.#isClosed) return;
       this.#waiting.delete(uid);
+      this.#current = uid;
       // Files come and go while they are counted: whoever removed one is in the log too, so it is counted again.
       await this.count(uid).catch((error) => {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.error({ err: error, uid }, "usage not counted");
       });
+      this.#current = undefined;
     }
   }
 }

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pino } from "pino";
+import { UsageWatch } from "./usage-watch.ts";
+
+test("what was counted is kept although files change all the time, and who is to be counted is counted after a start", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-usage-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const uid of [1, 2]) {
+    await mkdir(join(folder, String(uid)));
+    await writeFile(join(folder, String(uid), "page.txt"), "12345");
+  }
+  const file = join(folder, "usage.json");
+  const nothing = () => {};
+  const watch = await UsageWatch.open({
+    ...{ activityLog: join(folder, "activity.log"), file, docroot: (uid) => join(folder, String(uid)) },
+    ...{ onChange: nothing, onLogin: nothing, logBytesMax: 1_000, log: pino({ level: "silent" }) },
+  });
+  for (const uid of [1, 2]) {
+    watch.watch(uid);
+    await watch.count(uid);
+  }
+  await watch.close();
+  // Closed, it counts nothing any more: as if there were always somebody else to be counted first.
+  watch.recount(2);
+  watch.forget(3);
+  await watch.save();
+  assert.deepEqual(JSON.parse(await readFile(file, "utf8")).usage, [[1, 5, 1]]);
+});
