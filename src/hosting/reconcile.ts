@@ -111,7 +111,7 @@ async function compareNode(
   for (const account of before.accounts.values()) {
     const now = after.accounts.get(account.uid);
     if (!now?.is_settled || !account.is_settled || now.wanted_version !== account.wanted_version) continue;
-    const finding = findingOf(account, byUid.get(account.uid), node.capabilities);
+    const finding = findingOf(account, byUid.get(account.uid), node.capabilities ?? allCapabilities);
     if (!finding) continue;
     findings.push(finding);
     accountIds.push(account.id);
@@ -119,29 +119,26 @@ async function compareNode(
   return { findings: await markOurs(context, findings), accountIds };
 }
 
-function findingOf(
-  account: Expected,
-  found: NodeAccount | undefined,
-  can: Capabilities = allCapabilities,
-): Finding | undefined {
+function findingOf(account: Expected, found: NodeAccount | undefined, can: Capabilities): Finding | undefined {
   const { identifier, uid } = account;
   if (!found) return { kind: "missing", identifier, uid, note: "the node has none of this identifier and uid" };
   const differences = differencesOf(account, found, can);
   return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
 }
 
+const namesOf = (hostNames: readonly string[]) => hostNames.toSorted().join(" ");
+
 /** As far as this kind of node can tell. */
 function differencesOf(account: Expected, found: NodeAccount, can: Capabilities): string[] {
   const disk = Math.ceil(account.disk_quota_bytes / can.diskUnitBytes) * can.diskUnitBytes;
-  const limits = can.limitsFilesAndSessions;
   const pairs: [name: string, expected: unknown, found: unknown, isShown?: boolean][] = [
     ["identifier", account.identifier, found.identifier],
     ["disk quota", disk, found.diskBytesMax],
-    ["files", account.files_max, found.filesMax, limits],
-    ["FTP sessions", account.ftp_sessions_max, found.sessionsMax, limits],
+    ["files", account.files_max, found.filesMax, can.limitsFilesAndSessions],
+    ["FTP sessions", account.ftp_sessions_max, found.sessionsMax, can.limitsFilesAndSessions],
     ["FTP", account.has_ftp, found.ftpEnabled, can.showsFtp],
     ["suspended", account.is_suspended, found.suspended],
-    ["host names", account.host_names.toSorted().join(" "), found.hostNames.toSorted().join(" ")],
+    ["host names", namesOf(account.host_names), namesOf(found.hostNames), can.hostNames],
   ];
   return pairs
     .filter(([, expected, is, isShown = true]) => isShown && expected !== is)

@@ -97,7 +97,7 @@ export interface Capabilities {
   remembersUids: boolean;
   /** A suspended site answers 503, and not with some other page that is none of the site's. */
   answers503: boolean;
-  /** Sites answer at host names of their own; else accounts with such are refused as unsupported. */
+  /** Sites answer at host names of their own; else they are left out, and `find` and `list` show none. */
   hostNames: boolean;
   /** `oneTimeLogin` is there, so that accounts can be moved to it and from it. */
   oneTimeLogins: boolean;

@@ -126,8 +126,6 @@ async function ensure(panel: Panel, desired: DesiredAccount): Promise<void> {
   }
   await setQuota(panel, account, desired.diskBytesMax);
   if (desired.suspended) await suspend(panel, account);
-  // Said last: the account is suspended or opened all the same.
-  if (desired.hostNames.length > 0) throw new NodeRefused("unsupported");
 }
 
 /** The main user's password is known to nobody: customers have an FTP account of their own. */
