@@ -52,6 +52,10 @@ export class LoginFile {
     if (this.#once.delete(user)) this.#logins.touch();
   }
 
+  removeAllOnce(): void {
+    for (const user of [...this.#once.keys()]) this.removeOnce(user);
+  }
+
   /** What is set is in force once this returns; what is in force already is not written again. Several calls share a write. */
   write(): Promise<void> {
     return this.#lane(async () => {

@@ -69,7 +69,7 @@ test("usage is known again after a start, also of what was uploaded in the meant
   }
 });
 
-test("a login of ours is gone after its time, and after a start of the agent", options, async (t) => {
+test("a login of ours is gone after its time, after a start of the agent, and with its end", options, async (t) => {
   const node = await startTestProftpdNode({ limits: { oneTimeLoginMs: 100 } });
   t.after(() => node.close());
   await node.node.ensureAccount(account);
@@ -82,6 +82,11 @@ test("a login of ours is gone after its time, and after a start of the agent", o
   const { user, password: secret } = await long.node.oneTimeLogin(account);
   await long.restart();
   await assert.rejects(RawFtp.login(long, user, secret.reveal()), /^Error: 530 /);
+  const last = await long.node.oneTimeLogin(account);
+  await long.node.close();
+  await assert.rejects(RawFtp.login(long, last.user, last.password.reveal()), /^Error: 530 /);
+  (await RawFtp.login(long, account.identifier, password)).close();
+  await long.reopen();
 });
 
 test(

@@ -180,9 +180,10 @@ class Node implements ProftpdNode {
   }
 
   async close(): Promise<void> {
-    const { usage, traffic, records, limits } = this.#parts;
+    const { usage, traffic, records, limits, oneTimeLogins } = this.#parts;
     await Promise.all(this.#timers.map((timer) => timer.close()));
     await this.#lane(async () => {
+      await oneTimeLogins.close();
       await usage.close();
       await traffic.save();
       await records.close();

@@ -55,6 +55,12 @@ export class OneTimeLogins {
     }
   }
 
+  /** None opens anything any more: nobody would remove it. */
+  async close(): Promise<void> {
+    this.#options.logins.removeAllOnce();
+    await this.#options.logins.write();
+  }
+
   async #add(uid: number): Promise<Login> {
     const { logins, random, settings } = this.#options;
     const user = userPrefix + random.bytes(16).toString("hex");
