@@ -1,47 +1,123 @@
-/** Hosting accounts one after another on an idle system: 202 means acknowledged, Ready means proved by FTP and HTTP. */
+/**
+ * Hosting accounts from the POST to `Ready`, which means proved by FTP and HTTP, and to the first upload that a customer
+ * makes; and how many a second. The embedded node and one of ProFTPD and nginx with its agent, in turns on one system. Then
+ * what a change costs on a node with many accounts, and how fast uploads are.
+ */
+
 import { systemClock } from "#lib/clock.ts";
+import { upload } from "../test/harness/site.ts";
+import { cannotRun, password, startWholeWay, type WholeWay } from "../test/hosting-node/stage.ts";
+import { benchHostingChannel } from "./hosting-channel.ts";
+import { benchHostingUpload } from "./hosting-upload.ts";
+import { createSignedClient, type SignedClient } from "./signed-client.ts";
 import { printTable, summaryCells } from "./statistics.ts";
-import { type System, withSystem } from "./system.ts";
 
 const accountsCount = 60;
 const warmupAccountsCount = 8;
 const waitSeconds = 10;
+const manyCount = 300;
+const manyAtOnce = 20;
 
-export function benchHosting(): Promise<void> {
-  return withSystem(async (system) => {
-    const packs = (await system.client.send("GET", "/servicepacks")).body as { id: string }[];
-    const packId = packs[0]?.id ?? "";
-    for (let index = 0; index < warmupAccountsCount; index++) await createAccount(system, packId, `warm-up-${index}`);
-    const created: Created[] = [];
-    for (let index = 0; index < accountsCount; index++) {
-      created.push(await createAccount(system, packId, `account-${index}`));
-    }
-    printTable(
-      ["milliseconds", "median", "p95", "min", "max"],
-      [
-        ["POST sent -> 202", ...summaryCells(created.map(({ postMs }) => postMs))],
-        ["202 -> Ready", ...summaryCells(created.map(({ readyMs }) => readyMs))],
-        ["POST sent -> Ready", ...summaryCells(created.map(({ postMs, readyMs }) => postMs + readyMs))],
-      ],
-    );
-  });
+/** A kind of node, by the service pack that leads there. */
+interface Kind {
+  name: string;
+  packId: string;
+  ftp: { host: string; port: number };
 }
 
 interface Created {
   /** Until the 202. */
   postMs: number;
-  /** From the 202 until a held status answer said Ready. */
+  /** From the POST until a held status answer said Ready. */
   readyMs: number;
 }
 
-async function createAccount({ client }: System, packId: string, label: string): Promise<Created> {
-  const body = { servicepack_id: packId, identifier: `${label}.example`, password: "Kj8-tnQ4-vvR2" };
+export async function benchHosting(): Promise<void> {
+  if (cannotRun) throw new Error(`nodes of both kinds cannot be compared here: ${cannotRun}`);
+  const closers: (() => unknown)[] = [];
+  try {
+    const way = await startWholeWay({ after: (hook) => void closers.push(hook) });
+    await way.startAgent();
+    await measureSystem(way);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+  heading("A change that a worker wants, until the node's agent has acknowledged it");
+  await benchHostingChannel();
+  heading("Uploads");
+  await benchHostingUpload();
+}
+
+async function measureSystem({ system, machine, packId }: WholeWay): Promise<void> {
+  const { url, api_key: key, api_secret: secret, ftp } = system.ready();
+  const client = createSignedClient({ url, key, secret });
+  try {
+    const packs = (await client.send("GET", "/servicepacks")).body as { id: string; name: string }[];
+    // Any node may hold it, and the embedded one has the most room.
+    const anywhere = packs.find(({ name }) => name === "Small")?.id ?? "";
+    const kinds: Kind[] = [
+      { name: "embedded", packId: anywhere, ftp },
+      { name: "ProFTPD and nginx", packId, ftp: machine.ftp },
+    ];
+    heading("One account after another");
+    await measureOneByOne(client, kinds);
+    heading(`${manyCount} accounts, ${manyAtOnce} at once`);
+    await measureMany(client, kinds);
+  } finally {
+    client.close();
+  }
+}
+
+async function measureOneByOne(client: SignedClient, kinds: Kind[]): Promise<void> {
+  const created = kinds.map((): (Created & { uploadedMs: number })[] => []);
+  for (let index = -warmupAccountsCount; index < accountsCount; index++) {
+    for (const [place, kind] of kinds.entries()) {
+      const startedMs = systemClock.monotonicMs();
+      const identifier = `account-${place}-${index + warmupAccountsCount}.example`;
+      const account = await createAccount(client, kind, identifier);
+      await upload(kind.ftp, identifier, password, "/www/index.html", "hello");
+      const uploadedMs = systemClock.monotonicMs() - startedMs;
+      if (index >= 0) created[place]?.push({ ...account, uploadedMs });
+    }
+  }
+  const rows = kinds.flatMap(({ name }, place) => {
+    const samples = created[place] ?? [];
+    return [
+      [`${name}: POST -> 202`, ...summaryCells(samples.map(({ postMs }) => postMs))],
+      [`${name}: POST -> Ready`, ...summaryCells(samples.map(({ readyMs }) => readyMs))],
+      [`${name}: POST -> first upload`, ...summaryCells(samples.map(({ uploadedMs }) => uploadedMs))],
+    ];
+  });
+  printTable(["milliseconds", "median", "p95", "min", "max"], rows);
+}
+
+async function measureMany(client: SignedClient, kinds: Kind[]): Promise<void> {
+  const rows: (string | number)[][] = [];
+  for (const [place, kind] of kinds.entries()) {
+    const startedMs = systemClock.monotonicMs();
+    const createSeveral = async (_: unknown, lane: number) => {
+      for (let made = 0; made < manyCount / manyAtOnce; made++) {
+        await createAccount(client, kind, `many-${place}-${lane}-${made}.example`);
+      }
+    };
+    await Promise.all(Array.from({ length: manyAtOnce }, createSeveral));
+    rows.push([kind.name, (manyCount * 1_000) / (systemClock.monotonicMs() - startedMs)]);
+  }
+  printTable(["accounts a second, POST to Ready", "rate"], rows);
+}
+
+async function createAccount(client: SignedClient, { packId, name, ftp }: Kind, identifier: string): Promise<Created> {
+  const body = { servicepack_id: packId, identifier, password };
   const startedMs = systemClock.monotonicMs();
   const accepted = await client.send("POST", "/hostingaccounts", { body });
   const location = accepted.headers.location;
-  if (accepted.status !== 202 || !location) throw new Error(`${label} was answered with ${accepted.status}`);
+  if (accepted.status !== 202 || !location) throw new Error(`${identifier} was answered with ${accepted.status}`);
   const { body: account, receivedMs } = await client.send("GET", location, { waitSeconds });
-  const { status } = account as { status: string };
-  if (status !== "Ready") throw new Error(`the account ${label} is ${status}`);
-  return { postMs: accepted.receivedMs - startedMs, readyMs: receivedMs - accepted.receivedMs };
+  const { status, ftp: place } = account as { status: string; ftp: { port: number } };
+  if (status !== "Ready" || place.port !== ftp.port) throw new Error(`${identifier} is ${status}, and not on ${name}`);
+  return { postMs: accepted.receivedMs - startedMs, readyMs: receivedMs - startedMs };
+}
+
+function heading(what: string): void {
+  process.stdout.write(`\n${what}\n\n`);
 }

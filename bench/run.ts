@@ -20,7 +20,8 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     run: async () => (await import("./paging.ts")).benchPaging(),
   },
   hosting: {
-    about: "a hosting account: 202 to Ready, on an idle system",
+    about:
+      "hosting accounts, whole: POST to Ready and to the first upload, accounts a second, and the next two (as root)",
     run: async () => (await import("./hosting.ts")).benchHosting(),
   },
   "hosting-channel": {

@@ -18,14 +18,15 @@ export function medianOf(values: readonly number[]): number {
   return summarize(values).median;
 }
 
-/** Prints rows under their column names, numbers to the right. */
+/** Prints rows under their column names as Markdown does. */
 export function printTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const widths = columns.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  for (const row of cells) {
-    const padded = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)));
-    process.stdout.write(`${padded.join("  ")}\n`);
-  }
+  const lines = cells.map((row) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))),
+  );
+  const rule = widths.map((width) => "-".repeat(width));
+  for (const line of lines.toSpliced(1, 0, rule)) process.stdout.write(`| ${line.join(" | ")} |\n`);
 }
 
 function formatCell(cell: string | number): string {

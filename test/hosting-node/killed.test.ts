@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
+import { testDatabase } from "../harness/database.ts";
 import { eventually } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
 import { type HeldChange, holdAt } from "../orders/hold.ts";
@@ -12,7 +13,7 @@ import type { AgentMoment } from "./agent-process.ts";
 import { type AgentProcess, cannotRun, nodeId, startWholeWay, type WholeWay } from "./stage.ts";
 
 const options = { skip: cannotRun };
-const starting = cannotRun ? undefined : startWholeWay({ after });
+const starting = cannotRun ? undefined : startWholeWay({ after }, testDatabase({ after }));
 let way: WholeWay;
 let agent: AgentProcess;
 before(async () => {

@@ -15,7 +15,7 @@ import { systemClock } from "#lib/clock.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
 import { type Client, createClient } from "../../client/sdk/client.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "../../src/nodes/proftpd-nginx/test-node.ts";
-import { type Scope, testDatabase } from "../harness/database.ts";
+import type { Scope } from "../harness/database.ts";
 import { type Ended, eventually, type RunningSystem, startSystem, systemFolder } from "../harness/running-system.ts";
 import type { AgentMoment, AgentProcessSettings } from "./agent-process.ts";
 
@@ -75,27 +75,30 @@ interface Uploaded {
 /**
  * Starts all of it but the agent, which is the test's to start and to kill, and offers a pack that only this node can hold.
  * @param scope everything has ended after it, also what was begun when a start fails
+ * @param database used instead of a PostgreSQL of its own
  */
-export async function startWholeWay(scope: Scope): Promise<WholeWay> {
+export async function startWholeWay(scope: Scope, database?: Promise<{ url: string }>): Promise<WholeWay> {
   const closers: (() => unknown)[] = [];
   scope.after(async () => {
     for (const close of closers.reverse()) await close();
   });
   const inner: Scope = { after: (hook) => void closers.push(hook) };
-  const { url: databaseUrl } = await testDatabase(inner);
-  const env = { ...process.env, DATABASE_URL: databaseUrl, DEEDHOUSE_NODES_PORT: String(await freePort()) };
+  const databaseUrl = (await database)?.url;
+  const env = {
+    ...process.env,
+    ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    DEEDHOUSE_NODES_PORT: String(await freePort()),
+  };
   const folder = await systemFolder(inner);
-  const [system, machine] = await Promise.all([
-    startSystem(folder, ["--rate-limit", "1000000"], { env }),
-    startTestProftpdNode({ siteDomain: "localhost" }),
-  ]);
-  closers.push(() => system.kill("SIGINT"));
+  const machine = await startTestProftpdNode({ siteDomain: "localhost" });
   closers.push(async () => {
     await machine.reopen();
     await machine.close();
   });
   // The process is its agent.
   await machine.node.close();
+  const system = await startSystem(folder, ["--rate-limit", "1000000000"], { env });
+  closers.push(() => system.kill("SIGINT"));
   const operate = (...args: string[]) => system.tool([...args, "--data", join(folder, "data")], { env });
   const operated = async (...args: string[]) => {
     const { code, stdout, stderr } = await operate(...args, "--json");
@@ -124,7 +127,7 @@ export async function startWholeWay(scope: Scope): Promise<WholeWay> {
   return {
     ...{
       system,
-      databaseUrl,
+      databaseUrl: system.ready().database_url,
       machine,
       client: system.client,
       packId: String(packId),

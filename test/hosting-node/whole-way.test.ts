@@ -4,12 +4,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { RawFtp } from "../../src/nodes/proftpd-nginx/test-ftp.ts";
+import { testDatabase } from "../harness/database.ts";
 import { eventually } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
 import { cannotRun, curl, diskBytesMax, nodeId, password, startWholeWay, type WholeWay } from "./stage.ts";
 
 const options = { skip: cannotRun };
-const starting = cannotRun ? undefined : startWholeWay({ after });
+const starting = cannotRun ? undefined : startWholeWay({ after }, testDatabase({ after }));
 let way: WholeWay;
 before(async () => {
   if (starting === undefined) return;
