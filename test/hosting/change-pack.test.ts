@@ -31,7 +31,8 @@ test("packs that are changed at the same time give no reseller more disk than he
   const changes = identifiers.map((identifier) => changePack(context, identifier, larger));
   const outcomes = Promise.allSettled(changes);
   await eventually("both wait", async () => {
-    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    const waiting = `SELECT DISTINCT pid FROM pg_locks AS waiting JOIN pg_locks AS held USING (pid)
+      WHERE NOT waiting.granted AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     return (await runSql(databaseUrl, waiting)).length === 2;
   });
   await holder.query("COMMIT");
