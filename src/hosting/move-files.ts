@@ -81,10 +81,14 @@ function startProgress({ report }: CopyOptions, source: Tree, filesToDo: number)
   const filesTotal = source.files.size;
   let filesDone = filesTotal - filesToDo;
   let bytesDone = 0;
-  return async (bytes: number) => {
+  // One after the other, so that what was told last is what is so.
+  let told = Promise.resolve();
+  return (bytes: number) => {
     filesDone += 1;
     bytesDone += bytes;
-    await report({ filesTotal, filesDone, bytesDone });
+    const progress = { filesTotal, filesDone, bytesDone };
+    told = told.then(() => report(progress));
+    return told;
   };
 }
 
