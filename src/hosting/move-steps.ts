@@ -135,8 +135,9 @@ async function finish(at: MoveAtWork): Promise<Move> {
   const account = await findAccount(context.database, move.account_id);
   if (!account) throw new MoveOvertaken();
   await target.ensureAccount({ ...desiredAccount(context, { ...account, is_frozen: false }), ...targetKey(at) });
-  if (account.suspended_at === null) await target.probe(targetKey(at));
-  return happenToMove(context, move, { event: "switched", usage });
+  const isProbed = account.suspended_at === null;
+  if (isProbed) await target.probe(targetKey(at));
+  return happenToMove(context, move, { event: "switched", usage, isProbed });
 }
 
 async function leave(at: MoveAtWork): Promise<Move | undefined> {

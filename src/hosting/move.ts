@@ -143,11 +143,12 @@ const freezeAccount = statement(
   {},
 );
 
-// From here on the account is there, whatever is asked: reads, changes, its end.
+// From here on the account is there, whatever is asked: reads, changes, its end. One that could not be probed there must be
+// suspended by now, so that its resumption probes it.
 const switchAccount = statement(
   "hosting-move-switch",
   `UPDATE hosting_accounts SET node_id = $4, uid = $5, is_frozen = false, disk_used_bytes = $6, files_used = $7
-   WHERE id = $1 AND node_id = $2 AND uid = $3 AND is_frozen RETURNING id`,
+   WHERE id = $1 AND node_id = $2 AND uid = $3 AND is_frozen AND ($8 OR status = 'Suspended') RETURNING id`,
   { id: "int8" },
 );
 
@@ -157,6 +158,8 @@ export interface MoveHappening {
   nextStepAt?: Date;
   /** With `switched`: what the account holds on its new node. */
   usage?: { bytes: number; files: number };
+  /** With `switched`: whether it works there. */
+  isProbed?: boolean;
 }
 
 /** Not ours any more, or not possible any more: who sees it stops, and changes nothing. */
@@ -196,7 +199,7 @@ async function changeAccountWith(
   context: Context,
   tx: Transaction,
   move: Move,
-  { event, note, usage }: MoveHappening,
+  { event, note, usage, isProbed = false }: MoveHappening,
 ): Promise<Account> {
   const { account_id: id, source_node_id: from, target_node_id: to } = move;
   if (event === "copied") {
@@ -207,7 +210,7 @@ async function changeAccountWith(
   if (event === "switched") {
     if (!(await noteOnAccount(context, tx, id, `is on ${to} from now on`))) throw new MoveOvertaken();
     const places = [id, from, move.source_uid, to, move.target_uid];
-    const [switched] = await tx.query(switchAccount, [...places, usage?.bytes ?? 0, usage?.files ?? 0]);
+    const [switched] = await tx.query(switchAccount, [...places, usage?.bytes ?? 0, usage?.files ?? 0, isProbed]);
     if (!switched) throw new MoveOvertaken();
   }
   if (event === "given-up") {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { findAccount } from "#hosting/accounts.ts";
 import { checkHostName } from "#hosting/host-names-check.ts";
-import { startMove } from "#hosting/move.ts";
+import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/move.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
@@ -19,6 +19,7 @@ const stage = await startHostingStage({ after }, { clock, worker: false });
 const { context, databaseUrl } = stage.gateway;
 const nodes = await openHostingNodes(context);
 after(() => nodes.close());
+await registerNode(context, nodePlace(stage.node, "second"), { ...nodeRoom, capacityBytes: 10_000_000 }, false);
 afterEach(() => stage.control.join());
 
 async function ready(identifier: string): Promise<number> {
@@ -77,10 +78,23 @@ test("a look at a host name that another one has overtaken is made again, and wh
   assert.deepEqual([(reply.body as { status: string }[])[0]?.status, looks], ["Proven", 2]);
 });
 
+test("an account that was not probed on its new node is switched to it only if it is suspended, whose resumption probes it", async () => {
+  const identifier = "resumed.example";
+  const id = await ready(identifier);
+  const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 0 });
+  await runSql(databaseUrl, "UPDATE hosting_moves SET state = 'Finishing' WHERE id = $1", [moveId]);
+  await runSql(databaseUrl, "UPDATE hosting_accounts SET is_frozen = true WHERE id = $1", [id]);
+  const move = (await claimMove(context, moveId)) ?? assert.fail();
+  const usage = { bytes: 0, files: 0 };
+  // It was to be suspended when the move looked, and is not any more.
+  await assert.rejects(happenToMove(context, move, { event: "switched", usage, isProbed: false }), MoveOvertaken);
+  await runSql(databaseUrl, "UPDATE hosting_accounts SET status = 'Suspended' WHERE id = $1", [id]);
+  assert.equal((await happenToMove(context, move, { event: "switched", usage, isProbed: false })).state, "Leaving");
+});
+
 test("an account whose removal waits for the end of its move is an alarm after ten minutes", async () => {
   const identifier = "leaving.example";
   const id = await ready(identifier);
-  await registerNode(context, nodePlace(stage.node, "second"), nodeRoom, false);
   await startMove(context, { identifier, to: "second", graceSeconds: 0 });
   await stage.ask("DELETE", identifier);
   await stage.advance(id);
