@@ -1,7 +1,8 @@
 import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { newestFirst, pathIdentifier } from "#hosting/own-account.ts";
+import { canonicalForLookUp } from "#hosting/host-names.ts";
+import { newestFirst } from "#hosting/own-account.ts";
 import { hasChangesPending } from "#hosting/present.ts";
 import { eventInWords, nextInWords } from "#hosting/timeline.ts";
 
@@ -41,7 +42,7 @@ export const readHostingHistory: UseCase = {
   scope: "hosting:read",
 
   async handle({ database }, { caller, params }) {
-    const [account] = await database.point(standing, [caller.resellerId, pathIdentifier(params.identifier)]);
+    const [account] = await database.point(standing, [caller.resellerId, canonicalForLookUp(params.identifier ?? "")]);
     if (!account) throw new ApiError("hostingaccount_invalid_identifier");
     const { id, identifier, status, changes_pending } = account;
     const happened = await database.point(events, [id, eventsMax]);

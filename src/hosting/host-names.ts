@@ -53,7 +53,10 @@ export function parseHostName({ reservedHosts, siteDomain }: Context, text: stri
   return parsePublicHostName(text, { reservedHosts: [...reservedHosts, siteDomain] });
 }
 
-/** An identifier or host name of a path as it is looked up: what is none stays as it is, and is nobody's. */
+/**
+ * An identifier or host name of a path as it is looked up: what is none stays as it is, and is nobody's; so the answer costs
+ * the same.
+ */
 export function canonicalForLookUp(text: string): string {
   try {
     return parseHostIdentifier(text, { reservedHosts: [] });

@@ -3,7 +3,7 @@ import type { UseCaseRequest } from "#api/use-case.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { parseHostIdentifier } from "#lib/host-identifier.ts";
+import { canonicalForLookUp } from "#hosting/host-names.ts";
 
 /** SQL: of one reseller's accounts of an identifier the one that is meant: failed ones may come before a live one. */
 export const newestFirst = "(status = 'Failed'), id DESC";
@@ -17,19 +17,7 @@ const ownAccount = statement(
 
 /** @throws ApiError `hostingaccount_invalid_identifier`, the same for another's and for nobody's */
 export async function getOwnAccount(database: Pick<Transaction, "query">, { caller, params }: UseCaseRequest) {
-  const [account] = await database.query(ownAccount, [caller.resellerId, pathIdentifier(params.identifier)]);
+  const [account] = await database.query(ownAccount, [caller.resellerId, canonicalForLookUp(params.identifier ?? "")]);
   if (!account) throw new ApiError("hostingaccount_invalid_identifier");
   return account;
-}
-
-/**
- * What is no identifier cannot be anybody's: it is looked up as it stands, so that the answer costs the same. But for
- * NUL, which PostgreSQL's texts cannot hold; a space is in no identifier either.
- */
-export function pathIdentifier(text = ""): string {
-  try {
-    return parseHostIdentifier(text, { reservedHosts: [] });
-  } catch {
-    return text.replaceAll("\0", " ");
-  }
 }

@@ -3,7 +3,8 @@ import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { checkAfter } from "#domains/estimate.ts";
 import { ApiError } from "#errors.ts";
-import { newestFirst, pathIdentifier } from "#hosting/own-account.ts";
+import { canonicalForLookUp } from "#hosting/host-names.ts";
+import { newestFirst } from "#hosting/own-account.ts";
 import { accountColumnNames, accountColumns, medianSeconds, presentAccount, shownAccounts } from "#hosting/present.ts";
 
 // A failed identifier is free for anyone, so the caller may have a live account and failed ones before it.
@@ -21,7 +22,7 @@ export const readHostingAccount: UseCase = {
   scope: "hosting:read",
 
   async handle(context, request) {
-    const identifier = pathIdentifier(request.params.identifier);
+    const identifier = canonicalForLookUp(request.params.identifier ?? "");
     const read = async () => {
       const [account] = await context.database.point(accountByIdentifier, [request.caller.resellerId, identifier]);
       if (!account) throw new ApiError("hostingaccount_invalid_identifier");

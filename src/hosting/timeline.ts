@@ -16,7 +16,7 @@ const eventsInWords: Record<"requested" | HostingEvent | HostingWish, string> = 
   "password-wanted": "another password was set",
   "pack-wanted": "the operator gave it another service pack",
   "host-names-wanted": "its host names were changed",
-  "move-wanted": "it was given another server",
+  "move-wanted": "a step of its move to another server was done",
   "suspend-wanted": "the operator wanted it suspended",
   "resume-wanted": "the operator wanted it resumed",
   "removal-wanted": "it was to be deleted",
