@@ -103,37 +103,49 @@ function heldChange({ doing, at, identifier }: Step): HeldChange {
   return { table: "hosting_accounts", on: "UPDATE", when: `${isIt} AND ${at === "placed" ? placed : settled}` };
 }
 
+interface Killing {
+  /** Of the writes that are held when the worker is killed. */
+  fate: "undone" | "kept";
+  held: (readonly [Doing, Moment])[];
+}
+
+const allWritten = (["creation", "suspension", "password", "removal"] as const).map(
+  (doing) => [doing, "written"] as const,
+);
 // A change that is told to the node, or a question to it, holds the node's channel, so it comes last; a placement or a
-// removal holds the node's room. What holds nothing of others comes first.
-const rounds: (readonly [Doing, Moment])[][] = [
-  [
-    ...(["creation", "suspension", "password", "removal"] as const).map((doing) => [doing, "written"] as const),
-    ["suspension", "told"],
-  ],
-  [
-    ["creation", "placed"],
-    ["removal", "told"],
-  ],
-  [["password", "told"]],
-  [["creation", "told"]],
-  [["creation", "asked"]],
+// removal holds the node's room. What holds nothing of others comes first. Whatever is told is told by the same statement.
+const killings: Killing[] = [
+  { fate: "undone", held: [...allWritten, ["suspension", "told"]] },
+  { fate: "kept", held: [...allWritten, ["password", "told"]] },
+  {
+    fate: "undone",
+    held: [
+      ["creation", "placed"],
+      ["removal", "told"],
+    ],
+  },
+  {
+    fate: "kept",
+    held: [
+      ["creation", "placed"],
+      ["removal", "told"],
+    ],
+  },
+  { fate: "undone", held: [["creation", "told"]] },
+  { fate: "kept", held: [["creation", "asked"]] },
 ];
 
 test(
   "abuse 7: a worker that is killed before or after each of its writes has them done by another",
   options,
   async (t) => {
-    const killings = rounds.flatMap((round, number) =>
-      (["undone", "kept"] as const).map((fate) => ({
-        fate,
-        steps: round.map(
-          ([doing, at]): Step => ({ doing, at, identifier: `${doing}-${at}-${fate}-${number}.example` }),
-        ),
-      })),
-    );
-    await prepare(killings.flatMap(({ steps }) => steps));
+    const rounds = killings.map(({ fate, held }, number) => ({
+      fate,
+      steps: held.map(([doing, at]): Step => ({ doing, at, identifier: `${doing}-${at}-${number}.example` })),
+    }));
+    await prepare(rounds.flatMap(({ steps }) => steps));
     let worker = way.system.ready().pids.worker!;
-    for (const { fate, steps } of killings) {
+    for (const { fate, steps } of rounds) {
       const hold = await holdAt(t, way.databaseUrl, ...steps.map(heldChange));
       for (const [index, { doing, identifier }] of steps.entries()) {
         await ask(doing, identifier);
