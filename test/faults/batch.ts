@@ -62,6 +62,8 @@ interface Play extends Orders {
 
 /** Not all orders can be held at once: some share a statement. And PostgreSQL cancels a COMMIT that takes ten seconds. */
 const commitHeldMs = 1_500;
+/** Longer than a killed worker's jobs take to be given to the next one, and than orders sleep before they look again. */
+const blockedMsMax = 15_000;
 const resellersPerBatch = 5;
 
 const drawnKillsMax = 3;
@@ -125,7 +127,8 @@ async function killAtPoint(play: Play, names: string[], point: KillPoint): Promi
     await placeAll(play, names);
     for (const [index, held] of holds.entries()) {
       const isLast = points[index] === point;
-      const reached = await killWhileHeld(play, points[index]!, held, point.isCancelled && !isLast);
+      const later = holds.slice(index + 1);
+      const reached = await killWhileHeld(play, { point: points[index]!, held, later }, point.isCancelled && !isLast);
       if (isLast) play.reached = reached;
     }
   } finally {
@@ -133,16 +136,19 @@ async function killAtPoint(play: Play, names: string[], point: KillPoint): Promi
   }
 }
 
+interface Place {
+  point: KillPoint;
+  held: HeldOrders;
+  /** The holds of the points after it. */
+  later: readonly HeldOrders[];
+}
+
 /** Kills one owner after the other, until no order comes to the point any more. Returns those that were there. */
-async function killWhileHeld(
-  play: Play,
-  point: KillPoint,
-  held: HeldOrders,
-  isCancelled = false,
-): Promise<Set<string>> {
+async function killWhileHeld(play: Play, place: Place, isCancelled = false): Promise<Set<string>> {
+  const { point, held } = place;
   const passed = new Set<string>();
   for (;;) {
-    const seen = await gather(play, point, held, passed);
+    const seen = await gather(play, place, passed);
     if (seen.length === 0) return passed;
     const owner = await play.stage.crew.owner();
     if (point.commit?.isFrozenFirst) owner.freeze();
@@ -161,17 +167,21 @@ async function killWhileHeld(
   }
 }
 
-/** Waits until as many orders as can be are at the point together. None: each has been there, or has ended. */
-async function gather(play: Play, point: KillPoint, held: HeldOrders, passed: Set<string>): Promise<string[]> {
+/** Waits until as many orders as can be are at the point together. None: each has been there, or has ended, or cannot come. */
+async function gather(play: Play, { point, held, later }: Place, passed: Set<string>): Promise<string[]> {
   const heldMsMax = point.frame ? play.stage.frameHeldMsMax : commitHeldMs;
   const startedMs = systemClock.monotonicMs();
   let firstSeenMs: number | undefined;
+  let lastMovedMs = startedMs;
   for (;;) {
     const states = await readStates(play);
     const there = (await held.names()).filter((name) => play.placed.has(name) && !passed.has(name));
     const open = states.filter((state) => !isDone(state) && !passed.has(state.name));
     if (there.length === 0 && open.length === 0) return [];
     const nowMs = systemClock.monotonicMs();
+    // What is held at a later point holds its jobs too, and with them the release of all jobs of a dead worker.
+    if (there.length > 0 || !(await isAnyHeld(later))) lastMovedMs = nowMs;
+    if (nowMs - lastMovedMs > blockedMsMax) return [];
     // A kill that had to wait would find that the worker has given up what is held.
     const canKill = there.length > 0 && play.stage.crew.isReady();
     if (there.length > 0) firstSeenMs ??= nowMs;
@@ -180,6 +190,11 @@ async function gather(play: Play, point: KillPoint, held: HeldOrders, passed: Se
     if (nowMs - startedMs > play.stage.patienceMs) throw new Error(describeStandstill(play, there, open));
     await sleep(lookMs);
   }
+}
+
+async function isAnyHeld(holds: readonly HeldOrders[]): Promise<boolean> {
+  const names = await Promise.all(holds.map((hold) => hold.names()));
+  return names.flat().length > 0;
 }
 
 function describeStandstill({ stage }: Play, there: string[], open: OrderState[]): string {
