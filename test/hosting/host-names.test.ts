@@ -31,7 +31,7 @@ test("a site answers at a host name once its TXT record is there, and no more on
   assertFullForm(accepted);
   assert.equal(accepted.status, 202);
   assert.equal(accepted.headers.location, "/hostingaccounts/shop.customer.example/hosts/www.customer.example");
-  const waiting = await add("shop.customer.example", "www.customer.example");
+  const waiting = await stage.looked("shop.customer.example", "www.customer.example", undefined);
   assert.equal(waiting.status, "Waiting");
   assert.match(waiting.reason ?? "", /no TXT record at _deedhouse\.www\.customer\.example/);
   assert.match(waiting.record.value, /^deedhouse-site=[0-9a-f]{32}$/);
