@@ -4,21 +4,39 @@
  * it cannot know whose word came last there, and says the newest again.
  */
 import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
 import { type Account, findAccount } from "#hosting/accounts.ts";
 import { applyAccount, removeAccount } from "#hosting/apply.ts";
 import { isMoving } from "#hosting/move.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
 import { again } from "#hosting/tries.ts";
+import { enqueueProvision } from "#jobs/enqueue.ts";
+
+const holdersOf = statement(
+  "hosting-host-name-holders",
+  "SELECT DISTINCT account_id FROM host_names WHERE host_name = ANY ($1::text[]) AND status = 'Proven' AND account_id <> $2",
+  { account_id: "int8" },
+);
 
 /** The task `provision`. */
 export async function advanceAccount(context: Context, nodes: HostingNodes, accountId: number): Promise<void> {
   let account = await findAccount(context.database, accountId);
   while (account) {
-    const { wanted_version } = account;
-    await takeStep(context, nodes, account);
+    const told = account;
+    await takeStep(context, nodes, told);
     account = await findAccount(context.database, accountId);
-    if (account?.wanted_version === wanted_version) return;
+    if (account?.wanted_version === told.wanted_version) return;
+    if (account) await giveBack(context, told, account);
+  }
+}
+
+/** Host names of which we were late to say that they are the account's are taken from whose they are by now: he is told anew. */
+async function giveBack({ database }: Context, told: Account, account: Account): Promise<void> {
+  const lost = told.host_names.filter((name) => !account.host_names.includes(name));
+  if (lost.length === 0) return;
+  for (const { account_id } of await database.query(holdersOf, [lost, account.id])) {
+    await enqueueProvision(database, account_id, 0);
   }
 }
 

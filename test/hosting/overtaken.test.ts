@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { findAccount } from "#hosting/accounts.ts";
+import { advanceAccount } from "#hosting/advance.ts";
+import { changeAccount } from "#hosting/change.ts";
 import { checkHostName } from "#hosting/host-names-check.ts";
 import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/move.ts";
 import { registerNode } from "#hosting/nodes.ts";
-import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { type HostingNodes, openHostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
@@ -102,4 +104,45 @@ test("an account whose removal waits for the end of its move is an alarm after t
   clock.advance(11 * 60_000);
   await stage.advance(id);
   assert.match((await stage.inside(id)).alarm ?? "", /^still not removed: another node has a copy/);
+});
+
+test("a host name that a late job took back on the node is given to whose it is again", async () => {
+  const [first, second] = [await ready("had.example"), await ready("has.example")];
+  const host = "www.shared.example";
+  const give = (from: number | null, to: number) =>
+    context.database.transaction(async (tx) => {
+      await tx.raw.query("DELETE FROM host_names WHERE account_id = $1", [from]);
+      await tx.raw.query(
+        `INSERT INTO host_names (account_id, host_name, status, proven_by, created_at) VALUES ($1, $2, 'Proven', 'dns', now())`,
+        [to, host],
+      );
+      for (const id of [from, to]) {
+        if (id !== null) await changeAccount(context, tx, id, { event: "host-names-wanted" });
+      }
+    });
+  await give(null, first);
+  let isLate = true;
+  const late: HostingNodes = {
+    ...nodes,
+    async find(nodeId) {
+      const node = (await nodes.find(nodeId)) ?? assert.fail();
+      return {
+        ...node,
+        async ensureAccount(account) {
+          if (isLate) {
+            isLate = false;
+            await give(first, second);
+            await stage.advance(second);
+            await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
+          }
+          await node.ensureAccount(account);
+        },
+      };
+    },
+  };
+  await advanceAccount(context, late, first);
+  const jobs = await runSql(databaseUrl, "SELECT key FROM graphile_worker.jobs");
+  assert.deepEqual(jobs, [{ key: `account:${second}` }]);
+  await stage.advance(second);
+  assert.deepEqual((await stage.node.driver.find("has.example"))?.hostNames, [host]);
 });
