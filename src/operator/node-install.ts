@@ -70,11 +70,12 @@ function portRange(text: string): { from: number; to: number } {
 
 async function install(options: NodeInstallOptions): Promise<void> {
   const { openMachine } = await import("#nodes/install/machine.ts");
-  const { planOf, probeNode } = await import("#nodes/install/install-machine.ts");
+  const { planOf, probeNode, thisProgram } = await import("#nodes/install/install-machine.ts");
   const { carryOut, pendingChanges } = await import("#nodes/install/plan.ts");
   try {
     const machine = openMachine(options.root);
     const { plan, settings } = await planOf(machine, {
+      agent: thisProgram,
       changes: settingsOf(options),
       token: readToken(options),
       hostName: options.hostName,

@@ -16,13 +16,19 @@ import {
 import type { Step } from "./plan.ts";
 import { probeMachine } from "./probe-machine.ts";
 
-export interface Wishes extends Omit<InstallOptions, "settings" | "agent"> {
+/** This program, with the Node that runs it: what an agent is started with. */
+export const thisProgram: InstallOptions["agent"] = {
+  node: process.execPath,
+  entry: join(import.meta.dirname, "..", "..", "..", "bin", "deedhouse.ts"),
+};
+
+export interface Wishes extends Omit<InstallOptions, "settings"> {
   /** What shall be otherwise than it is. */
   changes: Partial<MachineSettings>;
 }
 
 /**
- * What is to be done on the machine, by this program with this Node.
+ * What is to be done on the machine.
  * @throws Error that says why the machine can't be a node, or what is wrong with what was said
  */
 export async function planOf(
@@ -35,11 +41,10 @@ export async function planOf(
   for (const address of [settings.address, settings.publicAddress]) {
     if (address !== undefined && isIP(address) === 0) throw new Error(`${address} is not an IP address`);
   }
-  const entry = join(import.meta.dirname, "..", "..", "..", "bin", "deedhouse.ts");
-  const agent = { node: process.execPath, entry };
-  const hidden = Object.values(agent).find((path) => /^\/(var\/)?tmp\//.test(path));
+  // Its unit's PrivateTmp shows it an empty one.
+  const hidden = Object.values(wishes.agent).find((path) => /^\/(var\/)?tmp\//.test(path));
   if (hidden !== undefined) throw new Error(`the agent cannot run ${hidden}: put it elsewhere, such as /opt/deedhouse`);
-  return { plan: installPlan(machine, { ...wishes, settings, agent }), settings };
+  return { plan: installPlan(machine, { ...wishes, settings }), settings };
 }
 
 /** @throws Error that says what to look at */

@@ -15,10 +15,12 @@ import { unitPaths } from "./units.ts";
 
 const skip = process.getuid?.() !== 0 && "not root";
 const hasAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
+// Wherever these tests lie: a program that is there, as systemd wants it.
+const agent = { node: "/usr/bin/env", entry: "/opt/deedhouse/bin/deedhouse.ts" };
 const units = ["deedhouse-agent.service", "proftpd.service", "nginx.service"];
 
 const plan = async (machine: Machine, wishes: Partial<Wishes> = {}) =>
-  (await planOf(machine, { changes: {}, hostName: "ftp.example", clock: systemClock, ...wishes })).plan;
+  (await planOf(machine, { changes: {}, hostName: "ftp.example", agent, clock: systemClock, ...wishes })).plan;
 const install = async (machine: Machine, wishes?: Partial<Wishes>) => {
   const done: string[] = [];
   await carryOut(await plan(machine, wishes), (summary) => done.push(summary));
@@ -190,6 +192,8 @@ test("a machine that cannot be a node is refused with a sentence that says why",
   await assert.rejects(install(machine), /has not joined a gateway yet: give --token, which deedhouse node token/);
   await assert.rejects(install(machine, { token: "abc" }), /not a node's token/);
   await joined(machine);
+  const hidden = { ...agent, entry: "/tmp/deedhouse/bin/deedhouse.ts" };
+  await assert.rejects(install(machine, { agent: hidden }), /put it elsewhere, such as \/opt\/deedhouse/);
   await assert.rejects(install(machine, { changes: { publicAddress: "1.2.3" } }), /1\.2\.3 is not an IP address/);
   await writeFile(join(machine.root, machinePaths.settings), '{"ftpPort": "x"}');
   await assert.rejects(install(machine), /node\.json/);
