@@ -47,7 +47,7 @@ test("a method that a path does not take is 405, and allow names those that it t
     ["GET", "/domains/registrations", "POST"],
     ["POST", "/domains/registrations/REG-00000000-000", "GET"],
     ["PATCH", "/hostingaccounts", "GET, POST"],
-    ["DELETE", "/hostingaccounts/a.example", "GET"],
+    ["POST", "/hostingaccounts/a.example", "GET, DELETE"],
     ["OPTIONS", "/servicepacks", "GET"],
     ["TRACE", "/servicepacks", "GET"],
   ];
