@@ -4,6 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
+import { sparingJobs } from "#hosting/hung-nodes.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes.ts";
 import { Secret } from "#lib/secret.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
@@ -67,7 +68,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
     const asText = JSON.stringify(place);
     if (open.get(place.id)?.place === asText) return;
     leave(place.id);
-    const driver = drivers[place.kind](context, place);
+    const driver = sparingJobs(drivers[place.kind](context, place), context.clock);
     const leaving = new AbortController();
     const ended = whileOpen(driver, place.id, leaving.signal);
     open.set(place.id, { driver, place: asText, leave: leaving, ended });
