@@ -19,7 +19,8 @@ import { startRegistryRole } from "#jobs/registry-role.ts";
 import { startJobRunner } from "#jobs/runner.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
 
-const provisionsMax = 4;
+/** Each waits for its node most of the time. */
+const provisionsMax = 8;
 /** Accounts that a worker moves at once. */
 const movesMax = 2;
 const committedRequestsKeptSeconds = 24 * 60 * 60;
@@ -94,7 +95,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     log: context.log,
     liveness,
     jobsMax: provisionsMax,
-    // Each new order is announced here too: then one looks whether there is work, and not all four.
+    // Each new order is announced here too: then one looks whether there is work, and not all of them.
     jobsAhead: 1,
     tasks: {
       [provisionTask]: (payload) => advance((payload as { accountId: number }).accountId),
