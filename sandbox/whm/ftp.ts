@@ -65,9 +65,9 @@ export async function startFtp(
   return {
     port,
     apply,
-    endSessions,
+    endSessions: (account) => endSessions(account, server.pid!),
     async close() {
-      for (const account of accounts.byUser.values()) endSessions(account);
+      for (const account of accounts.byUser.values()) endSessions(account, server.pid!);
       if (server.exitCode !== null || server.signalCode !== null) return;
       const ended = once(server, "exit");
       server.kill("SIGTERM");
@@ -88,13 +88,13 @@ function replace(file: string, content: string): void {
   renameSync(`${file}.new`, file);
 }
 
-/** A session's process has the account's uid from its login on. */
-function endSessions({ uid }: Account): void {
+/** A session's process has the account's uid from its login on. Other panels on this machine have the same uids. */
+function endSessions({ uid }: Account, serverPid: number): void {
   for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name))) {
     try {
-      if (new RegExp(`^Uid:\\s+${uid}\\s`, "m").test(readFileSync(`/proc/${pid}/status`, "utf8"))) {
-        process.kill(Number(pid), "SIGTERM");
-      }
+      const status = readFileSync(`/proc/${pid}/status`, "utf8");
+      const isSession = new RegExp(`^PPid:\\s+${serverPid}$`, "m").test(status);
+      if (isSession && new RegExp(`^Uid:\\s+${uid}\\s`, "m").test(status)) process.kill(Number(pid), "SIGTERM");
     } catch {
       // It has ended by itself.
     }

@@ -56,7 +56,7 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
     docroot: (uid) => homes.docroot(uid),
     onLogin: (uid) => {
       const account = records.get(uid);
-      if (account && !isCountedByProftpd(account)) endSurplusSessions(uid, account.sessionsMax);
+      if (account && !isCountedByProftpd(account)) endSurplusSessions(uid, account.sessionsMax, paths.ftpPid);
     },
     onChange: (uid) => feed.changed(uid),
     ...{ logBytesMax, log },

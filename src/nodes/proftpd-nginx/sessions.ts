@@ -24,7 +24,7 @@ export async function endSessions(uids: ReadonlySet<number>, ftpPidFile: string)
   const isLoggingIn = new Set(sessionsBeforeLogin(ftpPidFile));
   for (let waitedMs = 0; ; waitedMs += checkMs) {
     const owners = processOwners();
-    const open = [...owners].filter(([, uid]) => uids.has(uid)).map(([pid]) => pid);
+    const open = [...owners].filter(([pid, uid]) => uids.has(uid) && isOf(pid, ftpPidFile)).map(([pid]) => pid);
     for (const pid of isLoggingIn) {
       const owner = owners.get(pid);
       if (owner === undefined || owner >= uidMin) isLoggingIn.delete(pid);
@@ -39,8 +39,9 @@ export async function endSessions(uids: ReadonlySet<number>, ftpPidFile: string)
 }
 
 /** Ends an account's youngest sessions beyond what it may have. */
-export function endSurplusSessions(uid: number, sessionsMax: number): void {
-  const pids = [...processOwners()].filter(([, owner]) => owner === uid).map(([pid]) => pid);
+export function endSurplusSessions(uid: number, sessionsMax: number, ftpPidFile: string): void {
+  const owned = [...processOwners()].filter(([pid, owner]) => owner === uid && isOf(pid, ftpPidFile));
+  const pids = owned.map(([pid]) => pid);
   const byAge = pids.map((pid) => ({ pid, startedAt: startOf(pid) })).sort((a, b) => a.startedAt - b.startedAt);
   for (const { pid } of byAge.slice(sessionsMax)) sendSignal(pid, "SIGTERM");
 }
@@ -56,6 +57,12 @@ function processOwners(): Map<number, number> {
   return owners;
 }
 
+/** Whether a process is a session of this ProFTPD, or of one that has ended: another node may be on the machine too. */
+function isOf(pid: number, ftpPidFile: string): boolean {
+  const parent = Number(statFields(pid)[1]);
+  return parent === 1 || parent === Number(read(ftpPidFile));
+}
+
 /** The children of ProFTPD's main process that have not logged in. */
 function sessionsBeforeLogin(ftpPidFile: string): number[] {
   const daemon = Number(read(ftpPidFile));
@@ -64,10 +71,15 @@ function sessionsBeforeLogin(ftpPidFile: string): number[] {
   return children.split(" ").filter(Boolean).map(Number);
 }
 
-/** In ticks since the machine's start (proc(5), field 22; the name in field 2 may hold spaces). */
+/** In ticks since the machine's start. */
 function startOf(pid: number): number {
+  return Number(statFields(pid)[19]);
+}
+
+/** From the third field on (proc(5)): the name in the second may hold spaces. */
+function statFields(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`);
-  return Number(text.slice(text.lastIndexOf(")")).split(" ")[20]);
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
 function read(path: string): string {
