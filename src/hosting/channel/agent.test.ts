@@ -159,7 +159,11 @@ test("a gateway restored from a backup changes nothing on a node until its opera
   assert.deepEqual([...node.accounts.keys()], [200_001, 200_002, 200_003]);
   assert.equal(node.accounts.get(200_001)?.suspended, true);
 
+  const nextUid = async () =>
+    (await runSql<{ uid: number }>(databaseUrl, "SELECT nextval('hosting_uid')::int4 AS uid"))[0]!.uid;
+  const before = await nextUid();
   assert.equal(await continueAfterRestore(channel.context, "web-1"), 5);
+  assert.ok((await nextUid()) > before + 1_000_000, "uids that were given out since the backup are not given again");
   await machine.driver.suspend(site(200_002));
   assert.equal(node.accounts.get(200_001)?.suspended, false);
   assert.equal(node.accounts.get(200_002)?.suspended, true);

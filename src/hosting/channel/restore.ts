@@ -16,6 +16,14 @@ const tellAgain = statement(
    WHERE node_id = $1 AND node_states.uid = ordered.uid`,
   {},
 );
+/** More accounts than can have been made since any backup. */
+const uidsSkipped = 1_000_000;
+// The sequence was restored too, and what it would give next was given before to accounts that the node may still have.
+const skipUids = statement(
+  "node-restore-uids",
+  `SELECT setval('hosting_uid', nextval('hosting_uid') + ${uidsSkipped})::int8 AS uid`,
+  { uid: "int8" },
+);
 const goOn = statement(
   "node-restore-channel",
   `WITH channel AS (UPDATE node_channels SET issued_version = $2, ahead_version = NULL,
@@ -28,7 +36,7 @@ const goOn = statement(
 
 /**
  * Makes what this database says the node's state again: every account it knows is told to the node anew. What the node
- * holds beside them stays there and is named by a reconcile.
+ * holds beside them stays there and is named by a reconcile; no uid of it is given out again.
  * @returns how many accounts are told
  * @throws OperatorError when the node is not ahead of the database
  */
@@ -42,6 +50,7 @@ export async function continueAfterRestore({ database }: Pick<Context, "database
         `the node ${nodeId} knows nothing beyond this database: there is nothing to do`,
       );
     }
+    await tx.query(skipUids, []);
     await tx.query(tellAgain, [nodeId, channel.base]);
     const [told] = await tx.query(goOn, [nodeId, channel.base]);
     return told!.accounts;
