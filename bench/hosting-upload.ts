@@ -141,7 +141,7 @@ function hash(): string {
   return hashSync(password, 10).replace("$2y$", () => "$2b$");
 }
 
-/** As a production node has it, as far as speed goes: `HiddenStores`, quota by directory tally, one uid per account. */
+/** A plain configuration: `HiddenStores` and one uid per account as on a node, without its quota. */
 async function startProftpd(folder: string): Promise<FtpServer> {
   const base = join(folder, "proftpd");
   const home = join(base, "home");

@@ -13,7 +13,7 @@ const checksMax = 16;
 export async function startHostNameChecks(context: Context, pool: Pool, liveness: Liveness) {
   const lookup = createTxtLookup(context.dnsServers);
   const runner = await startJobRunner({
-    ...{ pool, log: context.log, liveness, jobsMax: checksMax, jobsAhead: 1 },
+    ...{ pool, log: context.log, liveness, jobsMax: checksMax, jobsAhead: 1, isPatient: true },
     tasks: {
       "host-name": (payload) => checkHostName(context, lookup, (payload as { hostNameId: number }).hostNameId),
     },

@@ -21,6 +21,11 @@ export interface JobRunnerOptions {
    * Default 0: each is taken when there is room for it, so that busy and idle processes share them.
    */
   jobsAhead?: number;
+  /**
+   * Jobs that may begin up to a second late. PostgreSQL announces every new job to every queue, also each order's, and a
+   * queue looks for its own then: some 20 us of PostgreSQL's time an order for each queue that need not.
+   */
+  isPatient?: boolean;
   /** Schedules, in crontab form; times are UTC. */
   crontab?: string;
 }
@@ -76,6 +81,7 @@ async function startQueue({
   tasks,
   jobsMax,
   jobsAhead = 0,
+  isPatient = false,
   crontab,
 }: JobRunnerOptions): Promise<Queue> {
   const events: WorkerEvents = new EventEmitter();
@@ -84,6 +90,8 @@ async function startQueue({
     poolId = workerPool.id;
     liveness.add(poolId);
   });
+  // It tells of an announcement before it acts on it, and on none of a channel that it does not know.
+  if (isPatient) events.on("pool:listen:notification", ({ message }) => Object.assign(message, { channel: "" }));
   const runner: Runner = await run({
     pgPool: pool,
     taskList: tasks,

@@ -111,7 +111,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   // Beside the others: copying takes long, and an account that is new must not wait for it.
   const move = oneAtATime((moveId) => advanceMove(context, nodes, moveId));
   const moves = await startJobRunner({
-    ...{ pool: jobPool, log: context.log, liveness, jobsMax: movesMax, jobsAhead: 1 },
+    ...{ pool: jobPool, log: context.log, liveness, jobsMax: movesMax, isPatient: true },
     tasks: { [moveTask]: (payload) => move((payload as { moveId: number }).moveId) },
   });
   await keepHouse(context);
