@@ -70,7 +70,7 @@ function assertHeldRight({ registry }: TestGateway, name: string, status: string
 
 /** Waits for something that is on its way. A test that waits this long has failed. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 1_500; looks++) {
+  for (let looks = 0; looks < 6_000; looks++) {
     if (await isTrue()) return;
     await sleep(10);
   }
