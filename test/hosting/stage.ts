@@ -14,7 +14,7 @@ import { type Relay, startRelay } from "./relay.ts";
 export const password = "Correct-horse-9-battery";
 
 /** What a condition may take on a machine that does other things too. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 const pollMs = 25;
 
 export interface Account {
