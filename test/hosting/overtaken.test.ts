@@ -6,6 +6,8 @@ import { advanceAccount } from "#hosting/advance.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { checkHostName } from "#hosting/host-names-check.ts";
 import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/move.ts";
+import { advanceMove } from "#hosting/move-steps.ts";
+import { getMove } from "#hosting/moves-manage.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { type HostingNodes, openHostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
@@ -13,7 +15,8 @@ import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";
-import { startHostingStage } from "./stage.ts";
+import { holdAt } from "../orders/hold.ts";
+import { eventually, startHostingStage } from "./stage.ts";
 
 /** Nothing happens by itself here: a test moves the clock, and runs the account's job when it wants to. */
 const clock = createManualClock(unixSeconds(systemClock));
@@ -106,6 +109,64 @@ test("an account whose removal waits for the end of its move is an alarm after t
   assert.match((await stage.inside(id)).alarm ?? "", /^still not removed: another node has a copy/);
 });
 
+/** Nodes before whose next account this is done, once. */
+function nodesAfter(work: () => Promise<unknown>): HostingNodes {
+  let isDone = false;
+  return {
+    ...nodes,
+    async find(nodeId) {
+      const node = (await nodes.find(nodeId)) ?? assert.fail();
+      return {
+        ...node,
+        async ensureAccount(account) {
+          if (!isDone) {
+            isDone = true;
+            await work();
+          }
+          await node.ensureAccount(account);
+        },
+      };
+    },
+  };
+}
+
+/** A move that has nothing left to do but to wait for the end of its grace time. */
+async function leaving(identifier: string) {
+  const id = await ready(identifier);
+  const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 3_600 });
+  await runSql(databaseUrl, "UPDATE hosting_moves SET state = 'Leaving', switched_at = $2 WHERE id = $1", [
+    moveId,
+    clock.now(),
+  ]);
+  return { id, moveId };
+}
+
+test("a move that is called while it puts itself off goes on at once", async () => {
+  const identifier = "called.example";
+  const { moveId } = await leaving(identifier);
+  await advanceMove(
+    context,
+    nodesAfter(() => stage.ask("DELETE", identifier)),
+    moveId,
+  );
+  assert.equal((await getMove(context, moveId)).state, "Moved");
+});
+
+test("a removal that puts itself off in the moment in which the move ends goes on at once", async (t) => {
+  const identifier = "ends.example";
+  const { id, moveId } = await leaving(identifier);
+  await stage.ask("DELETE", identifier);
+  const hold = await holdAt(t, databaseUrl, { table: "hosting_moves", on: "UPDATE", when: "NEW.state = 'Moved'" });
+  const moved = advanceMove(context, nodes, moveId);
+  await hold.reached();
+  const removed = stage.advance(id);
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await eventually("the removal waits for the move's end", async () => (await runSql(databaseUrl, waiting)).length > 1);
+  await hold.release();
+  await Promise.all([moved, removed]);
+  assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);
+});
+
 test("a host name that a late job took back on the node is given to whose it is again", async () => {
   const [first, second] = [await ready("had.example"), await ready("has.example")];
   const host = "www.shared.example";
@@ -121,25 +182,11 @@ test("a host name that a late job took back on the node is given to whose it is 
       }
     });
   await give(null, first);
-  let isLate = true;
-  const late: HostingNodes = {
-    ...nodes,
-    async find(nodeId) {
-      const node = (await nodes.find(nodeId)) ?? assert.fail();
-      return {
-        ...node,
-        async ensureAccount(account) {
-          if (isLate) {
-            isLate = false;
-            await give(first, second);
-            await stage.advance(second);
-            await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
-          }
-          await node.ensureAccount(account);
-        },
-      };
-    },
-  };
+  const late = nodesAfter(async () => {
+    await give(first, second);
+    await stage.advance(second);
+    await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
+  });
   await advanceAccount(context, late, first);
   const jobs = await runSql(databaseUrl, "SELECT key FROM graphile_worker.jobs");
   assert.deepEqual(jobs, [{ key: `account:${second}` }]);
