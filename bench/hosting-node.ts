@@ -5,8 +5,8 @@
 import { Readable } from "node:stream";
 import { systemClock } from "#lib/clock.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
-import { password, quickHash, testAccount } from "#nodes/embedded/test-node.ts";
 import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { password, quickHash, testAccount } from "#nodes/test-account.ts";
 import { printTable, summaryCells } from "./statistics.ts";
 
 const accountCounts = [5_000, 50_000];

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
-import { password, startTestNode, type TestNode, testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
+import { password, testAccount } from "../../src/nodes/test-account.ts";
 
 describe("FileZilla's command sequence", () => {
   let node: TestNode;

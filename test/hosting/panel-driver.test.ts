@@ -7,7 +7,7 @@ import { panelCapabilities } from "#nodes/cpanel/driver.ts";
 import { panelFtpUsername } from "#nodes/cpanel/names.ts";
 import { testDriver } from "#nodes/driver-suite.ts";
 import { cannotServeFtp } from "../../sandbox/whm/ftp.ts";
-import { password, passwordHash, quickHash, testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { password, passwordHash, quickHash, testAccount } from "../../src/nodes/test-account.ts";
 import { panelPage, startPanel } from "./panel-stage.ts";
 
 const siteDomain = "sites.test";

@@ -4,7 +4,7 @@ import { Readable, Writable } from "node:stream";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { Client, FTPError } from "basic-ftp";
-import { getPage } from "../../src/nodes/embedded/test-node.ts";
+import { getPage } from "../../src/nodes/test-page.ts";
 import { type Account, eventually, password, startHostingStage } from "./stage.ts";
 
 const run = promisify(execFile);

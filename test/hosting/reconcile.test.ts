@@ -4,7 +4,7 @@ import { listAlarms } from "#domains/alarms.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconcile.ts";
-import { testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { testAccount } from "../../src/nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { pageOf, startMoveStage } from "./move-stage.ts";
 import { eventually } from "./stage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { testAccount } from "../../src/nodes/test-account.ts";
 import { type Account, startHostingStage } from "./stage.ts";
 
 const stage = await startHostingStage({ after }, { worker: false });

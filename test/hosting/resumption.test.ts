@@ -9,7 +9,7 @@ import type { HostingEvent } from "#hosting/states.ts";
 import { suspendAccount } from "#hosting/suspend.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
-import { testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { testAccount } from "../../src/nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { password, startHostingStage } from "./stage.ts";
 

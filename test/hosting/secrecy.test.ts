@@ -8,7 +8,7 @@ import { passwordHashRow } from "#hosting/accounts.ts";
 import { suspendAccount } from "#hosting/suspend.ts";
 import { Secret } from "#lib/secret.ts";
 import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
-import { testAccount } from "../../src/nodes/embedded/test-node.ts";
+import { testAccount } from "../../src/nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { eventually, type HostingStage, password, startHostingStage } from "./stage.ts";
 

@@ -14,6 +14,13 @@ const serverParts = [
   "src/role.ts",
 ];
 
+/** What lies in src/nodes/ beside its folders, and what nodes with accounts' files on disks of their own have alike. */
+const everyNode = [
+  ...["src/lib/", "src/config.ts", "src/role.ts", "src/nodes/account-json.ts", "src/nodes/agent-node.ts"],
+  ...["src/nodes/atomic-file.ts", "src/nodes/certificate.ts", "src/nodes/driver.ts", "src/nodes/probe.ts"],
+  "src/nodes/homes/",
+];
+
 /** The first rule whose `from` fits a file counts. */
 export const importRules: ImportRule[] = [
   {
@@ -37,6 +44,12 @@ export const importRules: ImportRule[] = [
     allowedInTests: [],
     why: "the database layer knows no use case",
   },
+  ...["src/nodes/embedded/", "src/nodes/proftpd-nginx/", "src/nodes/cpanel/"].map((from) => ({
+    from,
+    allowed: everyNode,
+    allowedInTests: ["bin/", "src/nodes/driver-suite.ts", "src/nodes/test-"],
+    why: "no kind of hosting node knows another one",
+  })),
   {
     from: "src/nodes/",
     allowed: ["src/lib/", "src/config.ts", "src/role.ts"],

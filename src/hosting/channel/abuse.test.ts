@@ -13,7 +13,7 @@ import { createTransport, type GatewayAnswer } from "#nodes/agent/transport.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 import { runSql } from "../../../test/harness/sql.ts";
-import { testAccount } from "../../nodes/embedded/test-node.ts";
+import { testAccount } from "../../nodes/test-account.ts";
 import { startTestChannel, type TestMachine } from "./test-channel.ts";
 
 const readChannel = statement(

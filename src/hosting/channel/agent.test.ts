@@ -8,7 +8,7 @@ import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { type DesiredAccount, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
 import { runSql } from "../../../test/harness/sql.ts";
-import { testAccount } from "../../nodes/embedded/test-node.ts";
+import { testAccount } from "../../nodes/test-account.ts";
 import { startTestChannel } from "./test-channel.ts";
 
 const site = (uid: number, changes: Partial<DesiredAccount> = {}) => testAccount(`site-${uid}.example`, uid, changes);

@@ -5,8 +5,10 @@ import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { type DriverUnderTest, testDriver } from "#nodes/driver-suite.ts";
-import { getPage, password, passwordHash, quickHash, startTestNode } from "../../nodes/embedded/test-node.ts";
+import { startTestNode } from "../../nodes/embedded/test-node.ts";
 import { cannotStart, startTestProftpdNode } from "../../nodes/proftpd-nginx/test-node.ts";
+import { password, passwordHash, quickHash } from "../../nodes/test-account.ts";
+import { getPage } from "../../nodes/test-page.ts";
 import { startTestChannel } from "./test-channel.ts";
 
 interface Machine {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { NodeUnavailable } from "#nodes/driver.ts";
-import { startTestNode, testAccount } from "../../nodes/embedded/test-node.ts";
+import { startTestNode } from "../../nodes/embedded/test-node.ts";
+import { testAccount } from "../../nodes/test-account.ts";
 import type { ChildSettings, Moment } from "./agent-test-child.ts";
 import { startTestChannel } from "./test-channel.ts";
 

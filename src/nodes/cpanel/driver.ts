@@ -6,6 +6,7 @@
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
+import { createLane, type Lane } from "#lib/lane.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
@@ -20,7 +21,6 @@ import {
   NodeRefused,
   NodeUnavailable,
 } from "../driver.ts";
-import { createLane, type Lane } from "../embedded/lane.ts";
 import { probeAccount } from "../probe.ts";
 import { createLook, type Look, mebibyte, type PanelAccount } from "./accounts.ts";
 import { FtpAccounts, randomPassword } from "./ftp-accounts.ts";

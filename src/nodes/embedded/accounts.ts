@@ -7,6 +7,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { createLane, type Lane } from "#lib/lane.ts";
 import type { Secret } from "#lib/secret.ts";
 import {
   type AccountKey,
@@ -16,13 +17,12 @@ import {
   NodeRefused,
   type UsageChanges,
 } from "../driver.ts";
-import { createLane, type Lane } from "./lane.ts";
+import type { Trash } from "../homes/trash.ts";
+import { countUsage } from "../homes/usage.ts";
+import type { UsageFeed } from "../homes/usage-feed.ts";
 import { Quota } from "./quota.ts";
 import { readRecords, removeRecord, writeRecord } from "./records.ts";
 import type { Traffic } from "./traffic.ts";
-import type { Trash } from "./trash.ts";
-import { countUsage } from "./usage.ts";
-import type { UsageFeed } from "./usage-feed.ts";
 
 export interface Account {
   /** Replaced, never changed, when something changes. */

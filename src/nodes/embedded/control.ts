@@ -7,10 +7,10 @@ import type { Log } from "#lib/log.ts";
 import { Secret } from "#lib/secret.ts";
 import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "../account-json.ts";
 import { NodeRefused, type RefusalReason } from "../driver.ts";
+import type { UsageFeed } from "../homes/usage-feed.ts";
 import { type Account, type Accounts, describeAccount } from "./accounts.ts";
 import type { EmbeddedNodeLimits } from "./limits.ts";
 import type { OneTimeLogins } from "./one-time-logins.ts";
-import type { UsageFeed } from "./usage-feed.ts";
 
 /** An account with as many of the longest host names as it can have. */
 const bodyBytesMax = 262_144;

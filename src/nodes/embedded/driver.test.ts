@@ -9,8 +9,10 @@ import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import { NodeUnavailable } from "../driver.ts";
 import { testDriver } from "../driver-suite.ts";
+import { password, passwordHash, quickHash } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
 import { createEmbeddedNodeDriver } from "./driver.ts";
-import { getPage, password, passwordHash, quickHash, startTestNode } from "./test-node.ts";
+import { startTestNode } from "./test-node.ts";
 
 testDriver("embedded", async () => {
   const node = await startTestNode({ limits: { addressGuessesMax: 1_000 } });

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { testAccount } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
 import { TestFtpClient } from "./ftp/test-ftp-client.ts";
-import { getPage, startTestNode, type TestNode, type TestNodeOptions, testAccount } from "./test-node.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
 
 async function withNode(run: (node: TestNode) => Promise<void>, options?: TestNodeOptions): Promise<void> {
   const node = await startTestNode(options);

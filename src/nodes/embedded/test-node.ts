@@ -1,26 +1,16 @@
 /** For tests: a node on free ports in a folder of its own, with its driver. */
 import { mkdtemp, rm } from "node:fs/promises";
-import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hashSync } from "@node-rs/bcrypt";
 import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { DesiredAccount, HostingNode } from "../driver.ts";
+import type { HostingNode } from "../driver.ts";
 import { createEmbeddedNodeDriver } from "./driver.ts";
 import type { PassivePorts } from "./ftp/data-connection.ts";
 import type { EmbeddedNodeLimits } from "./limits.ts";
 import { type EmbeddedNode, startEmbeddedNode } from "./node.ts";
-
-export const password = "correct horse battery";
-export const passwordHash = quickHash(password);
-
-/** A hash of the lowest cost that bcrypt has. The library labels `$2y$` what everybody else calls `$2b$`. */
-export function quickHash(text: string): Secret {
-  return new Secret(hashSync(text, 4).replace("$2y$", () => "$2b$"));
-}
 
 export interface TestNode {
   dataDir: string;
@@ -94,44 +84,4 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
       await rm(dataDir, { recursive: true });
     },
   };
-}
-
-/** An account with room for a test. */
-export function testAccount(identifier: string, uid: number, changes: Partial<DesiredAccount> = {}): DesiredAccount {
-  return {
-    identifier,
-    uid,
-    passwordHash,
-    diskBytesMax: 1_000_000,
-    filesMax: 100,
-    sessionsMax: 10,
-    ftpEnabled: true,
-    suspended: false,
-    hostNames: [],
-    ...changes,
-  };
-}
-
-export interface Page {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: string;
-}
-
-/** Asks the web port, with any Host header and any path as they are. */
-export function getPage(
-  port: number,
-  path: string,
-  headers: Record<string, string>,
-  method: "GET" | "HEAD" | "POST" = "GET",
-): Promise<Page> {
-  return new Promise((resolve, reject) => {
-    const question = request({ host: "127.0.0.1", port, path, method, headers, agent: false }, async (response) => {
-      let body = "";
-      for await (const chunk of response.setEncoding("utf8")) body += chunk;
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
-    });
-    question.on("error", reject);
-    question.end();
-  });
 }

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Clock, sleep, systemClock } from "#lib/clock.ts";
 import type { Traffic } from "../driver.ts";
-import { getPage, startTestNode, type TestNode, type TestNodeOptions, testAccount } from "./test-node.ts";
+import { testAccount } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
 
 const largeBytes = 30_000_000;
 const pollMs = 10;

@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#lib/clock.ts";
-import { endsSoon, makeCertificate } from "../embedded/certificate.ts";
+import { endsSoon, makeCertificate } from "../certificate.ts";
 import { type FileStep, fileStep, replaceFile } from "./files.ts";
 import { type Machine, readText } from "./machine.ts";
 import type { Step } from "./plan.ts";

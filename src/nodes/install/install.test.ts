@@ -5,7 +5,7 @@ import { glob, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Clock, systemClock } from "#lib/clock.ts";
-import { makeCertificate } from "../embedded/certificate.ts";
+import { makeCertificate } from "../certificate.ts";
 import { planOf, type Wishes } from "./install-machine.ts";
 import { type Machine, openMachine } from "./machine.ts";
 import { machinePaths } from "./machine-settings.ts";

@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { getPage, password, quickHash, testAccount } from "../embedded/test-node.ts";
+import { password, quickHash, testAccount } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
 import { RawFtp } from "./test-ftp.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, test } from "node:test";
-import { password, testAccount } from "../embedded/test-node.ts";
+import { password, testAccount } from "../test-account.ts";
 import { RawFtp } from "./test-ftp.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 

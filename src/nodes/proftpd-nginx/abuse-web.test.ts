@@ -6,8 +6,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { getPage, testAccount } from "../embedded/test-node.ts";
 import { noSiteText } from "../probe.ts";
+import { testAccount } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 
 const options = { skip: cannotStart };

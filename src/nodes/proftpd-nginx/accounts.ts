@@ -8,7 +8,7 @@ import { Value } from "typebox/value";
 import { AccountJson, accountToJson, Identifier, Uid } from "../account-json.ts";
 import type { AccountState, RefusedState } from "../agent-node.ts";
 import { type AccountKey, type DesiredAccount, NodeRefused, type RefusalReason } from "../driver.ts";
-import type { Trash } from "../embedded/trash.ts";
+import type { Trash } from "../homes/trash.ts";
 import type { Homes } from "./homes.ts";
 import type { LoginFile } from "./login-file.ts";
 import type { Limits } from "./quota-table.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, test } from "node:test";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
-import { password, testAccount } from "../embedded/test-node.ts";
+import { password, testAccount } from "../test-account.ts";
 import { RawFtp } from "./test-ftp.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 

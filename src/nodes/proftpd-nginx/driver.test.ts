@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { testDriver } from "../driver-suite.ts";
-import { getPage, password, passwordHash, quickHash } from "../embedded/test-node.ts";
+import { password, passwordHash, quickHash } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
 import { cannotStart, connectFtp, startTestProftpdNode } from "./test-node.ts";
 
 if (cannotStart) test("the contract of hosting nodes, ProFTPD and nginx", { skip: cannotStart }, () => {});

@@ -11,7 +11,7 @@ import { systemRandom } from "#lib/random.ts";
 import { accountToJson } from "../account-json.ts";
 import type { AccountState } from "../agent-node.ts";
 import type { DesiredAccount } from "../driver.ts";
-import { testAccount } from "../embedded/test-node.ts";
+import { testAccount } from "../test-account.ts";
 import { createProftpdNode } from "./node.ts";
 import { nodePaths, type ProftpdNodeSettings } from "./settings.ts";
 import { describeTestNode } from "./test-node.ts";

@@ -3,9 +3,9 @@
  * Both are written whole and renamed. In front of the customers' lines stand those of our own one-time logins.
  */
 import { join } from "node:path";
+import { createLane } from "#lib/lane.ts";
 import { writeFileAtomic } from "../atomic-file.ts";
 import type { DesiredAccount } from "../driver.ts";
-import { createLane } from "../embedded/lane.ts";
 import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "./settings.ts";
 
 /** Groups of sessions have gids below all uids of accounts. */

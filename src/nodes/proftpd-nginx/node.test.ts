@@ -7,7 +7,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { generate } from "selfsigned";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 import { NodeUnavailable, type Traffic } from "../driver.ts";
-import { getPage, password, testAccount } from "../embedded/test-node.ts";
+import { password, testAccount } from "../test-account.ts";
+import { getPage } from "../test-page.ts";
 import { RawFtp } from "./test-ftp.ts";
 import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 

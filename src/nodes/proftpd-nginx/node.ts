@@ -12,6 +12,7 @@
  * Changes take one lane. What shall be is written down first, so that a start finishes what a killed agent began.
  */
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
+import { createLane } from "#lib/lane.ts";
 import type { Secret } from "#lib/secret.ts";
 import type { AccountState, AgentNode, RefusedState } from "../agent-node.ts";
 import {
@@ -25,7 +26,6 @@ import {
   type Usage,
   type UsageChanges,
 } from "../driver.ts";
-import { createLane } from "../embedded/lane.ts";
 import { type ProbeOptions, probeAccount } from "../probe.ts";
 import { every } from "./every.ts";
 import { makeFolders, openParts, type Parts, type ProftpdNodeOptions } from "./parts.ts";

@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { passwordHash, testAccount } from "../embedded/test-node.ts";
+import { passwordHash, testAccount } from "../test-account.ts";
 import { QuotaTable } from "./quota-table.ts";
 import { Records } from "./records.ts";
 

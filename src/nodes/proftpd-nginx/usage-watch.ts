@@ -8,7 +8,7 @@ import { Value } from "typebox/value";
 import type { Log } from "#lib/log.ts";
 import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
 import type { Usage } from "../driver.ts";
-import { countUsage } from "../embedded/usage.ts";
+import { countUsage } from "../homes/usage.ts";
 import { LogTail, TailState } from "./log-tail.ts";
 
 const nothing: Usage = { bytes: 0, files: 0 };

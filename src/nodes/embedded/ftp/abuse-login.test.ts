@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { type Clock, systemClock } from "#lib/clock.ts";
-import { password, quickHash, startTestNode, testAccount } from "../test-node.ts";
+import { password, quickHash, testAccount } from "../../test-account.ts";
+import { startTestNode } from "../test-node.ts";
 import { type Reply, TestFtpClient } from "./test-ftp-client.ts";
 import { useFtpStage } from "./test-stage.ts";
 

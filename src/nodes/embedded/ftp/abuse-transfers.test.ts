@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { AccountKey } from "../../driver.ts";
-import { password, quickHash } from "../test-node.ts";
+import { password, quickHash } from "../../test-account.ts";
 import { TestFtpClient } from "./test-ftp-client.ts";
 import { useFtpStage } from "./test-stage.ts";
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
 import { Client } from "basic-ftp";
-import { password, startTestNode, testAccount } from "../test-node.ts";
+import { password, testAccount } from "../../test-account.ts";
+import { startTestNode } from "../test-node.ts";
 
 test("an empty file and an empty folder come over TLS every time", async (t) => {
   const node = await startTestNode();

@@ -1,6 +1,6 @@
 /** Commands about files that need no data connection. */
 import { mkdir, rename, rmdir, unlink } from "node:fs/promises";
-import { longestPathBytes } from "../usage.ts";
+import { longestPathBytes } from "../../homes/usage.ts";
 import type { FtpCommand } from "./commands.ts";
 import { machineFormat, timeFormat } from "./listing.ts";
 import { findAt, type GuardedPath, getAt } from "./path-guard.ts";

@@ -8,7 +8,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { password } from "../test-node.ts";
+import { password } from "../../test-account.ts";
 import { TestFtpClient } from "./test-ftp-client.ts";
 import { useFtpStage } from "./test-stage.ts";
 

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, test } from "node:test";
+import { testAccount } from "../../test-account.ts";
 import type { EmbeddedNodeLimits } from "../limits.ts";
-import { startTestNode, type TestNode, type TestNodeOptions, testAccount } from "../test-node.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "../test-node.ts";
 import { TestFtpClient } from "./test-ftp-client.ts";
 
 async function withNode(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { startTestNode, type TestNode, testAccount } from "../test-node.ts";
+import { testAccount } from "../../test-account.ts";
+import { startTestNode, type TestNode } from "../test-node.ts";
 import { TestFtpClient } from "./test-ftp-client.ts";
 
 describe("an FTP session", () => {

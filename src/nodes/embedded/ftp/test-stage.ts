@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { after, before } from "node:test";
 import type { DesiredAccount } from "../../driver.ts";
-import { startTestNode, type TestNode, type TestNodeOptions, testAccount } from "../test-node.ts";
+import { testAccount } from "../../test-account.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "../test-node.ts";
 import { TestFtpClient } from "./test-ftp-client.ts";
 
 export interface TestSite extends DesiredAccount {

@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { sleep } from "#lib/clock.ts";
 import { noSiteText } from "../../probe.ts";
-import { getPage, startTestNode, type TestNode, testAccount } from "../test-node.ts";
+import { testAccount } from "../../test-account.ts";
+import { getPage } from "../../test-page.ts";
+import { startTestNode, type TestNode } from "../test-node.ts";
 
 const largeBytes = 50_000_000;
 const pollMs = 10;

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { createLane, type Lane } from "../lane.ts";
+import { createLane, type Lane } from "#lib/lane.ts";
 
 /**
  * Lets the requests of a connection take turns: each waits until the answer before it has been sent. Without that,

@@ -1,0 +1,28 @@
+/** For tests: an account of any kind of node, and its password. */
+import { hashSync } from "@node-rs/bcrypt";
+import { Secret } from "#lib/secret.ts";
+import type { DesiredAccount } from "./driver.ts";
+
+export const password = "correct horse battery";
+export const passwordHash = quickHash(password);
+
+/** A hash of the lowest cost that bcrypt has. The library labels `$2y$` what everybody else calls `$2b$`. */
+export function quickHash(text: string): Secret {
+  return new Secret(hashSync(text, 4).replace("$2y$", () => "$2b$"));
+}
+
+/** An account with room for a test. */
+export function testAccount(identifier: string, uid: number, changes: Partial<DesiredAccount> = {}): DesiredAccount {
+  return {
+    identifier,
+    uid,
+    passwordHash,
+    diskBytesMax: 1_000_000,
+    filesMax: 100,
+    sessionsMax: 10,
+    ftpEnabled: true,
+    suspended: false,
+    hostNames: [],
+    ...changes,
+  };
+}
