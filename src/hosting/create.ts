@@ -28,6 +28,10 @@ const profileExists = statement(
   { has_profile: "bool" },
 );
 
+/** SQL: the pack may be had by this reseller. */
+const isOnOffer = (resellerId: string) =>
+  `pack.retired_at IS NULL AND (pack.offered_to IS NULL OR ${resellerId} = ANY (pack.offered_to))`;
+
 // An identifier is refused when it is taken, and when it is, or is under, a name in another reseller's portfolio.
 const facts = statement(
   "hosting-facts",
@@ -37,7 +41,7 @@ const facts = statement(
      EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers
    FROM (SELECT 1) AS one
    LEFT JOIN service_packs AS pack
-     ON pack.id = $2 AND pack.retired_at IS NULL AND (pack.offered_to IS NULL OR $1 = ANY (pack.offered_to))`,
+     ON pack.id = $2 AND ${isOnOffer("$1")}`,
   { pack_id: "int8?", pack_version: "int4?", disk_quota_bytes: "int8?", is_taken: "bool", is_anothers: "bool" },
 );
 
@@ -59,13 +63,15 @@ export const lockReseller = statement(
   { id: "int8" },
 );
 
+// A pack that was retired, revised or taken off his offer since it was checked inserts nothing; the lock lets who does that
+// wait until we have committed.
 const insertAccount = statement(
   "hosting-account-insert",
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, servicepack_version, password_hash_sealed,
      disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at, wanted_at)
    SELECT $1, $2, pack.id, pack.version, $4, pack.disk_quota_bytes, pack.files_max, pack.ftp_sessions_max, 'Provisioning',
      $5, $5, $5
-   FROM service_packs AS pack WHERE pack.id = $3 AND pack.version = $6
+   FROM service_packs AS pack WHERE pack.id = $3 AND pack.version = $6 AND ${isOnOffer("$2")} FOR SHARE
    RETURNING id, ${medianSeconds} AS median_seconds`,
   { id: "int8", median_seconds: "int4" },
 );
@@ -96,10 +102,15 @@ export const createHostingAccount: UseCase = {
     const identifier = parseIdentifier(context, body.identifier);
     const password = parsePassword(context, body.password, identifier);
     return oneAtATime(identifier, async () => {
-      const pack = await checkFacts(context, request, body.servicepack_id, identifier);
+      let pack = await checkFacts(context, request, body.servicepack_id, identifier);
       await checkCaps(context.database, request, pack);
       const hash = await hashPassword(context, request.caller.resellerId, password);
-      return insertWithJob(context, request, { identifier, pack, hash });
+      for (;;) {
+        const answer = await insertWithJob(context, request, { identifier, pack, hash });
+        if (answer) return answer;
+        // Its next version is on offer now, or nothing is.
+        pack = await checkFacts(context, request, body.servicepack_id, identifier);
+      }
     });
   },
 };
@@ -174,6 +185,7 @@ interface NewAccount {
   hash: Secret;
 }
 
+/** @returns nothing when the pack is not on offer any more as it was checked */
 async function insertWithJob(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
   const insert = async (tx: Transaction) => {
     const { resellerId } = request.caller;
@@ -182,7 +194,7 @@ async function insertWithJob(context: Context, request: UseCaseRequest, { identi
     const now = context.clock.now();
     const sealed = context.sealer.seal(passwordHashRow(identifier), hash);
     const [account] = await tx.query(insertAccount, [identifier, resellerId, pack.id, sealed, now, pack.version]);
-    if (!account) throw new Error("the account was not inserted");
+    if (!account) return undefined;
     await tx.query(insertFirstHistory, [account.id, now]);
     await enqueueProvision(tx, account.id, 0);
     const answer = accepted(request.prefix, identifier, account.median_seconds);
