@@ -1,8 +1,9 @@
 /** The tests that the driver of every kind of node passes. */
 import assert from "node:assert/strict";
+import { posix } from "node:path";
+import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
-import { Client } from "basic-ftp";
-import type { Secret } from "#lib/secret.ts";
+import type { Client } from "basic-ftp";
 import {
   allCapabilities,
   type Capabilities,
@@ -12,22 +13,24 @@ import {
   type RefusalReason,
   type Usage,
 } from "./driver.ts";
+import { password, passwordHash, quickHash } from "./test-account.ts";
+import { logInFtp } from "./test-ftp-login.ts";
 
 export interface DriverUnderTest {
   driver: HostingNode;
-  /** Two passwords and their hashes. */
-  first: { password: string; hash: Secret };
-  second: { password: string; hash: Secret };
-  /** Whether this login works over FTP, as a customer's client would see it. */
-  canLogIn(user: string, password: string): Promise<boolean>;
-  /** Uploads a file into `www`. @throws when the node refuses it */
-  upload(user: string, password: string, name: string, content: string): Promise<void>;
-  /** The status of the site's page, at the platform's name of the account. */
-  pageStatus(identifier: string, path: string): Promise<number>;
+  /** Where the platform's names of its accounts are. */
+  siteDomain: string;
+  /** The folder that is served, as a login sees it: `/www` unless said. */
+  folder?: string;
+  /** A session as a customer's client has it. @throws when the login fails */
+  logIn(identifier: string, password: string): Promise<Client>;
   /** The status of a page at any host name. */
   hostStatus(host: string, path: string): Promise<number>;
   close(): Promise<void>;
 }
+
+const first = { password, hash: passwordHash };
+const second = { password: "another password", hash: quickHash("another password") };
 
 /** Each process has uids of its own: an FTP session is known by its uid, whichever of the machine's nodes it belongs to. */
 const uidsMax = 400;
@@ -49,6 +52,20 @@ export function testDriver(
       assert.deepEqual(node.driver.capabilities ?? allCapabilities, can);
     });
     after(() => node.close());
+    const canLogIn = async (identifier: string, secret: string) => {
+      const client = await node.logIn(identifier, secret).catch(() => undefined);
+      client?.close();
+      return client !== undefined;
+    };
+    /** Uploads a file into the folder that is served. @throws when the node refuses it */
+    const upload = async (identifier: string, secret: string, name: string, content: string) => {
+      const client = await node.logIn(identifier, secret);
+      await client
+        .uploadFrom(Readable.from([content]), posix.join(node.folder ?? "/www", name))
+        .finally(() => client.close());
+    };
+    /** The status of the site's page, at the platform's name of the account. */
+    const pageStatus = (identifier: string, path: string) => node.hostStatus(`${identifier}.${node.siteDomain}`, path);
     const unless = (isAble: boolean) => ({ skip: !isAble && `${kind} cannot do that` });
 
     /** A new account, described but not made. */
@@ -57,7 +74,7 @@ export function testDriver(
       return {
         identifier: `site-${uid}.example`,
         uid,
-        passwordHash: node.first.hash,
+        passwordHash: first.hash,
         diskBytesMax: 100_000,
         filesMax: 50,
         sessionsMax: 5,
@@ -81,8 +98,8 @@ export function testDriver(
 
     test("a new account can log in, upload, be read and be probed", async () => {
       const account = await make();
-      await node.upload(account.identifier, node.first.password, "index.html", "hello");
-      assert.equal(await node.pageStatus(account.identifier, "/"), 200);
+      await upload(account.identifier, first.password, "index.html", "hello");
+      assert.equal(await pageStatus(account.identifier, "/"), 200);
       await node.driver.probe(account);
       usesAbout(await node.driver.usage(account.identifier), { bytes: 5, files: 1 });
     });
@@ -90,22 +107,22 @@ export function testDriver(
     test("making an account twice, also at the same time, makes one", async () => {
       const account = describeNew();
       await Promise.all([1, 2, 3].map(() => node.driver.ensureAccount(account)));
-      await node.upload(account.identifier, node.first.password, "kept.txt", "kept");
+      await upload(account.identifier, first.password, "kept.txt", "kept");
       await node.driver.ensureAccount(account);
-      assert.equal(await node.pageStatus(account.identifier, "/kept.txt"), 200);
+      assert.equal(await pageStatus(account.identifier, "/kept.txt"), 200);
       const found = (await node.driver.list()).filter(({ identifier }) => identifier === account.identifier);
       assert.equal(found.length, 1);
     });
 
     test("making an account again corrects what is different", async () => {
       const account = await make();
-      await node.driver.ensureAccount({ ...account, filesMax: 7, passwordHash: node.second.hash, suspended: true });
+      await node.driver.ensureAccount({ ...account, filesMax: 7, passwordHash: second.hash, suspended: true });
       const found = await node.driver.find(account.identifier);
       if (can.limitsFilesAndSessions) assert.equal(found?.filesMax, 7);
       assert.equal(found?.suspended, true);
-      await node.driver.ensureAccount({ ...account, passwordHash: node.second.hash });
-      assert.equal(await node.canLogIn(account.identifier, node.first.password), false);
-      assert.equal(await node.canLogIn(account.identifier, node.second.password), true);
+      await node.driver.ensureAccount({ ...account, passwordHash: second.hash });
+      assert.equal(await canLogIn(account.identifier, first.password), false);
+      assert.equal(await canLogIn(account.identifier, second.password), true);
     });
 
     test("an identifier and a uid belong to each other", async () => {
@@ -126,17 +143,17 @@ export function testDriver(
 
     test("a changed password opens the account, the old one does not", async () => {
       const account = await make();
-      await node.driver.setPassword(account, node.second.hash);
-      await node.driver.setPassword(account, node.second.hash);
-      assert.equal(await node.canLogIn(account.identifier, node.first.password), false);
-      assert.equal(await node.canLogIn(account.identifier, node.second.password), true);
+      await node.driver.setPassword(account, second.hash);
+      await node.driver.setPassword(account, second.hash);
+      assert.equal(await canLogIn(account.identifier, first.password), false);
+      assert.equal(await canLogIn(account.identifier, second.password), true);
     });
 
     test("no password opens an account without one, or with FTP disabled", async () => {
       const without = await make({ passwordHash: undefined });
       const disabled = await make({ ftpEnabled: false });
-      assert.equal(await node.canLogIn(without.identifier, node.first.password), false);
-      assert.equal(await node.canLogIn(disabled.identifier, node.first.password), false);
+      assert.equal(await canLogIn(without.identifier, first.password), false);
+      assert.equal(await canLogIn(disabled.identifier, first.password), false);
       await node.driver.probe(without);
       await node.driver.probe(disabled);
     });
@@ -148,37 +165,37 @@ export function testDriver(
       const limitTo = (units: number) =>
         node.driver.setLimits(account, { ...account, diskBytesMax: units * can.diskUnitBytes });
       await limitTo(10);
-      await assert.rejects(node.upload(identifier, node.first.password, "big.txt", big));
+      await assert.rejects(upload(identifier, first.password, "big.txt", big));
       await limitTo(11);
-      await node.upload(identifier, node.first.password, "big.txt", big);
+      await upload(identifier, first.password, "big.txt", big);
     });
 
     test("a suspended account refuses FTP and its site answers 503, until it is resumed", async () => {
       const account = await make();
-      await node.upload(account.identifier, node.first.password, "index.html", "hello");
+      await upload(account.identifier, first.password, "index.html", "hello");
       await node.driver.suspend(account);
       await node.driver.suspend(account);
-      assert.equal(await node.canLogIn(account.identifier, node.first.password), false);
-      const status = await node.pageStatus(account.identifier, "/");
+      assert.equal(await canLogIn(account.identifier, first.password), false);
+      const status = await pageStatus(account.identifier, "/");
       assert.ok(can.answers503 ? status === 503 : status !== 200, `${status}`);
       await refuses("suspended", node.driver.probe(account));
       await node.driver.resume(account);
       await node.driver.resume(account);
-      assert.equal(await node.canLogIn(account.identifier, node.first.password), true);
-      assert.equal(await node.pageStatus(account.identifier, "/"), 200);
+      assert.equal(await canLogIn(account.identifier, first.password), true);
+      assert.equal(await pageStatus(account.identifier, "/"), 200);
     });
 
     test("a removed account is gone; its identifier starts afresh under a new uid", async () => {
       const account = await make();
-      await node.upload(account.identifier, node.first.password, "old.txt", "old");
+      await upload(account.identifier, first.password, "old.txt", "old");
       await node.driver.remove(account);
       await node.driver.remove(account);
       assert.equal(await node.driver.find(account.identifier), undefined);
-      assert.equal(await node.canLogIn(account.identifier, node.first.password), false);
-      assert.equal(await node.pageStatus(account.identifier, "/old.txt"), 404);
-      const next = await make({ identifier: account.identifier, passwordHash: node.second.hash });
-      assert.equal(await node.canLogIn(account.identifier, node.first.password), false);
-      assert.equal(await node.pageStatus(account.identifier, "/old.txt"), 404);
+      assert.equal(await canLogIn(account.identifier, first.password), false);
+      assert.equal(await pageStatus(account.identifier, "/old.txt"), 404);
+      const next = await make({ identifier: account.identifier, passwordHash: second.hash });
+      assert.equal(await canLogIn(account.identifier, first.password), false);
+      assert.equal(await pageStatus(account.identifier, "/old.txt"), 404);
       await node.driver.remove(account);
       assert.equal((await node.driver.find(account.identifier))?.uid, next.uid);
     });
@@ -197,7 +214,7 @@ export function testDriver(
       const account = describeNew();
       assert.equal(await node.driver.find(account.identifier), undefined);
       await refuses("account_unknown", node.driver.usage(account.identifier));
-      await refuses("account_unknown", node.driver.setPassword(account, node.first.hash));
+      await refuses("account_unknown", node.driver.setPassword(account, first.hash));
       await refuses("account_unknown", node.driver.setLimits(account, account));
       await refuses("account_unknown", node.driver.resume(account));
       await refuses("account_unknown", node.driver.probe(account));
@@ -228,14 +245,9 @@ export function testDriver(
       for (const changes of [{}, { ftpEnabled: false }, { suspended: true }]) {
         const account = await make(changes);
         const login = await node.driver.oneTimeLogin(account);
-        const client = new Client(5_000);
+        const tls = { ca: login.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
+        const client = await logInFtp(login, login.user, login.password.reveal(), tls);
         try {
-          const secureOptions = {
-            ca: login.certificate,
-            checkServerIdentity: () => undefined,
-            allowPartialTrustChain: true,
-          };
-          await client.access({ ...login, password: login.password.reveal(), secure: true, secureOptions });
           assert.deepEqual(
             (await client.list("/")).map(({ name }) => name),
             ["www"],
@@ -250,7 +262,7 @@ export function testDriver(
     /** An account with host names, and a page of its own below each. */
     const makeAt = async (hostNames: string[], page: string) => {
       const account = await make({ hostNames });
-      await node.upload(account.identifier, node.first.password, page, page);
+      await upload(account.identifier, first.password, page, page);
       return account;
     };
 
@@ -264,7 +276,7 @@ export function testDriver(
       await node.driver.ensureAccount({ ...account, hostNames: ["xn--bcher-kva.example"] });
       assert.equal(await node.hostStatus("shop.customer.example", "/a.txt"), 404);
       assert.equal(await node.hostStatus("xn--bcher-kva.example", "/a.txt"), 200);
-      assert.equal(await node.pageStatus(account.identifier, "/a.txt"), 200);
+      assert.equal(await pageStatus(account.identifier, "/a.txt"), 200);
       await node.driver.remove(account);
       assert.equal(await node.hostStatus("xn--bcher-kva.example", "/a.txt"), 404);
     });
@@ -310,7 +322,7 @@ export function testDriver(
       const account = await make();
       const { version } = await node.driver.usageChanges({ after: 0, waitMs: 0 });
       let changes = node.driver.usageChanges({ after: version, waitMs: 5_000 });
-      await node.upload(account.identifier, node.first.password, "a.txt", "abc");
+      await upload(account.identifier, first.password, "a.txt", "abc");
       for (;;) {
         const { accounts, version: next } = await changes;
         const told = accounts.find(({ uid }) => uid === account.uid);

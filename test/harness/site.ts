@@ -2,18 +2,19 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { Client } from "basic-ftp";
-
-interface Place {
-  host: string;
-  port: number;
-}
+import type { Endpoint } from "../../src/nodes/driver.ts";
+import { logInFtp } from "../../src/nodes/test-ftp-login.ts";
 
 /** Puts one file into the account's site, over FTP with TLS. @throws when the login or the upload is refused */
-export async function upload(ftp: Place, user: string, password: string, file: string, content: string): Promise<void> {
-  const client = new Client();
+export async function upload(
+  ftp: Endpoint,
+  user: string,
+  password: string,
+  file: string,
+  content: string,
+): Promise<void> {
+  const client = await logInFtp(ftp, user, password, { rejectUnauthorized: false });
   try {
-    await client.access({ ...ftp, user, password, secure: true, secureOptions: { rejectUnauthorized: false } });
     await client.uploadFrom(Readable.from([content]), file);
   } finally {
     client.close();
@@ -21,7 +22,11 @@ export async function upload(ftp: Place, user: string, password: string, file: s
 }
 
 /** Reads a page of the site that answers at this host name. */
-export async function readPage(web: Place, hostName: string, path: string): Promise<{ status: number; body: string }> {
+export async function readPage(
+  web: Endpoint,
+  hostName: string,
+  path: string,
+): Promise<{ status: number; body: string }> {
   const sent = request({ ...web, path, headers: { host: `${hostName}:${web.port}` }, agent: false }).end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: await text(response) };

@@ -2,27 +2,20 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { Client } from "basic-ftp";
+import type { Client } from "basic-ftp";
 import { panelCapabilities } from "#nodes/cpanel/driver.ts";
 import { panelFtpUsername } from "#nodes/cpanel/names.ts";
 import { testDriver } from "#nodes/driver-suite.ts";
 import { cannotServeFtp } from "../../sandbox/whm/ftp.ts";
-import { password, passwordHash, quickHash, testAccount } from "../../src/nodes/test-account.ts";
+import { password, quickHash, testAccount } from "../../src/nodes/test-account.ts";
+import { logInFtp } from "../../src/nodes/test-ftp-login.ts";
 import { panelPage, startPanel } from "./panel-stage.ts";
 
 const siteDomain = "sites.test";
 
-async function connect(port: number | undefined, identifier: string, secret: string): Promise<Client> {
-  const client = new Client(5_000);
+function connect(port: number | undefined, identifier: string, secret: string): Promise<Client> {
   const user = panelFtpUsername(identifier, siteDomain);
-  const secureOptions = { rejectUnauthorized: false };
-  await client
-    .access({ host: "127.0.0.1", port: port ?? 0, user, password: secret, secure: true, secureOptions })
-    .catch((error) => {
-      client.close();
-      throw error;
-    });
-  return client;
+  return logInFtp({ host: "127.0.0.1", port: port ?? 0 }, user, secret, { rejectUnauthorized: false });
 }
 
 if (cannotServeFtp) test("the contract of hosting nodes, panel", { skip: cannotServeFtp }, () => {});
@@ -31,25 +24,12 @@ else {
     "panel",
     async () => {
       const { stub, driver } = await startPanel({ servesFtp: true });
-      const hostStatus = async (host: string, path: string) => (await panelPage(stub, host, path)).status;
       return {
         driver,
-        first: { password, hash: passwordHash },
-        second: { password: "another password", hash: quickHash("another password") },
-        canLogIn: (identifier, secret) =>
-          connect(stub.ftpPort, identifier, secret).then(
-            (client) => {
-              client.close();
-              return true;
-            },
-            () => false,
-          ),
-        upload: async (identifier, secret, name, content) => {
-          const client = await connect(stub.ftpPort, identifier, secret);
-          await client.uploadFrom(Readable.from([content]), `/${name}`).finally(() => client.close());
-        },
-        pageStatus: (identifier, path) => hostStatus(`${identifier}.${siteDomain}`, path),
-        hostStatus,
+        siteDomain,
+        folder: "/",
+        logIn: (identifier, secret) => connect(stub.ftpPort, identifier, secret),
+        hostStatus: async (host, path) => (await panelPage(stub, host, path)).status,
         close: () => stub.close(),
       };
     },

@@ -3,7 +3,8 @@ import { execFile, spawnSync } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { Client, FTPError } from "basic-ftp";
+import { type Client, FTPError } from "basic-ftp";
+import { logInFtp } from "../../src/nodes/test-ftp-login.ts";
 import { getPage } from "../../src/nodes/test-page.ts";
 import { type Account, eventually, password, startHostingStage } from "./stage.ts";
 
@@ -20,14 +21,8 @@ async function withFtp<Result>(
   work: (client: Client) => Promise<Result>,
   { user = account.ftp.username, secret = password } = {},
 ): Promise<Result> {
-  const client = new Client();
-  const { host, port } = account.ftp;
+  const client = await logInFtp(account.ftp, user, secret, { rejectUnauthorized: false });
   try {
-    await client.access({
-      ...{ host, port, user, password: secret },
-      secure: true,
-      secureOptions: { rejectUnauthorized: false },
-    });
     return await work(client);
   } finally {
     client.close();

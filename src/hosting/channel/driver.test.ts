@@ -1,13 +1,11 @@
-import { Readable } from "node:stream";
 import { test } from "node:test";
-import { Client } from "basic-ftp";
 import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { type DriverUnderTest, testDriver } from "#nodes/driver-suite.ts";
 import { startTestNode } from "../../nodes/embedded/test-node.ts";
 import { cannotStart, startTestProftpdNode } from "../../nodes/proftpd-nginx/test-node.ts";
-import { password, passwordHash, quickHash } from "../../nodes/test-account.ts";
+import { logInFtp } from "../../nodes/test-ftp-login.ts";
 import { getPage } from "../../nodes/test-page.ts";
 import { startTestChannel } from "./test-channel.ts";
 
@@ -25,34 +23,11 @@ async function reachedByAgent({ node, ftp, web, siteDomain, close }: Machine): P
   const channel = await startTestChannel({ after: (hook) => void closers.unshift(hook) });
   const machine = await channel.join("web-1", ftp);
   await machine.start(node);
-  const connect = async (user: string, secret: string) => {
-    const client = new Client(5_000);
-    const secureOptions = { rejectUnauthorized: false };
-    await client.access({ ...ftp, user, password: secret, secure: true, secureOptions }).catch((error) => {
-      client.close();
-      throw error;
-    });
-    return client;
-  };
-  const hostStatus = async (host: string, path: string) => (await getPage(web.port, path, { host })).status;
   return {
     driver: machine.driver,
-    first: { password, hash: passwordHash },
-    second: { password: "another password", hash: quickHash("another password") },
-    canLogIn: (user, secret) =>
-      connect(user, secret).then(
-        (client) => {
-          client.close();
-          return true;
-        },
-        () => false,
-      ),
-    upload: async (user, secret, name, content) => {
-      const client = await connect(user, secret);
-      await client.uploadFrom(Readable.from([content]), `/www/${name}`).finally(() => client.close());
-    },
-    pageStatus: (identifier, path) => hostStatus(`${identifier}.${siteDomain}`, path),
-    hostStatus,
+    siteDomain,
+    logIn: (user, secret) => logInFtp(ftp, user, secret, { rejectUnauthorized: false }),
+    hostStatus: async (host, path) => (await getPage(web.port, path, { host })).status,
     close: async () => {
       for (const closeOne of closers) await closeOne();
     },

@@ -6,12 +6,13 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Client } from "basic-ftp";
+import type { Client } from "basic-ftp";
 import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { type Certificate, loadCertificate } from "../certificate.ts";
 import type { Endpoint } from "../driver.ts";
+import { logInFtp } from "../test-ftp-login.ts";
 import { renderNginxConf } from "./nginx-conf.ts";
 import { createProftpdNode, type ProftpdNode } from "./node.ts";
 import { renderProftpdConf } from "./proftpd-conf.ts";
@@ -220,14 +221,7 @@ function freeRange(): { from: number; to: number } {
 }
 
 /** A customer's session over TLS. @throws when the login fails */
-export async function connectFtp(node: TestProftpdNode, user: string, password: string): Promise<Client> {
-  const client = new Client(5_000);
-  const secureOptions = { ca: node.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
-  try {
-    await client.access({ ...node.ftp, user, password, secure: true, secureOptions });
-    return client;
-  } catch (error) {
-    client.close();
-    throw error;
-  }
+export function connectFtp(node: TestProftpdNode, user: string, password: string): Promise<Client> {
+  const tls = { ca: node.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
+  return logInFtp(node.ftp, user, password, tls);
 }

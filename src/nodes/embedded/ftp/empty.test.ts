@@ -1,25 +1,17 @@
 import assert from "node:assert/strict";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
-import { Client } from "basic-ftp";
 import { password, testAccount } from "../../test-account.ts";
+import { logInFtp } from "../../test-ftp-login.ts";
 import { startTestNode } from "../test-node.ts";
 
 test("an empty file and an empty folder come over TLS every time", async (t) => {
   const node = await startTestNode();
   t.after(() => node.close());
   await node.driver.ensureAccount(testAccount("a.example", 1));
-  const client = new Client(10_000);
+  const ftp = { host: "127.0.0.1", port: node.ports.ftpPort };
+  const client = await logInFtp(ftp, "a.example", password, { rejectUnauthorized: false });
   t.after(() => client.close());
-  const secureOptions = { rejectUnauthorized: false };
-  await client.access({
-    host: "127.0.0.1",
-    port: node.ports.ftpPort,
-    user: "a.example",
-    password,
-    secure: true,
-    secureOptions,
-  });
   assert.deepEqual(await client.list("/www"), []);
   await client.uploadFrom(Readable.from([]), "/www/empty.txt");
   for (let times = 0; times < 20; times += 1) {

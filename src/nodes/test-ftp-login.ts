@@ -1,0 +1,24 @@
+/** For tests: a customer's FTP session with a client that nobody here wrote. */
+import type { ConnectionOptions } from "node:tls";
+import { Client } from "basic-ftp";
+import type { Endpoint } from "./driver.ts";
+
+/** As long as a machine may take that does other things too. */
+const answerMs = 30_000;
+
+/** @param tls what TLS shall trust; in clear without it @throws when the login fails; nothing is left open then */
+export async function logInFtp(
+  ftp: Endpoint,
+  user: string,
+  password: string,
+  tls?: ConnectionOptions,
+): Promise<Client> {
+  const client = new Client(answerMs);
+  try {
+    await client.access({ ...ftp, user, password, ...(tls && { secure: true, secureOptions: tls }) });
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
