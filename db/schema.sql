@@ -171,6 +171,7 @@ TABLE hosting_accounts
   CONSTRAINT hosting_accounts_status_check CHECK ((status = ANY (ARRAY['Provisioning'::text, 'Ready'::text, 'Suspended'::text, 'Failed'::text, 'Removed'::text])))
   CONSTRAINT hosting_accounts_uid_key UNIQUE (uid)
   CREATE INDEX hosting_accounts_backwards ON public.hosting_accounts USING btree (reverse(identifier)) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE INDEX hosting_accounts_node ON public.hosting_accounts USING btree (node_id) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE INDEX hosting_accounts_ready ON public.hosting_accounts USING btree (ready_at DESC) WHERE (ready_at IS NOT NULL)
   CREATE INDEX hosting_accounts_reseller ON public.hosting_accounts USING btree (reseller_id, identifier, id)
   CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
@@ -224,6 +225,7 @@ TABLE hosting_moves
   switched_at timestamp with time zone
   ended_at timestamp with time zone
   updated_at timestamp with time zone NOT NULL
+  trouble_since timestamp with time zone
   CONSTRAINT hosting_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT hosting_moves_check CHECK ((target_node_id <> source_node_id))
   CONSTRAINT hosting_moves_check1 CHECK (((ended_at IS NULL) = (state <> ALL (ARRAY['Moved'::text, 'Returned'::text]))))

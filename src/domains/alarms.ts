@@ -11,7 +11,8 @@ export const alarmKinds = [
   ...(["order", "order-step", "message", "creates-paused", "epp-syntax", "registry-away"] as const),
   ...(["renewal", "renewal-credit", "renewal-dates"] as const),
   ...(["host-name"] as const),
-  ...(["hosting", "hosting-traffic", "hosting-move", "hosting-node", "hosting-node-away"] as const),
+  ...(["hosting", "hosting-traffic", "hosting-move", "hosting-move-stuck"] as const),
+  ...(["hosting-node", "hosting-node-away"] as const),
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 

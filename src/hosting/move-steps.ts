@@ -184,14 +184,14 @@ async function again(seen: MoveSeen, note: string): Promise<Move | undefined> {
   if (isBeforeSwitch(move) && move.backoff_count >= triesMax) {
     return happenToMove(context, move, { event: "given-up", note });
   }
-  return later(seen, backoffMs(move.backoff_count + 1, backoff, context.random), note);
+  return later(seen, backoffMs(move.backoff_count + 1, backoff, context.random), note, true);
 }
 
 /** Nothing more to do until then; or the move, to go on at once, when it was called while it was at work. */
-async function later(seen: MoveSeen, delayMs: number, note: string): Promise<Move | undefined> {
+async function later(seen: MoveSeen, delayMs: number, note: string, isTrouble = false): Promise<Move | undefined> {
   const { context, move, account } = seen;
   const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
-  const waiting = await happenToMove(context, move, { event: "doubtful", note, nextStepAt });
+  const waiting = await happenToMove(context, move, { event: "doubtful", note, nextStepAt, isTrouble });
   // A call enqueues the same job as the delay, and was put off by it if it came before; one that comes now is not.
   const now = await findAccount(context.database, account.id);
   const wasCalled =

@@ -11,6 +11,7 @@ import { type Account, findAccount } from "#hosting/accounts.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { type MoveEvent, type MoveState, nextMoveState } from "#hosting/move-states.ts";
 import { releaseRoomOn, reserveRoom } from "#hosting/place.ts";
+import { alarmAfterMs } from "#hosting/tries.ts";
 import { enqueueMove, enqueueProvision } from "#jobs/enqueue.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 
@@ -27,6 +28,7 @@ const moveColumns = {
   run: "int4",
   is_cancelled: "bool",
   backoff_count: "int4",
+  trouble_since: "timestamptz?",
   frozen_at: "timestamptz?",
   switched_at: "timestamptz?",
 } as const;
@@ -129,6 +131,7 @@ function noteOnAccount(context: Pick<Context, "clock">, tx: Transaction, account
 const updateMove = statement(
   "hosting-move-update",
   `UPDATE hosting_moves SET state = $4, note = $5, reason = coalesce($9, reason), next_step_at = $6, backoff_count = $7, updated_at = $8,
+     trouble_since = CASE WHEN $7 > 0 THEN coalesce(trouble_since, $8::timestamptz) END,
      frozen_at = CASE WHEN $4 = 'Freezing' THEN coalesce(frozen_at, $8::timestamptz) ELSE frozen_at END,
      switched_at = CASE WHEN $4 = 'Leaving' THEN coalesce(switched_at, $8::timestamptz) ELSE switched_at END,
      ended_at = CASE WHEN $4 IN ('Moved', 'Returned') THEN $8::timestamptz END
@@ -156,6 +159,8 @@ export interface MoveHappening {
   event: MoveEvent;
   note?: string;
   nextStepAt?: Date;
+  /** With `doubtful`: it did not work; else it waits for its time. */
+  isTrouble?: boolean;
   /** With `switched`: what the account holds on its new node. */
   usage?: { bytes: number; files: number };
   /** With `switched`: whether it works there. */
@@ -178,8 +183,8 @@ export async function happenToMove(context: Context, move: Move, happening: Move
     // The account's row is locked before the move's, as its own changes do.
     const account = await changeAccountWith(context, tx, move, happening);
     const now = context.clock.now();
-    const { event, note = null, nextStepAt = null } = happening;
-    const failures = event === "doubtful" ? move.backoff_count + 1 : 0;
+    const { event, note = null, nextStepAt = null, isTrouble = false } = happening;
+    const failures = isTrouble ? move.backoff_count + 1 : 0;
     const reason = event === "given-up" ? note : null;
     const [updated] = await tx.query(updateMove, [
       ...[move.id, move.run, move.state, state, note, nextStepAt, failures, now, reason],
@@ -190,8 +195,25 @@ export async function happenToMove(context: Context, move: Move, happening: Move
     const alarm = { kind: "hosting-move", subject: account.identifier } as const;
     if (event === "given-up") await raiseAlarm(context, { ...alarm, note: note ?? "the move was given up" }, tx);
     if (event === "switched") await resolveAlarm(context, alarm, tx);
+    await tellTrouble(context, tx, account.identifier, [move, updated], note);
     return updated;
   });
+}
+
+/** A person has to look at a move that has only failed for a while, until it goes on. */
+async function tellTrouble(
+  context: Context,
+  tx: Transaction,
+  identifier: string,
+  [before, { state, trouble_since: since }]: [before: Move, now: Move],
+  note: string | null,
+): Promise<void> {
+  const alarm = { kind: "hosting-move-stuck", subject: identifier } as const;
+  if (since === null) {
+    if (before.trouble_since !== null) await resolveAlarm(context, alarm, tx);
+  } else if (context.clock.now().getTime() - since.getTime() > alarmAfterMs) {
+    await raiseAlarm(context, { ...alarm, note: `still ${state} since ${since.toISOString()}: ${note}` }, tx);
+  }
 }
 
 /** @throws MoveOvertaken */

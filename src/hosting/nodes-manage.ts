@@ -14,8 +14,8 @@ const nodeReport = statement(
      web_is_https, coalesce(channel.last_seen_at, hosting_nodes.last_seen_at) AS last_seen_at,
      channel.agent_version, coalesce(moving.count, 0) AS moves, created_at
    FROM hosting_nodes LEFT JOIN node_channels AS channel ON channel.node_id = hosting_nodes.id
-   LEFT JOIN (SELECT node_id, sum(disk_used_bytes) AS bytes FROM hosting_accounts
-              WHERE status NOT IN ('Failed', 'Removed') GROUP BY node_id) AS used ON used.node_id = hosting_nodes.id
+   CROSS JOIN LATERAL (SELECT sum(disk_used_bytes) AS bytes FROM hosting_accounts
+                       WHERE node_id = hosting_nodes.id AND status NOT IN ('Failed', 'Removed')) AS used
    LEFT JOIN (SELECT node_id, count(*) AS count
               FROM hosting_moves, LATERAL (VALUES (source_node_id), (target_node_id)) AS ends (node_id)
               WHERE ended_at IS NULL GROUP BY node_id) AS moving ON moving.node_id = hosting_nodes.id

@@ -34,13 +34,16 @@ export interface NodeRoom {
   tags: readonly string[];
 }
 
-// A node that comes anew holds what accounts that name it need: its row may have been lost, its accounts not.
+// A node that comes anew holds what its accounts and the live moves need there: its row may have been lost, they not.
 const saveNode = statement(
   "hosting-node-save",
   `INSERT INTO hosting_nodes (id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed,
      capacity_bytes, accounts_max, tags, committed_bytes, accounts_count, created_at, updated_at)
-   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[], coalesce(sum(disk_quota_bytes), 0), count(*), $12, $12
-   FROM hosting_accounts WHERE node_id = $1 AND status NOT IN ('Failed', 'Removed')
+   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[], coalesce(sum(bytes), 0), count(*), $12, $12
+   FROM (SELECT disk_quota_bytes AS bytes FROM hosting_accounts
+         WHERE node_id = $1 AND status NOT IN ('Failed', 'Removed')
+         UNION ALL SELECT reserved_bytes FROM hosting_moves
+         WHERE ended_at IS NULL AND CASE WHEN switched_at IS NULL THEN target_node_id ELSE source_node_id END = $1) AS held
    ON CONFLICT (id) DO UPDATE SET kind = $2, ftp_host = $3, ftp_port = $4, web_host = $5, web_port = $6,
      web_is_https = $7, settings_sealed = $8, updated_at = $12 WHERE $13::bool
    RETURNING id`,

@@ -5,7 +5,7 @@ import { backoffMs } from "#lib/backoff.ts";
 
 const backoff = { firstMs: 1_000, maxMs: 5 * 60_000 };
 /** What takes longer to become what it shall be should be looked at by a person. */
-const alarmAfterMs = 10 * 60_000;
+export const alarmAfterMs = 10 * 60_000;
 
 /** Returns the account as it is now, or nothing when somebody else has changed it. */
 export function record(context: Context, account: Account, happening: AccountHappening): Promise<Account | undefined> {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { startMove } from "#hosting/move.ts";
 import { type NodeRoom, registerNode } from "#hosting/nodes.ts";
 import { setNode } from "#hosting/nodes-manage.ts";
 import { placeAccount } from "#hosting/place.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";
+import { assertRoomIsKept } from "./move-stage.ts";
 import { eventually, startHostingStage } from "./stage.ts";
 
 /** Nothing happens by itself: accounts are placed when a test says so. Quotas are 100 kB. */
@@ -136,3 +138,28 @@ async function untilTried(url: string): Promise<void> {
     return row?.waiting === "2";
   });
 }
+
+test("a node whose row was lost holds room for its accounts and for those that move, as soon as it is added again", async (t) => {
+  t.after(reset);
+  await addNode("from", {});
+  const moving: number[] = [];
+  const identifiers: string[] = [];
+  for (let n = 0; n < 2; n++) {
+    moving.push(await create());
+    identifiers.push(`place-${made}.example`);
+  }
+  for (const id of moving) await place(id);
+  await addNode("to", {});
+  await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET status = 'Ready' WHERE id = ANY ($1)", [moving]);
+  for (const identifier of identifiers) await startMove(context, { identifier, graceSeconds: 60 });
+  // What the switch writes, as far as room goes.
+  const switched = "UPDATE hosting_moves SET state = 'Leaving', switched_at = now() WHERE account_id = $1";
+  await runSql(gateway.databaseUrl, switched, moving.slice(1));
+  await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET node_id = 'to' WHERE id = $1", moving.slice(1));
+  await assertRoomIsKept(gateway.databaseUrl);
+  for (const id of ["from", "to"]) {
+    await runSql(gateway.databaseUrl, "DELETE FROM hosting_nodes WHERE id = $1", [id]);
+    await addNode(id, {});
+    await assertRoomIsKept(gateway.databaseUrl);
+  }
+});

@@ -1,0 +1,94 @@
+/** Moves whose nodes are away for longer than anybody should wait without being told. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { listAlarms } from "#domains/alarms.ts";
+import { startMove } from "#hosting/move.ts";
+import { advanceMove } from "#hosting/move-steps.ts";
+import { endMove, getMove } from "#hosting/moves-manage.ts";
+import { registerNode } from "#hosting/nodes.ts";
+import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { systemClock, unixSeconds } from "#lib/clock.ts";
+import { startTestNode } from "../../src/nodes/embedded/test-node.ts";
+import { createManualClock } from "../harness/manual-clock.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
+import { startHostingStage } from "./stage.ts";
+
+/** Nothing happens by itself here: a test moves the clock, and runs jobs when it wants to. */
+const clock = createManualClock(unixSeconds(systemClock));
+const stage = await startHostingStage({ after }, { clock, worker: false });
+const { context } = stage.gateway;
+const second = await startTestNode();
+after(() => second.close());
+const nodes = await openHostingNodes(context);
+after(() => nodes.close());
+
+// They are made before there is another node.
+const [id] = [await ready("stuck.example"), await ready("cancelled.example")];
+await registerNode(context, nodePlace(second, "second"), nodeRoom, false);
+
+const minuteMs = 60_000;
+
+async function ready(identifier: string): Promise<number> {
+  const accountId = await stage.create(identifier);
+  await stage.advance(accountId);
+  assert.equal((await stage.read(identifier)).status, "Ready");
+  return accountId;
+}
+
+/** The note of the open alarm about the account's move. */
+async function alarmOf(identifier: string, ofKind = "hosting-move-stuck"): Promise<string | undefined> {
+  const open = await listAlarms(context, { all: false, limit: 100 });
+  return open.find(({ kind, subject }) => kind === ofKind && subject === identifier)?.note;
+}
+
+test("a move whose node is away for ten minutes is an alarm, until it goes on", async () => {
+  const identifier = "stuck.example";
+  const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 7_200 });
+  await stage.advance(id);
+  const advance = async () => {
+    await advanceMove(context, nodes, moveId);
+    return [(await getMove(context, moveId)).state, await alarmOf(identifier)] as const;
+  };
+  const awayForLong = async (state: string) => {
+    stage.control.cut();
+    const since = clock.now().toISOString();
+    assert.deepEqual(await advance(), [state, undefined], "it may be over in a moment");
+    clock.advance(5 * minuteMs);
+    assert.deepEqual(await advance(), [state, undefined]);
+    clock.advance(6 * minuteMs);
+    const [now, alarm] = await advance();
+    assert.equal(now, state);
+    assert.ok(alarm?.startsWith(`still ${state} since ${since}: `), alarm);
+    stage.control.join();
+  };
+
+  await awayForLong("Copying");
+  assert.deepEqual(await advance(), ["Freezing", undefined]);
+  await stage.advance(id);
+  assert.deepEqual(await advance(), ["Leaving", undefined]);
+  clock.advance(20 * minuteMs);
+  assert.deepEqual(await advance(), ["Leaving", undefined], "the grace time is no trouble");
+
+  await awayForLong("Leaving");
+  assert.deepEqual(await advance(), ["Leaving", undefined]);
+  clock.advance(120 * minuteMs);
+  await awayForLong("Leaving");
+  assert.deepEqual(await advance(), ["Moved", undefined]);
+});
+
+test("a move that is cancelled while it does not go on is an alarm of those that were given up, and of no others", async () => {
+  const identifier = "cancelled.example";
+  const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 0 });
+  stage.control.cut();
+  await advanceMove(context, nodes, moveId);
+  clock.advance(11 * minuteMs);
+  await advanceMove(context, nodes, moveId);
+  assert.match((await alarmOf(identifier)) ?? "", /^still Copying since /);
+  await endMove(context, identifier, "cancel");
+  await advanceMove(context, nodes, moveId);
+  assert.deepEqual(
+    [(await getMove(context, moveId)).state, await alarmOf(identifier), await alarmOf(identifier, "hosting-move")],
+    ["Returned", undefined, "cancelled by the operator"],
+  );
+  stage.control.join();
+});
