@@ -9,7 +9,14 @@ import { askInfo, type NameInfo, registeredOf, stillUnknown } from "#domains/nam
 import { beginAttempt, type Order, type OrderHappening, postpone, type Registered } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { eventOfDelete } from "#domains/result-codes.ts";
-import { type Answered, answeredAttempt, answerInWords, lostAnswer, sendOnce } from "#domains/send-once.ts";
+import {
+  type Answered,
+  answeredAttempt,
+  answerInWords,
+  lostAnswer,
+  sendOnce,
+  unansweredOrder,
+} from "#domains/send-once.ts";
 import type { OrderEvent } from "#domains/states.ts";
 import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
 
@@ -128,18 +135,9 @@ async function sendDelete(
   }
   const command = domainDelete(order.domain_name);
   const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
-  switch (sent.is) {
-    case "answered":
-      return readAnswer(sessions, sent, registered);
-    case "unanswered":
-      return lostAnswer(sessions);
-    case "unreachable":
-      return { event: "unreachable", countsAsFailure: true };
-    case "not-sent":
-      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true };
-    case "invalid":
-      throw new Error(`the delete could not be sent: ${sent.reason}`);
-  }
+  if (sent.is === "answered") return readAnswer(sessions, sent, registered);
+  if (sent.is === "invalid") throw new Error(`the delete could not be sent: ${sent.reason}`);
+  return unansweredOrder(sessions, sent);
 }
 
 function readAnswer(

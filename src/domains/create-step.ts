@@ -13,6 +13,7 @@ import {
   lostAnswer,
   type Sent,
   sendOnce,
+  unansweredOrder,
 } from "#domains/send-once.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
@@ -74,19 +75,12 @@ export async function readCreate(
   order: WaitingOrder,
   sent: Sent<DomainCreated>,
 ): Promise<OrderHappening> {
-  switch (sent.is) {
-    case "answered":
-      return readAnswer(sessions, order, sent);
-    case "unanswered":
-      return lostAnswer(sessions);
-    case "unreachable":
-      return { event: "unreachable", countsAsFailure: true };
-    case "not-sent":
-      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true };
-    case "invalid":
-      // Sending it again would not be better.
-      return { event: "rejected", attempt: sent.attempt, operatorNote: `the create could not be sent: ${sent.reason}` };
+  if (sent.is === "answered") return readAnswer(sessions, order, sent);
+  if (sent.is === "invalid") {
+    // Sending it again would not be better.
+    return { event: "rejected", attempt: sent.attempt, operatorNote: `the create could not be sent: ${sent.reason}` };
   }
+  return unansweredOrder(sessions, sent);
 }
 
 /** What the meaning of a refusal depends on. */

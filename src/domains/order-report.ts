@@ -2,6 +2,7 @@
 import { statement } from "#db/statement.ts";
 import { getOrder } from "#domains/order-requests.ts";
 import type { Order, OrderContext } from "#domains/orders.ts";
+import { attemptColumns } from "#domains/send-once.ts";
 import { isFinal, type OrderState, type OrderStatus, orderState } from "#domains/states.ts";
 
 /** What a person has to look at: orders with an open alarm, and those that a message contradicts. */
@@ -67,14 +68,7 @@ const orderAttempts = statement(
   "operator-order-attempts",
   `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM order_attempts
    WHERE order_id = $1 ORDER BY number`,
-  {
-    cl_trid: "text",
-    command: "text",
-    committed_at: "timestamptz",
-    answered_at: "timestamptz?",
-    result_code: "int4?",
-    sv_trid: "text?",
-  },
+  attemptColumns,
 );
 
 export interface OrderFilter {

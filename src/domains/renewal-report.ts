@@ -3,6 +3,7 @@ import { statement } from "#db/statement.ts";
 import { isRenewalOver, type RenewalState, type RenewalStatus, renewalState } from "#domains/renewal-states.ts";
 import { addDays } from "#domains/renewal-terms.ts";
 import { type RenewalContext, rescheduleRenewal } from "#domains/renewals.ts";
+import { attemptColumns } from "#domains/send-once.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 
 const renewals = statement(
@@ -87,14 +88,7 @@ const renewalAttempts = statement(
   "operator-renewal-attempts",
   `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM renewal_attempts
    WHERE renewal_id = $1 ORDER BY number`,
-  {
-    cl_trid: "text",
-    command: "text",
-    committed_at: "timestamptz",
-    answered_at: "timestamptz?",
-    result_code: "int4?",
-    sv_trid: "text?",
-  },
+  attemptColumns,
 );
 
 export interface RenewalFilter {

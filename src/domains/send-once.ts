@@ -3,6 +3,7 @@
  * row, then the bytes. So an attempt without an answer may have been sent, and what has none certainly was not. The answer
  * is for the caller to read; why there is none is told here, once for all.
  */
+import type { OrderHappening } from "#domains/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
@@ -18,6 +19,16 @@ export interface AttemptResult {
   /** False while the command may have been executed all the same. */
   isClosed: boolean;
 }
+
+/** Attempts as an operator sees them: the columns of `order_attempts` and `renewal_attempts`. */
+export const attemptColumns = {
+  cl_trid: "text",
+  command: "text",
+  committed_at: "timestamptz",
+  answered_at: "timestamptz?",
+  result_code: "int4?",
+  sv_trid: "text?",
+} as const;
 
 export interface Answered<Data> {
   is: "answered";
@@ -90,6 +101,21 @@ export function answeredAttempt(
 export function lostAnswer({ context, profile }: RegistrySessions, attempt?: AttemptResult) {
   const nextStepAt = new Date(context.clock.now().getTime() + profile.settleMs);
   return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer was lost" } as const;
+}
+
+/** What it means for an order that there is no answer to a command that is valid. */
+export function unansweredOrder(
+  sessions: RegistrySessions,
+  sent: Exclude<Sent<unknown>, { is: "answered" | "invalid" }>,
+): OrderHappening {
+  switch (sent.is) {
+    case "unanswered":
+      return lostAnswer(sessions);
+    case "unreachable":
+      return { event: "unreachable", countsAsFailure: true };
+    case "not-sent":
+      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true };
+  }
 }
 
 /** What the registry said, for people. */
