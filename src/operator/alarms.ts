@@ -1,12 +1,9 @@
 import type { Command } from "commander";
 import { listAlarms, resolveAlarmById } from "#domains/alarms.ts";
-import { wholeNumber } from "#operator/arguments.ts";
+import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { exitCodes } from "../../client/cli/failures.ts";
-
-const listedMax = 10_000;
-const listedDefault = 100;
 
 interface ListOptions {
   all?: boolean;
@@ -19,7 +16,7 @@ export function addAlarmCommands(program: Command): void {
   operatorCommand(alarms, "list", "list the open alarms, the newest first")
     .option("--all", "also those that are resolved")
     .option("--check", "exit with 1 if any alarm is open: for cron and monitoring")
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption(100))
     .addHelpText("after", "\nExamples:\n  deedhouse alarms list\n  deedhouse alarms list --check --json")
     .action(
       onDatabase(

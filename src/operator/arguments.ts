@@ -1,6 +1,6 @@
 /** Values of the operator's options: what is wrong with one is told before anything is done. */
 import { isIP } from "node:net";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { parseOrderCode } from "#lib/order-code.ts";
 
 /** A whole number within limits. */
@@ -10,6 +10,14 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
     if (/^[0-9]{1,15}$/.test(text) && value >= minimum && value <= maximum) return value;
     throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
   };
+}
+
+const listedMax = 100_000;
+const listedDefault = 50;
+
+/** Of commands that list. */
+export function limitOption(byDefault = listedDefault): Option {
+  return new Option("--limit <n>", "at most so many").argParser(wholeNumber(1, listedMax)).default(byDefault);
 }
 
 /** `ftp.example.net:21`, `192.0.2.7:21` or `[2001:db8::7]:21`. */

@@ -8,7 +8,7 @@ import { type HostingStatus, hostingStatuses } from "#hosting/states.ts";
 import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
 import { checkFtpPassword, loadCommonPasswords } from "#lib/ftp-password.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
-import { printableText, wholeNumber } from "#operator/arguments.ts";
+import { limitOption, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
@@ -17,9 +17,6 @@ import { confirm } from "../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 import { obtainPassword, type PasswordOptions } from "../../client/cli/password.ts";
-
-const listedMax = 100_000;
-const listedDefault = 50;
 
 /** Beside the reseller's own commands of this group, whose names these leave alone. */
 export function addHostingCommands(program: Command): void {
@@ -48,7 +45,7 @@ function addListCommand(hosting: Command): void {
     .option("--reseller <account>", "only those of this account")
     .option("--node <id>", "only those on this node")
     .option("--pending", "only those that are not yet what they shall be")
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption())
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse hosting accounts --pending\n  deedhouse hosting accounts --node web-1 --status Suspended",

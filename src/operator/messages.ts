@@ -1,11 +1,8 @@
 import type { Command } from "commander";
 import { findMessage, finishMessage, listMessages } from "#domains/messages.ts";
-import { printableText, wholeNumber } from "#operator/arguments.ts";
+import { limitOption, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
-
-const listedMax = 10_000;
-const listedDefault = 50;
 
 interface ListOptions {
   all?: boolean;
@@ -19,7 +16,7 @@ export function addMessageCommands(program: Command): void {
   operatorCommand(messages, "list", "list the messages that nobody has dealt with, the newest first")
     .option("--all", "also those that are done, or needed nobody")
     .option("--registry <id>", "only those of this registry")
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption())
     .addHelpText("after", "\nExample:\n  deedhouse messages list")
     .action(
       onDatabase(

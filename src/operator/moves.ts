@@ -4,7 +4,7 @@ import { parseIdentifier } from "#hosting/live-account.ts";
 import { startMove } from "#hosting/move.ts";
 import { endMove, findEmptying, getMove, listMoves, moveAllFrom } from "#hosting/moves-manage.ts";
 import { setNode } from "#hosting/nodes-manage.ts";
-import { wholeNumber } from "#operator/arguments.ts";
+import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
@@ -13,8 +13,6 @@ import { printFields, printTable } from "../../client/cli/output.ts";
 
 const graceHoursDefault = 24;
 const graceHoursMax = 24 * 90;
-const listedMax = 100_000;
-const listedDefault = 50;
 
 interface WaitOptions {
   wait?: boolean;
@@ -32,7 +30,7 @@ export function addMoveCommands(program: Command): void {
   const moves = commandGroup(program, "moves", "accounts on their way to other nodes");
   operatorCommand(moves, "list", "list the moves that go on, the newest first")
     .option("--all", "also those that have ended")
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption())
     .addHelpText("after", "\nExample:\n  deedhouse moves list")
     .action(
       onDatabase(

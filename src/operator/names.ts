@@ -1,11 +1,8 @@
 import type { Command } from "commander";
 import { blockName, listBlockedNames, unblockName } from "#domains/block-list.ts";
-import { wholeNumber } from "#operator/arguments.ts";
+import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
-
-const listedMax = 100_000;
-const listedDefault = 1_000;
 
 /** Commands about names that nobody may register. */
 export function addNameCommands(program: Command): void {
@@ -27,7 +24,7 @@ export function addNameCommands(program: Command): void {
       }),
     );
   operatorCommand(block, "list", "list the blocked names")
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption(1_000))
     .addHelpText("after", "\nExample:\n  deedhouse block list")
     .action(
       onDatabase(

@@ -3,7 +3,7 @@ import { cancelOrder } from "#domains/cancel.ts";
 import { listOrders, reportOrder } from "#domains/order-report.ts";
 import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/order-requests.ts";
 import { isFinal, type OrderStatus, orderStatuses } from "#domains/states.ts";
-import { orderCode, printableText, wholeNumber } from "#operator/arguments.ts";
+import { limitOption, orderCode, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
@@ -11,9 +11,6 @@ import { getReseller } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
-
-const listedMax = 10_000;
-const listedDefault = 50;
 
 export function addOrderCommands(program: Command): void {
   const orders = commandGroup(program, "orders", "registration orders");
@@ -47,7 +44,7 @@ function addListCommand(orders: Command): void {
     .option("--attention", "only those that a person has to look at, the longest waiting first")
     .addOption(new Option("--status <status>", "only those in this status").choices(orderStatuses))
     .option("--reseller <account>", "only those of this account")
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption())
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse orders list --attention\n  deedhouse orders list --status Pending --reseller acme",

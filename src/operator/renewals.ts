@@ -3,7 +3,7 @@ import { switchRenewal } from "#domains/renew-switch.ts";
 import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewal-report.ts";
 import { type RenewalStatus, renewalStatuses } from "#domains/renewal-states.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
-import { wholeNumber } from "#operator/arguments.ts";
+import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import { getReseller } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
@@ -11,8 +11,6 @@ import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 
 const daysMax = 3_650;
-const listedMax = 10_000;
-const listedDefault = 50;
 
 export function addRenewalCommands(program: Command): void {
   const renewals = commandGroup(program, "renewals", "names whose terms come to their ends");
@@ -44,7 +42,7 @@ function addListCommand(renewals: Command): void {
     .addOption(new Option("--status <status>", "those in this status, ended or not").choices(renewalStatuses))
     .option("--reseller <account>", "only those of this account")
     .option("--days <n>", "only those whose terms end within so many days", wholeNumber(0, daysMax))
-    .option("--limit <n>", "at most so many", wholeNumber(1, listedMax), listedDefault)
+    .addOption(limitOption())
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse renewals list --days 7\n  deedhouse renewals list --status Attention --reseller acme",
