@@ -686,12 +686,29 @@ TABLE service_packs
   CONSTRAINT service_packs_version_check CHECK ((version > 0))
   CREATE UNIQUE INDEX service_packs_on_offer ON public.service_packs USING btree (id) WHERE (retired_at IS NULL)
 
+CREATE OR REPLACE FUNCTION public.call_job(task text, payload json, job_key text, delay_ms double precision DEFAULT 0, priority integer DEFAULT 0, key_mode text DEFAULT 'replace'::text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  job_id bigint;
+BEGIN
+  LOOP
+    -- A job is tried until it is done: what was acknowledged is never given up because a machine was down long.
+    SELECT job.id INTO job_id FROM graphile_worker.add_job(task, payload, job_key := call_job.job_key,
+      run_at := clock_timestamp() + delay_ms * interval '1 millisecond', max_attempts := 32767,
+      priority := call_job.priority, job_key_mode := key_mode) AS job;
+    EXIT WHEN job_id IS NOT NULL;
+  END LOOP;
+  RETURN job_id;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.host_names_look(ids bigint[])
  RETURNS void
  LANGUAGE sql
 AS $function$
-  SELECT graphile_worker.add_job('host-name', json_build_object('hostNameId', id), job_key := 'host-name:' || id,
-    max_attempts := 32767) FROM unnest(ids) AS id
+  SELECT call_job('host-name', json_build_object('hostNameId', id), 'host-name:' || id) FROM unnest(ids) AS id
 $function$
 
 
@@ -758,8 +775,7 @@ CREATE OR REPLACE FUNCTION public.hosting_move_look()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  PERFORM graphile_worker.add_job('hosting-move', json_build_object('moveId', id), job_key := 'move:' || id,
-    max_attempts := 32767)
+  PERFORM call_job('hosting-move', json_build_object('moveId', id), 'move:' || id)
   FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL
     AND (state IN ('Freezing', 'Leaving') OR OLD.removal_requested_at IS DISTINCT FROM NEW.removal_requested_at);
   RETURN NULL;

@@ -5,7 +5,7 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { jobSpec, provisionTask } from "#jobs/enqueue.ts";
+import { provisionTask } from "#jobs/enqueue.ts";
 
 /** SQL: a node that may be asked: not $3, and if $4 is given, only that. Accounts that move from $3 cannot go to a panel. */
 const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id) AND ($3 IS NULL OR kind <> 'cpanel')";
@@ -64,10 +64,10 @@ const changeRoom = statement(
 // and those have an index: without it each removal read all accounts, 75 ms of 300,000, under its node's lock.
 const wakeUnplacedAccounts = statement(
   "hosting-accounts-wake-unplaced",
-  `SELECT count(*) AS woken FROM graphile_worker.add_jobs(ARRAY(
-     SELECT ${jobSpec(`'${provisionTask}'`, "json_build_object('accountId', id)", "'account:' || id")}
-     FROM hosting_accounts
-     WHERE status = 'Provisioning' AND node_id IS NULL AND applied_version < wanted_version ORDER BY id LIMIT $1))`,
+  `SELECT count(call_job('${provisionTask}', json_build_object('accountId', id), 'account:' || id)) AS woken FROM (
+     SELECT id FROM hosting_accounts
+     WHERE status = 'Provisioning' AND node_id IS NULL AND applied_version < wanted_version ORDER BY id LIMIT $1
+   ) AS unplaced`,
   { woken: "int8" },
 );
 

@@ -1,31 +1,25 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 
-// A job is tried until it is done: an order that was acknowledged is never given up because a machine was down long.
+// As call_job has it.
 const attemptsMax = 32_767;
 
-const addJob = statement(
-  "job-add",
-  `SELECT id::int8 FROM graphile_worker.add_job($1::text, payload := $2::json,
-     run_at := clock_timestamp() + $3::float8 * interval '1 millisecond',
-     job_key := $4::text, max_attempts := $5::int, job_key_mode := 'replace')`,
-  { id: "int8" },
-);
-
-/** SQL: a job that is due now, for add_jobs of many; each part is SQL. */
+/** SQL: a job that is due now, for add_jobs of many that are new; each part is SQL. */
 export const jobSpec = (task: string, payload: string, key: string) =>
   `(${task}, ${payload}, NULL, now(), ${attemptsMax}, ${key}, 0, NULL)::graphile_worker.job_spec`;
+
+const callJob = statement(
+  "job-call",
+  "SELECT call_job($1::text, $2::json, $3::text, $4::float8, $5::int4, $6::text) AS id",
+  { id: "int8" },
+);
 
 // Thousands of renewals may fall due at once, and each has weeks: an order's step goes before them.
 const renewalPriority = 10;
 
-const addLessUrgentJob = statement(
-  "job-add-less-urgent",
-  `SELECT id::int8 FROM graphile_worker.add_job($1::text, payload := $2::json,
-     run_at := clock_timestamp() + $3::float8 * interval '1 millisecond',
-     job_key := $4::text, max_attempts := $5::int, job_key_mode := 'replace', priority := ${renewalPriority})`,
-  { id: "int8" },
-);
+// An account's job, and a move's, look whenever they are run. So a delay keeps the job that waits, as far as it was not run
+// yet: it is a call that came while the one that puts itself off was at work, and is not put off by that.
+const modeOf = (delayMs: number) => (delayMs > 0 ? "preserve_run_at" : "replace");
 
 /** Order steps run where the registry's sessions are: each registry has a task of its own. */
 export const orderTask = (registryId: string) => `order:${registryId}`;
@@ -44,7 +38,7 @@ export async function enqueueOrder(
   delayMs: number,
 ): Promise<void> {
   const { id, registryId } = order;
-  await tx.query(addJob, [orderTask(registryId), { orderId: id }, delayMs, `order:${id}`, attemptsMax]);
+  await tx.query(callJob, [orderTask(registryId), { orderId: id }, `order:${id}`, delayMs, 0, "replace"]);
 }
 
 /** The same for a renewal's next step. */
@@ -54,25 +48,25 @@ export async function enqueueRenewal(
   delayMs: number,
 ): Promise<void> {
   const { id, registryId } = renewal;
-  const job = [renewalTask(registryId), { renewalId: id }, delayMs, `renewal:${id}`, attemptsMax];
-  await tx.query(addLessUrgentJob, job);
+  const job = [renewalTask(registryId), { renewalId: id }, `renewal:${id}`];
+  await tx.query(callJob, [...job, delayMs, renewalPriority, "replace"]);
 }
 
-/** The same for a hosting account's provisioning. */
+/** The same for a hosting account; but a delay does not put off what was enqueued since the account's job is at work. */
 export async function enqueueProvision(
   tx: Pick<Transaction, "query">,
   accountId: number,
   delayMs: number,
 ): Promise<void> {
-  await tx.query(addJob, [provisionTask, { accountId }, delayMs, `account:${accountId}`, attemptsMax]);
+  await tx.query(callJob, [provisionTask, { accountId }, `account:${accountId}`, delayMs, 0, modeOf(delayMs)]);
 }
 
 /** The same for an account's move to another node. */
 export async function enqueueMove(tx: Pick<Transaction, "query">, moveId: number, delayMs: number): Promise<void> {
-  await tx.query(addJob, [moveTask, { moveId }, delayMs, `move:${moveId}`, attemptsMax]);
+  await tx.query(callJob, [moveTask, { moveId }, `move:${moveId}`, delayMs, 0, modeOf(delayMs)]);
 }
 
 /** A comparison of what a node has with what it shall have. */
 export async function enqueueReconcile(tx: Pick<Transaction, "query">, nodeId: string): Promise<void> {
-  await tx.query(addJob, [reconcileTask, { nodeId }, 0, `reconcile:${nodeId}`, attemptsMax]);
+  await tx.query(callJob, [reconcileTask, { nodeId }, `reconcile:${nodeId}`, 0, 0, "replace"]);
 }

@@ -1,4 +1,5 @@
 import { Client, type QueryResultRow } from "pg";
+import { sleep } from "#lib/clock.ts";
 
 /** Runs one piece of SQL on a connection of its own. */
 export async function runSql<Row extends QueryResultRow>(
@@ -24,4 +25,10 @@ export async function endSessions(url: string, applicationName: string, state?: 
   const end = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = $1 AND state = coalesce($2, state)`;
   await runSql(url, end, [applicationName, state]);
+}
+
+/** Resolves when so many sessions of the database wait for locks that others hold. */
+export async function untilHeldUp(url: string, sessions = 1): Promise<void> {
+  const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  while ((await runSql(url, heldUp)).length < sessions) await sleep(10);
 }

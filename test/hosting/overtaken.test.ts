@@ -14,9 +14,9 @@ import { provisionAccount } from "#hosting/provision.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
-import { runSql } from "../harness/sql.ts";
+import { runSql, untilHeldUp } from "../harness/sql.ts";
 import { holdAt } from "../orders/hold.ts";
-import { eventually, startHostingStage } from "./stage.ts";
+import { startHostingStage } from "./stage.ts";
 
 /** Nothing happens by itself here: a test moves the clock, and runs the account's job when it wants to. */
 const clock = createManualClock(unixSeconds(systemClock));
@@ -160,8 +160,8 @@ test("a removal that puts itself off in the moment in which the move ends goes o
   const moved = advanceMove(context, nodes, moveId);
   await hold.reached();
   const removed = stage.advance(id);
-  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-  await eventually("the removal waits for the move's end", async () => (await runSql(databaseUrl, waiting)).length > 1);
+  // The move itself, and the removal that waits for its end.
+  await untilHeldUp(databaseUrl, 2);
   await hold.release();
   await Promise.all([moved, removed]);
   assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Client } from "pg";
+import { testDatabase } from "../../test/harness/database.ts";
+import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
+import { enqueueProvision } from "./enqueue.ts";
+
+/** Takes a job as a worker does, but for the commit. */
+const take = `UPDATE graphile_worker._private_jobs
+  SET locked_by = 'a-worker', locked_at = now(), attempts = attempts + 1 WHERE key = $1`;
+const waiting = `SELECT key, run_at <= clock_timestamp() AS is_due FROM graphile_worker.jobs WHERE locked_at IS NULL`;
+const key = "account:7";
+
+async function takeJob(t: TestContext, url: string) {
+  const worker = new Client({ connectionString: url });
+  await worker.connect();
+  t.after(() => worker.end());
+  await worker.query("BEGIN");
+  await worker.query(take, [key]);
+  return { commit: () => worker.query("COMMIT") };
+}
+
+const calls: Record<string, (opened: Awaited<ReturnType<typeof testDatabase>>) => Promise<unknown>> = {
+  "a call": ({ database }) => enqueueProvision(database, 7, 0),
+  "a call of a trigger": ({ url }) =>
+    runSql(url, "SELECT call_job('provision', json_build_object('accountId', 7), $1)", [key]),
+};
+
+for (const [what, call] of Object.entries(calls)) {
+  test(`${what} that comes in the moment in which its job is taken has a job of its own`, async (t) => {
+    const opened = await testDatabase(t);
+    const { url, database } = opened;
+    await enqueueProvision(database, 7, 0);
+    const worker = await takeJob(t, url);
+    const called = call(opened);
+    await untilHeldUp(url);
+    await worker.commit();
+    await called;
+    assert.deepEqual(await runSql(url, waiting), [{ key, is_due: true }]);
+  });
+}
+
+test("a call that came while its job was at work is not put off by the delay that the job ends with", async (t) => {
+  const { url, database } = await testDatabase(t);
+  await enqueueProvision(database, 7, 0);
+  await (await takeJob(t, url)).commit();
+  await enqueueProvision(database, 7, 0);
+  await enqueueProvision(database, 7, 60_000);
+  assert.deepEqual(await runSql(url, waiting), [{ key, is_due: true }]);
+});
+
+test("a delay is cut short by a call", async (t) => {
+  const { url, database } = await testDatabase(t);
+  await enqueueProvision(database, 7, 60_000);
+  assert.deepEqual(await runSql(url, waiting), [{ key, is_due: false }]);
+  await enqueueProvision(database, 7, 0);
+  assert.deepEqual(await runSql(url, waiting), [{ key, is_due: true }]);
+});
