@@ -13,8 +13,8 @@ import { password, testAccount } from "../../src/nodes/test-account.ts";
 const run = promisify(execFile);
 /** What one call of a program may take on a machine that does other things too. */
 const callMs = 120_000;
-/** ftp-srv, which was tried before, served 14 of 40. */
-const rounds = 40;
+/** ftp-srv, which was tried before, served 14 of 40: it fails in 8 all but surely. */
+const rounds = process.env.DEEDHOUSE_TEST_MATRIX === "full" ? 40 : 8;
 const bytes = 100_000;
 
 /** A reason to skip, or false. */
@@ -67,7 +67,7 @@ describe("real FTP clients", () => {
 
     test(`curl uploads and downloads ${rounds} of ${rounds} times, ${how}`, { skip: missing("curl") }, async () => {
       const options = ["--silent", "--show-error", "--fail", "--max-time", "30", "--user", `a.example:${password}`];
-      if (tls) options.push("--ssl-reqd", "--insecure");
+      if (tls) options.push("--ssl-reqd", "--cacert", join(node.dataDir, "ftp-tls.pem"));
       const url = ftpUrl("/www/folder/curl.bin");
       const [sent, received] = [join(folder, "sent"), join(folder, "received")];
       for (let round = 0; round < rounds; round += 1) {
