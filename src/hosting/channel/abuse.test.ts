@@ -6,7 +6,7 @@ import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
 import { parseJoinToken } from "#nodes/agent/join-token.ts";
 import { holdMs, type ReportBody, reportPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
-import { counterHeader, nodeHeader, signatureHeader, signRequest } from "#nodes/agent/request-signature.ts";
+import { signatureHeader, signedHeaders } from "#nodes/agent/request-signature.ts";
 import { documentBytesMax, parseState, UntrustedState } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { createTransport, type GatewayAnswer } from "#nodes/agent/transport.ts";
@@ -50,8 +50,7 @@ function requestOf(machine: TestMachine, path: string, content: object, forgery:
   counters += 1;
   const { node = machine.nodeId, counter = counters, tampered } = forgery;
   const body = Buffer.from(JSON.stringify(content));
-  const signature = signRequest({ method: "POST", path, node, counter, body }, machine.config.privateKey);
-  const headers = { [nodeHeader]: node, [counterHeader]: String(counter), [signatureHeader]: signature };
+  const headers = signedHeaders({ path, node, counter }, body, machine.config.privateKey);
   return { path, headers, counter, body: tampered ? Buffer.from(JSON.stringify(tampered)) : body };
 }
 

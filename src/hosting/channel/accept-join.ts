@@ -3,13 +3,13 @@ import { Compile } from "typebox/compile";
 import type { SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { DoorRefusal, type DoorRequest, readClaim, recordRefusal } from "#hosting/channel/authenticate.ts";
+import { type Claim, DoorRefusal, type DoorRequest, readClaim, recordRefusal } from "#hosting/channel/authenticate.ts";
 import { parseBody } from "#hosting/channel/body.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { joinSecretHash } from "#hosting/channel/join-token.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
-import { type JoinAnswer, JoinBody } from "#nodes/agent/messages.ts";
-import { isRequestSigned, parsePublicKey } from "#nodes/agent/request-signature.ts";
+import { type JoinAnswer, JoinBody, unprovenBytesMax } from "#nodes/agent/messages.ts";
+import { bodyDigest, isRequestSigned, parsePublicKey } from "#nodes/agent/request-signature.ts";
 
 const joinForm = Compile(JoinBody);
 
@@ -36,8 +36,9 @@ export async function acceptJoin(
   request: DoorRequest,
 ): Promise<JoinAnswer> {
   if (!budget.check(request.sourceAddress).allowed) throw new DoorRefusal(429, "too_many_failures");
-  const content = parseBody(joinForm, request.body);
-  const node = isOwnKey(request, content.publicKey) ? await registerKey(context, content) : undefined;
+  const body = await request.readBody(unprovenBytesMax);
+  const content = parseBody(joinForm, body);
+  const node = isOwnKey(readClaim(request), body, content.publicKey) ? await registerKey(context, content) : undefined;
   if (node === undefined) {
     budget.noteFailure(request.sourceAddress);
     await recordRefusal(context, undefined, request, "a token that is unknown, used or too old");
@@ -59,10 +60,11 @@ async function registerKey({ database, clock }: Context, content: JoinBody): Pro
 }
 
 /** Who registers a key must have it. */
-function isOwnKey(request: DoorRequest, publicKey: string): boolean {
-  const claimed = readClaim(request);
+function isOwnKey(claimed: Claim | undefined, body: Buffer, publicKey: string): boolean {
+  if (claimed?.node !== "") return false;
   try {
-    return claimed?.node === "" && isRequestSigned(claimed, claimed.signature, parsePublicKey(publicKey));
+    const request = { ...claimed, digest: bodyDigest(body) };
+    return isRequestSigned(request, claimed.signature, parsePublicKey(publicKey));
   } catch {
     return false;
   }

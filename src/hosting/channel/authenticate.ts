@@ -6,8 +6,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { reportPath, requestBytesMax, unprovenBytesMax } from "#nodes/agent/messages.ts";
 import {
+  bodyDigest,
   counterHeader,
+  digestHeader,
   isRequestSigned,
   type NodeRequest,
   nodeHeader,
@@ -18,10 +21,14 @@ import {
 const nodeShape = /^[a-z0-9-]{1,32}$/;
 const counterShape = /^[0-9]{1,16}$/;
 const signatureShape = /^[A-Za-z0-9_-]{86}$/;
+const digestShape = /^[0-9a-f]{64}$/;
 
-const readKey = statement("node-channel-key", "SELECT public_key FROM node_channels WHERE node_id = $1", {
-  public_key: "text?",
-});
+const readChannel = statement(
+  "node-channel-key",
+  `SELECT public_key, CASE WHEN $2 THEN report_counter ELSE sync_counter END AS last_counter
+   FROM node_channels WHERE node_id = $1`,
+  { public_key: "text?", last_counter: "int8?" },
+);
 const noteRefusal = statement(
   "node-channel-refused",
   `UPDATE node_channels SET refused_count = refused_count + 1, refused_at = $2, refused_reason = $3 WHERE node_id = $1`,
@@ -48,44 +55,80 @@ export interface DoorRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  body: Buffer;
+  /** @throws DoorRefusal when it is longer, or does not come whole */
+  readBody(bytesMax: number): Promise<Buffer>;
   sourceAddress: string;
   /** Fires when the caller is gone, or the door closes. */
   signal: AbortSignal;
 }
 
-/** @returns the request as its node signed it @throws DoorRefusal */
-export async function authenticate(context: Context, budget: SourceBudget, request: DoorRequest): Promise<NodeRequest> {
+/** What a node has signed. */
+export interface SignedRequest extends NodeRequest {
+  body: Buffer;
+}
+
+/**
+ * Reads the body of who has signed its digest. An agent that does not say the digest beforehand has little read of what it
+ * sends, whoever it is.
+ * @returns the request as its node signed it @throws DoorRefusal
+ */
+export async function authenticate(
+  context: Context,
+  budget: SourceBudget,
+  request: DoorRequest,
+): Promise<SignedRequest> {
   const claimed = readClaim(request);
   if (!budget.check(request.sourceAddress, claimed?.node).allowed) throw new DoorRefusal(429, "too_many_failures");
-  const [channel] = claimed ? await context.database.point(readKey, [claimed.node]) : [];
-  const isGood =
-    claimed !== undefined &&
-    typeof channel?.public_key === "string" &&
-    isRequestSigned(claimed, claimed.signature, parsePublicKey(channel.public_key));
-  if (!isGood) {
+  const signed = claimed && (await readSigned(context, claimed, request));
+  if (!signed) {
     budget.noteFailure(request.sourceAddress, claimed?.node);
     await recordRefusal(context, claimed?.node, request, "not signed by this node");
     throw new DoorRefusal(401, "unauthorized");
   }
-  budget.noteGood(request.sourceAddress, claimed.node);
-  return claimed;
+  budget.noteGood(request.sourceAddress, signed.node);
+  return signed;
+}
+
+/** @returns nothing when the node has not signed it @throws DoorRefusal */
+async function readSigned(
+  { database }: Context,
+  claimed: Claim,
+  request: DoorRequest,
+): Promise<SignedRequest | undefined> {
+  const [channel] = await database.point(readChannel, [claimed.node, request.path === reportPath]);
+  if (typeof channel?.public_key !== "string") return undefined;
+  const early = claimed.digest === undefined ? await request.readBody(unprovenBytesMax) : undefined;
+  const digest = claimed.digest ?? bodyDigest(early ?? Buffer.alloc(0));
+  const { signature, ...unsigned } = claimed;
+  if (!isRequestSigned({ ...unsigned, digest }, signature, parsePublicKey(channel.public_key))) return undefined;
+  // Looked at again, and counted, in the transaction of what is asked.
+  const last = channel.last_counter ?? 0;
+  if (claimed.counter <= last) throw new DoorRefusal(401, "counter_too_low", last);
+  const body = early ?? (await request.readBody(requestBytesMax));
+  return bodyDigest(body) === digest ? { ...unsigned, digest, body } : undefined;
 }
 
 /** What the headers say, not yet believed. */
+export interface Claim extends Omit<NodeRequest, "digest"> {
+  digest: string | undefined;
+  signature: string;
+}
+
 export function readClaim({
   method,
   path,
   headers,
-  body,
-}: DoorRequest): (NodeRequest & { signature: string }) | undefined {
-  const [node, counter, signature] = [nodeHeader, counterHeader, signatureHeader].map((name) =>
-    String(headers[name] ?? ""),
-  );
+}: Pick<DoorRequest, "method" | "path" | "headers">): Claim | undefined {
+  const header = (name: string) => String(headers[name] ?? "");
+  const [node, counter, signature] = [header(nodeHeader), header(counterHeader), header(signatureHeader)];
+  const digest = header(digestHeader) || undefined;
   const isWellFormed =
-    (node === "" || nodeShape.test(node!)) && counterShape.test(counter!) && signatureShape.test(signature!);
+    (node === "" || nodeShape.test(node)) &&
+    counterShape.test(counter) &&
+    signatureShape.test(signature) &&
+    (digest === undefined || digestShape.test(digest));
   if (!isWellFormed || !Number.isSafeInteger(Number(counter))) return undefined;
-  return { method, path, node: node!, counter: Number(counter), body, signature: signature! };
+  return { method, path, node, counter: Number(counter), digest, signature };
 }
 
 /** For the operator: on the node's row, and in the log. */

@@ -6,7 +6,14 @@ import { createSourceBudget, type SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
-import { authenticate, DoorRefusal, type DoorRequest, recordRefusal } from "#hosting/channel/authenticate.ts";
+import {
+  authenticate,
+  DoorRefusal,
+  type DoorRequest,
+  readClaim,
+  recordRefusal,
+} from "#hosting/channel/authenticate.ts";
+import { readBody } from "#hosting/channel/body.ts";
 import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
@@ -54,7 +61,7 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
   app.post("/*", async (request, reply) => {
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
-    const { method, headers, url: path, body } = request;
+    const { method, headers, url: path, raw } = request;
     const signal = AbortSignal.any([gone.signal, closing.signal]);
     const sourceAddress = request.socket.remoteAddress ?? "";
     const asked = {
@@ -63,7 +70,7 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
       headers,
       sourceAddress,
       signal,
-      body: body instanceof Buffer ? body : Buffer.alloc(0),
+      readBody: (bytesMax: number) => readBody(raw, bytesMax),
     };
     return write(reply, await answer(context, gatewayKey, budget, asked));
   });
@@ -93,8 +100,8 @@ function createApp({ tls }: DoorOptions): FastifyInstance {
     : fastify(settings);
   app.server.maxConnections = connectionsMax;
   app.removeAllContentTypeParsers();
-  // The signature covers the bytes.
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  // Nothing of a body is read before its headers have been looked at.
+  app.addContentTypeParser("*", (_request, _body, done) => done(null));
   app.setNotFoundHandler((_request, reply) => write(reply, refusal(new DoorRefusal(404, "not_found"))));
   app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     const status = error.statusCode ?? 500;
@@ -112,14 +119,7 @@ async function answer(
   try {
     if (request.path === joinPath) return json(200, await acceptJoin(context, gatewayKey, budget, request));
     if (request.path !== syncPath && request.path !== reportPath) throw new DoorRefusal(404, "not_found");
-    const claim = await authenticate(context, budget, request);
-    if (request.path === reportPath) {
-      await takeReport(context, claim, request).catch(recordRepetition(context, claim.node, request));
-      return { status: 204 };
-    }
-    const state = await sync(context, gatewayKey, claim, request).catch(recordRepetition(context, claim.node, request));
-    if (!state) return { status: 204 };
-    return { status: 200, headers: { ...jsonType, [signatureHeader]: state.signature }, body: state.body };
+    return await answerNode(context, gatewayKey, budget, request).catch(recordRepetition(context, request));
   } catch (error) {
     if (error instanceof DoorRefusal) return refusal(error);
     if (error instanceof DatabaseUnavailable) return refusal(new DoorRefusal(503, "unavailable"));
@@ -128,11 +128,28 @@ async function answer(
   }
 }
 
-/** For `catch`: a request that comes again, or too late, is written down. */
-function recordRepetition(context: Context, node: string, request: DoorRequest) {
+/** @throws DoorRefusal */
+async function answerNode(
+  context: Context,
+  gatewayKey: GatewayKey,
+  budget: SourceBudget,
+  request: DoorRequest,
+): Promise<DoorAnswer> {
+  const claim = await authenticate(context, budget, request);
+  if (request.path === reportPath) {
+    await takeReport(context, claim);
+    return { status: 204 };
+  }
+  const state = await sync(context, gatewayKey, claim, request);
+  if (!state) return { status: 204 };
+  return { status: 200, headers: { ...jsonType, [signatureHeader]: state.signature }, body: state.body };
+}
+
+/** For `catch`: a request that its node has signed and that comes again, or too late, is written down. */
+function recordRepetition(context: Context, request: DoorRequest) {
   return async (error: unknown): Promise<never> => {
     const isRepetition = error instanceof DoorRefusal && error.code === "counter_too_low";
-    if (isRepetition) await recordRefusal(context, node, request, "a repeated or late request");
+    if (isRepetition) await recordRefusal(context, readClaim(request)?.node, request, "a repeated or late request");
     throw error;
   };
 }
@@ -149,6 +166,8 @@ function refusal({ status, code, counter }: DoorRefusal): DoorAnswer {
 }
 
 function write(reply: FastifyReply, { status, headers = {}, body }: DoorAnswer): FastifyReply {
+  // What of the body was not read is not wanted any more.
+  if (!reply.request.raw.complete) reply.header("connection", "close");
   return reply.code(status).headers(headers).send(body);
 }
 

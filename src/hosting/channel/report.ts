@@ -3,7 +3,7 @@ import { Compile } from "typebox/compile";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { DoorRefusal, type DoorRequest } from "#hosting/channel/authenticate.ts";
+import { DoorRefusal, type SignedRequest } from "#hosting/channel/authenticate.ts";
 import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAnsweredChannel, nodeUsageChannel } from "#hosting/channel/channels.ts";
 import { answerRow } from "#hosting/channel/questions.ts";
@@ -53,8 +53,8 @@ const tellAnswered = statement(
   { notified: "text" },
 );
 
-export async function takeReport(context: Context, claim: NodeRequest, request: DoorRequest): Promise<void> {
-  const body = parseBody(reportForm, request.body);
+export async function takeReport(context: Context, claim: SignedRequest): Promise<void> {
+  const body = parseBody(reportForm, claim.body);
   await context.database.transaction((tx) => takeIn(context, tx, claim, body));
 }
 

@@ -7,7 +7,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { DoorRefusal, type DoorRequest, recordRefusal } from "#hosting/channel/authenticate.ts";
+import { DoorRefusal, type DoorRequest, recordRefusal, type SignedRequest } from "#hosting/channel/authenticate.ts";
 import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
@@ -91,10 +91,10 @@ export interface SyncAnswer {
 export async function sync(
   context: Context,
   gatewayKey: GatewayKey,
-  claim: NodeRequest,
+  claim: SignedRequest,
   request: DoorRequest,
 ): Promise<SyncAnswer | undefined> {
-  const body = parseBody(syncForm, request.body);
+  const body = parseBody(syncForm, claim.body);
   const isAhead = await context.database.transaction((tx) => takeIn(context, tx, claim, body));
   if (isAhead) {
     await recordRefusal(context, claim.node, request, "it has applied what was never issued");

@@ -3,7 +3,7 @@ import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import type { AgentConfig } from "./config.ts";
 import { holdMs, Refusal, type ReportBody, reportPath, type SyncBody, syncPath } from "./messages.ts";
-import { counterHeader, nodeHeader, signatureHeader, signRequest } from "./request-signature.ts";
+import { signatureHeader, signedHeaders } from "./request-signature.ts";
 import { documentBytesMax, parseState, type StateDocument } from "./state-document.ts";
 import type { GatewayAnswer, Transport } from "./transport.ts";
 
@@ -54,13 +54,8 @@ export function createGatewayChannel({ config, transport, clock }: GatewayChanne
     signal: AbortSignal,
   ): Promise<[answer: GatewayAnswer, counter: number]> {
     const body = Buffer.from(JSON.stringify(content));
-    const request = { method: "POST", path, node: config.node, counter: nextCounter(), body };
-    const headers = {
-      "content-type": "application/json",
-      [nodeHeader]: request.node,
-      [counterHeader]: String(request.counter),
-      [signatureHeader]: signRequest(request, config.privateKey),
-    };
+    const request = { path, node: config.node, counter: nextCounter() };
+    const headers = { "content-type": "application/json", ...signedHeaders(request, body, config.privateKey) };
     const limit = AbortSignal.any([signal, AbortSignal.timeout(holdMs + answerGraceMs)]);
     const answer = await transport.send({ path, headers, body, answerBytesMax: documentBytesMax, signal: limit });
     if (answer.status >= 300) throw refusalOf(answer);

@@ -8,7 +8,7 @@ import { agentVersion } from "./agent-version.ts";
 import { type AgentFile, writeAgentFile } from "./config.ts";
 import { parseJoinToken } from "./join-token.ts";
 import { JoinAnswer, type JoinBody, joinPath } from "./messages.ts";
-import { counterHeader, nodeHeader, publicKeyText, signatureHeader, signRequest } from "./request-signature.ts";
+import { publicKeyText, signedHeaders } from "./request-signature.ts";
 import { createTransport } from "./transport.ts";
 
 const answerMs = 15_000;
@@ -33,12 +33,8 @@ export async function join(token: string, configPath: string, clock: Clock): Pro
   const content: JoinBody = { secret: secret.reveal(), publicKey: publicKeyText(publicKey), agentVersion };
   const body = Buffer.from(JSON.stringify(content));
   // The counter counts nothing yet: the token is what makes the request good for once.
-  const request = { method: "POST", path: joinPath, node: "", counter: clock.now().getTime(), body };
-  const headers = {
-    [nodeHeader]: "",
-    [counterHeader]: String(request.counter),
-    [signatureHeader]: signRequest(request, privateKey),
-  };
+  const request = { path: joinPath, node: "", counter: clock.now().getTime() };
+  const headers = signedHeaders(request, body, privateKey);
   const transport = createTransport({ url, pin });
   try {
     const send = () =>

@@ -9,6 +9,8 @@ export const reportPath = "/report";
 
 /** The largest request body that the gateway reads. */
 export const requestBytesMax = 2 * 1024 * 1024;
+/** Of who has not shown yet that he is a node. */
+export const unprovenBytesMax = 64 * 1024;
 
 /** How long the gateway holds a node's question while nothing changes. */
 export const holdMs = 25_000;

@@ -6,6 +6,8 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:
 
 export const nodeHeader = "deedhouse-node";
 export const counterHeader = "deedhouse-counter";
+/** SHA-256 of the body, hexadecimal: whose request it is shows before its body is read. */
+export const digestHeader = "deedhouse-digest";
 /** Of a request, and of a state's document in an answer: base64url. */
 export const signatureHeader = "deedhouse-signature";
 
@@ -19,17 +21,29 @@ export interface NodeRequest {
   node: string;
   /** Whole number above that of each earlier request on this path. */
   counter: number;
-  body: Uint8Array;
+  digest: string;
 }
 
-function signedText({ method, path, node, counter, body }: NodeRequest): Buffer {
-  const digest = createHash("sha256").update(body).digest("hex");
+export const bodyDigest = (body: Uint8Array) => createHash("sha256").update(body).digest("hex");
+
+function signedText({ method, path, node, counter, digest }: NodeRequest): Buffer {
   return Buffer.from([requestPrefix, method, path, node, String(counter), digest].join("\n"));
 }
 
-/** The header's value. */
-export function signRequest(request: NodeRequest, privateKey: KeyObject): string {
-  return sign(null, signedText(request), privateKey).toString("base64url");
+/** The headers of a POST that make it the node's. */
+export function signedHeaders(
+  { path, node, counter }: Pick<NodeRequest, "path" | "node" | "counter">,
+  body: Uint8Array,
+  privateKey: KeyObject,
+): Record<string, string> {
+  const digest = bodyDigest(body);
+  const signature = sign(null, signedText({ method: "POST", path, node, counter, digest }), privateKey);
+  return {
+    [nodeHeader]: node,
+    [counterHeader]: String(counter),
+    [digestHeader]: digest,
+    [signatureHeader]: signature.toString("base64url"),
+  };
 }
 
 export function isRequestSigned(request: NodeRequest, signature: string, publicKey: KeyObject): boolean {
