@@ -17,7 +17,13 @@ const serverParts = [
 /** What lies in src/nodes/ beside its folders, and what nodes with accounts' files on disks of their own have alike. */
 const everyNode = [
   ...["src/lib/", "src/config.ts", "src/role.ts", "src/nodes/account-json.ts", "src/nodes/agent-node.ts"],
-  ...["src/nodes/atomic-file.ts", "src/nodes/certificate.ts", "src/nodes/driver.ts", "src/nodes/probe.ts"],
+  ...[
+    "src/nodes/answer-body.ts",
+    "src/nodes/atomic-file.ts",
+    "src/nodes/certificate.ts",
+    "src/nodes/driver.ts",
+    "src/nodes/probe.ts",
+  ],
   "src/nodes/homes/",
 ];
 

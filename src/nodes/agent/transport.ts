@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { readAnswerBody } from "../answer-body.ts";
 
 export interface GatewayAddress {
   url: string;
@@ -73,17 +74,11 @@ function isLoopback(hostname: string): boolean {
 }
 
 async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<GatewayAnswer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) {
-      response.destroy();
-      throw new Error(`the gateway's answer is longer than ${bytesMax} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: await readAnswerBody(response, bytesMax),
+  };
 }
 
 /** SHA-256 of the public key in a certificate, base64url: it stays the same when the certificate is renewed for its key. */

@@ -9,6 +9,7 @@ import { Agent, type RequestOptions, request } from "node:https";
 import { type TSchema, Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Secret } from "#lib/secret.ts";
+import { readAnswerBody } from "../answer-body.ts";
 import { NodeUnavailable } from "../driver.ts";
 
 /** A panel makes an account in 5 to 30 s. */
@@ -105,27 +106,13 @@ async function ask(url: URL, options: RequestOptions, body: string, name: string
       response.destroy();
       throw new NodeUnavailable(`the panel answered ${name} with HTTP ${response.statusCode}`);
     }
-    return JSON.parse(await readText(response));
+    return JSON.parse((await readAnswerBody(response, answerBytesMax)).toString("utf8"));
   } catch (error) {
     if (error instanceof NodeUnavailable) throw error;
     // A parser's message quotes what it read, which is none of ours to repeat; a code has nothing of it.
     const { code, name: kind } = error as NodeJS.ErrnoException;
     throw new NodeUnavailable(`the panel gave no usable answer to ${name}: ${code ?? kind}`);
   }
-}
-
-async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) {
-      response.destroy();
-      throw new RangeError("too long");
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** @throws NodeUnavailable */
