@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -16,6 +15,7 @@ import { join as joinGateway } from "#nodes/agent/join.ts";
 import { type Client, createClient } from "../../client/sdk/client.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "../../src/nodes/proftpd-nginx/test-node.ts";
 import type { Scope } from "../harness/database.ts";
+import { freePorts } from "../harness/free-ports.ts";
 import { type Ended, eventually, type RunningSystem, startSystem, systemFolder } from "../harness/running-system.ts";
 import type { AgentMoment, AgentProcessSettings } from "./agent-process.ts";
 
@@ -83,11 +83,12 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
     for (const close of closers.reverse()) await close();
   });
   const inner: Scope = { after: (hook) => void closers.push(hook) };
+  const [nodesPort] = await freePorts(1);
   const databaseUrl = (await database)?.url;
   const env = {
     ...process.env,
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
-    DEEDHOUSE_NODES_PORT: String(await freePort()),
+    DEEDHOUSE_NODES_PORT: String(nodesPort),
   };
   const folder = await systemFolder(inner);
   const machine = await startTestProftpdNode({ siteDomain: "localhost" });
@@ -219,12 +220,4 @@ export async function curl(
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = await ended;
   return { code, stdout, stderr };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), "close");
-  return port;
 }

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -16,6 +15,7 @@ import { generate } from "selfsigned";
 import { openDoor } from "#hosting/channel/door.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { registerNode } from "#hosting/nodes.ts";
+import { freePorts } from "../harness/free-ports.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { nodeRoom } from "../harness/profiles.ts";
 import { readPage, upload } from "../harness/site.ts";
@@ -52,14 +52,6 @@ async function install(...args: string[]): Promise<string> {
   if (child.exitCode === null) await once(child, "exit");
   assert.equal(child.exitCode, 0, stdout + stderr);
   return stdout;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
 }
 
 test("an empty Debian 12 system becomes a node that takes accounts, and a second run changes nothing", {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,6 +10,7 @@ import type { Client } from "basic-ftp";
 import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
+import { freePorts } from "../../../test/harness/free-ports.ts";
 import { type Certificate, loadCertificate } from "../certificate.ts";
 import type { Endpoint } from "../driver.ts";
 import { logInFtp } from "../test-ftp-login.ts";
@@ -204,14 +205,6 @@ async function end(server: ChildProcess): Promise<void> {
   const ended = once(server, "exit");
   server.kill("SIGTERM");
   await ended;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
 }
 
 /** Passive ports: below those that the kernel gives away by itself, at a place of its own for every test process. */
