@@ -1,6 +1,6 @@
 /** The operator's side of hosting nodes. */
 import { statement } from "#db/statement.ts";
-import type { NodeRoom } from "#hosting/nodes.ts";
+import { changeNodeSettings, type NodeRoom } from "#hosting/nodes.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
@@ -73,20 +73,24 @@ export interface NodeChange extends Partial<NodeRoom> {
   ftp?: { host: string; port: number };
   web?: { host: string; port: number };
   isHttps?: boolean;
+  /** How its driver reaches it: null takes a setting away. */
+  settings?: Readonly<Record<string, string | null>>;
 }
 
 /**
  * What is changed holds for the next placement; accounts that wait for room try at once.
  * @throws OperatorError
  */
-export async function setNode({ database, clock }: OperatorContext, id: string, change: NodeChange): Promise<void> {
-  const { capacityBytes, accountsMax, tags, isDraining, ftp, web, isHttps } = change;
+export async function setNode(context: OperatorContext, id: string, change: NodeChange): Promise<void> {
+  const { database, clock } = context;
+  const { capacityBytes, accountsMax, tags, isDraining, ftp, web, isHttps, settings } = change;
   await database.transaction(async (tx) => {
     const [updated] = await tx.query(updateNode, [
       ...[id, capacityBytes ?? null, accountsMax ?? null, tags ?? null, isDraining ?? null],
       ...[ftp?.host ?? null, ftp?.port ?? null, web?.host ?? null, web?.port ?? null, isHttps ?? null, clock.now()],
     ]);
     if (!updated) throw unknownNode(id);
+    if (settings) await changeNodeSettings(context, tx, id, settings);
     await wakeUnplaced(tx);
   });
 }

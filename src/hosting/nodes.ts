@@ -1,4 +1,5 @@
 /** Hosting nodes in the database: where each is found, and what it can hold. */
+import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
 import { panelFtpUsername } from "#nodes/cpanel/names.ts";
@@ -69,6 +70,35 @@ export async function registerNode(
   return saved.length > 0;
 }
 
+const lockSettings = statement(
+  "hosting-node-settings",
+  "SELECT settings_sealed FROM hosting_nodes WHERE id = $1 FOR UPDATE",
+  { settings_sealed: "bytea?" },
+);
+
+const writeSettings = statement(
+  "hosting-node-settings-write",
+  "UPDATE hosting_nodes SET settings_sealed = $2 WHERE id = $1",
+  {},
+);
+
+/** @param change null takes a setting away; those that are not in it stay */
+export async function changeNodeSettings(
+  { sealer }: Pick<OperatorContext, "sealer">,
+  tx: Pick<Transaction, "query">,
+  id: string,
+  change: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const [node] = await tx.query(lockSettings, [id]);
+  const changed = { ...openSettings(sealer, id, node?.settings_sealed ?? null), ...change };
+  const kept = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null));
+  await tx.query(writeSettings, [id, sealer.seal(settingsRow(id), new Secret(JSON.stringify(kept)))]);
+}
+
+function openSettings(sealer: OperatorContext["sealer"], id: string, sealed: Buffer | null): NodeSettings {
+  return sealed === null ? {} : JSON.parse(sealer.open(settingsRow(id), sealed).reveal());
+}
+
 const nodePlaces = statement(
   "hosting-node-places",
   `SELECT id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed FROM hosting_nodes
@@ -95,7 +125,6 @@ export async function readNodePlaces(
     kind: row.kind as NodeKind,
     ftp: { host: row.ftp_host, port: row.ftp_port },
     web: { host: row.web_host, port: row.web_port, isHttps: row.web_is_https },
-    settings:
-      row.settings_sealed === null ? {} : JSON.parse(sealer.open(settingsRow(row.id), row.settings_sealed).reveal()),
+    settings: openSettings(sealer, row.id, row.settings_sealed),
   }));
 }

@@ -1,5 +1,4 @@
 /** `deedhouse node install`: runs on the machine that becomes a node, and needs no database. */
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -8,6 +7,7 @@ import type { MachineSettings } from "#nodes/install/machine-settings.ts";
 import type { Change } from "#nodes/install/plan.ts";
 import { wholeNumber } from "#operator/arguments.ts";
 import { commandGroup } from "#operator/command.ts";
+import { readGivenFile } from "#operator/given-file.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 
 const portMax = 65_535;
@@ -118,10 +118,8 @@ function settingsOf(options: NodeInstallOptions): Partial<MachineSettings> {
   return Object.fromEntries(said.filter(([, value]) => value !== undefined));
 }
 
-function readToken({ token, tokenFile }: NodeInstallOptions): string | undefined {
-  if (tokenFile === undefined) return token;
-  return readFileSync(tokenFile === "-" ? process.stdin.fd : tokenFile, "utf8").trim();
-}
+const readToken = ({ token, tokenFile }: NodeInstallOptions) =>
+  tokenFile === undefined ? token : readGivenFile(tokenFile).trim();
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY) {

@@ -4,9 +4,14 @@ import { masterKey, type TestGateway } from "../harness/gateway.ts";
 import { type Ended, runTool } from "../harness/running-system.ts";
 
 /** Runs a command to its end. */
-export function operate({ databaseUrl }: TestGateway, ...args: string[]): Promise<Ended> {
+export function operate(gateway: TestGateway, ...args: string[]): Promise<Ended> {
+  return operateOn(gateway, "", ...args);
+}
+
+/** The same, with this as its standard input. */
+export function operateOn({ databaseUrl }: TestGateway, input: string, ...args: string[]): Promise<Ended> {
   const key = `1:${masterKey.toString("hex")}`;
-  return runTool(args, { env: { ...process.env, DATABASE_URL: databaseUrl, DEEDHOUSE_MASTER_KEY: key } });
+  return runTool(args, { input, env: { ...process.env, DATABASE_URL: databaseUrl, DEEDHOUSE_MASTER_KEY: key } });
 }
 
 /** The same; it must succeed, and its JSON is returned. */

@@ -1,0 +1,166 @@
+/** `deedhouse node add` and `set`: what is written down of a hosting node. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type NodeKind, nodeKinds, readNodePlaces, registerNode } from "#hosting/nodes.ts";
+import { getNode, setNode } from "#hosting/nodes-manage.ts";
+import { wakeUnplaced } from "#hosting/place.ts";
+import { endpoint, wholeNumber } from "#operator/arguments.ts";
+import { onDatabase, operatorCommand } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
+import {
+  addSettingsOptions,
+  changedSettings,
+  type NewSettingsOptions,
+  newSettings,
+  type SettingsOptions,
+  shownSettings,
+} from "#operator/node-settings.ts";
+import { findToken } from "#operator/node-token.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+
+export const gigabyte = 1_000_000_000;
+const capacityGbMax = 1_000_000;
+const accountsMost = 1_000_000;
+const accountsMaxDefault = 10_000;
+
+interface Place {
+  host: string;
+  port: number;
+}
+
+interface RoomOptions {
+  capacityGb?: number;
+  accountsMax?: number;
+  tag?: string[];
+}
+
+interface PlaceOptions {
+  ftp?: Place;
+  web?: Place;
+  https?: boolean;
+}
+
+interface AddOptions
+  extends Required<Pick<RoomOptions, "capacityGb" | "accountsMax">>,
+    PlaceOptions,
+    NewSettingsOptions {
+  kind: NodeKind;
+  tag?: string[];
+  ftp: Place;
+  web: Place;
+}
+
+interface SetOptions extends RoomOptions, PlaceOptions, SettingsOptions {
+  tags: boolean;
+}
+
+export function addNodeRowCommands(nodes: Command): void {
+  addAddCommand(nodes);
+  addSetCommands(nodes);
+}
+
+/** @throws OperatorError */
+export async function findNodeWithSettings(context: OpenOperatorContext, id: string) {
+  const node = await getNode(context, id);
+  const [place] = await readNodePlaces(context, id);
+  return { ...node, ...shownSettings(place?.settings ?? {}) };
+}
+
+function nodeId(text: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be 1 to 32 lower-case letters, digits and hyphens, such as web-7.");
+}
+
+function tag(text: string, others: readonly string[] = []): string[] {
+  if (/^[a-z0-9][a-z0-9._-]{0,62}$/.test(text)) return [...new Set([...others, text])];
+  throw new InvalidArgumentError("It must be lower-case letters, digits, dots and hyphens, such as ssd.");
+}
+
+function addAddCommand(nodes: Command): void {
+  const command = operatorCommand(nodes, "add", "let accounts be placed on one more hosting node")
+    .argument("<id>", "its name, for good", nodeId)
+    .addOption(new Option("--kind <kind>", "what runs on it").choices(nodeKinds).default("proftpd-nginx"))
+    .requiredOption("--capacity-gb <n>", "disk quotas that may be given away on it", wholeNumber(0, capacityGbMax))
+    .option("--accounts-max <n>", "accounts at the most", wholeNumber(0, accountsMost), accountsMaxDefault)
+    .option("--tag <tag>", "what packs may ask for; can be repeated", tag)
+    .requiredOption("--ftp <host:port>", "where customers find its FTP server", endpoint)
+    .requiredOption("--web <host:port>", "where its web server answers", endpoint)
+    .option("--https", "the web server answers with TLS there");
+  addSettingsOptions(command)
+    .option("--panel-mail-domain <domain>", "cpanel: of the contact addresses by which our accounts are known again")
+    .option("--panel-installation <name>", "cpanel: for a panel that was added before, what was said then")
+    .addHelpText(
+      "after",
+      "\nExamples:" +
+        "\n  deedhouse node add web-7 --capacity-gb 2000 --tag ssd --ftp ftp7.example.net:21 --web web7.example.net:80" +
+        "\n  deedhouse node add small --kind embedded --capacity-gb 50 --ftp 192.0.2.7:7421 --web 192.0.2.7:7480 \\" +
+        "\n      --control-url http://127.0.0.1:7481 --control-token-file /etc/deedhouse/control.token",
+    )
+    .action(
+      onDatabase(async (context, id: string, options: AddOptions) => {
+        const { kind, capacityGb, accountsMax, tag: tags = [], ftp, web, https: isHttps = false } = options;
+        const settings = newSettings(kind, options, context.random);
+        const room = { capacityBytes: capacityGb * gigabyte, accountsMax, tags };
+        if (!(await registerNode(context, { id, kind, ftp, web: { ...web, isHttps }, settings }, room, false))) {
+          const advice = "deedhouse node set changes it, another id adds another";
+          throw new OperatorError("refused", `there is a hosting node ${id} already: ${advice}`);
+        }
+        await wakeUnplaced(context.database);
+        const { installation } = settings;
+        return {
+          ...{ node: id, status: "added" },
+          ...(installation !== undefined && { installation }),
+          ...(kind === "proftpd-nginx" && (await findToken(context, id))),
+        };
+      }),
+    );
+}
+
+function addSetCommands(nodes: Command): void {
+  const set = operatorCommand(nodes, "set <id>", "change what a hosting node can hold, or where it is found")
+    .option("--capacity-gb <n>", "disk quotas that may be given away on it", wholeNumber(0, capacityGbMax))
+    .option("--accounts-max <n>", "accounts at the most", wholeNumber(0, accountsMost))
+    .option("--tag <tag>", "what packs may ask for, instead of the tags that it has; can be repeated", tag)
+    .option("--no-tags", "take its tags away")
+    .option("--ftp <host:port>", "where customers find its FTP server", endpoint)
+    .option("--web <host:port>", "where its web server answers", endpoint)
+    .option("--https", "the web server answers with TLS there")
+    .option("--no-https", "it answers without TLS");
+  addSettingsOptions(set)
+    .option("--no-panel-package", "cpanel: the panel's default from now on")
+    .option("--no-panel-ca-file", "cpanel: a public authority has signed its certificates from now on")
+    .addHelpText(
+      "after",
+      "\nAccounts that are there stay, also when there is less room now; those that wait for room try at once. How a node is" +
+        "\nreached holds at once. What a panel's accounts are known by (mail domain, installation) stays for good. A node of" +
+        "\nProFTPD and nginx is not reached, it calls: after another address or key of the gateway, see deedhouse node token." +
+        "\n\nExamples:" +
+        "\n  deedhouse node set web-7 --capacity-gb 4000" +
+        "\n  deedhouse node set panel-1 --panel-token-file /etc/deedhouse/panel-1.token" +
+        "\n  deedhouse node set small --control-url http://127.0.0.1:7481 --control-token-file - < control.token",
+    )
+    .action(
+      onDatabase(async (context, id: string, options: SetOptions) => {
+        const { capacityGb, accountsMax, tag: newTags, tags: keepsTags, ftp, web, https } = options;
+        const tags = keepsTags ? newTags : [];
+        const settings = changedSettings((await getNode(context, id)).kind as NodeKind, options);
+        await setNode(context, id, {
+          ...(capacityGb !== undefined && { capacityBytes: capacityGb * gigabyte }),
+          ...(accountsMax !== undefined && { accountsMax }),
+          ...(tags && { tags }),
+          ...(ftp && { ftp }),
+          ...(web && { web }),
+          ...(https !== undefined && { isHttps: https }),
+          ...(Object.keys(settings).length > 0 && { settings }),
+        });
+        return findNodeWithSettings(context, id);
+      }),
+    );
+  operatorCommand(nodes, "undrain <id>", "place accounts on a hosting node again")
+    .addHelpText("after", "\nExample:\n  deedhouse node undrain web-7")
+    .action(
+      onDatabase(async (context, id: string) => {
+        await setNode(context, id, { isDraining: false });
+        return { node: id, status: "open" };
+      }),
+    );
+}
