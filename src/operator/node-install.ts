@@ -36,8 +36,13 @@ export function addNodeInstallCommand(program: Command): void {
     .description(
       "make this machine (Debian 12) a hosting node of ProFTPD and nginx; run it again to bring it up to date",
     )
-    .option("--token <token>", "what deedhouse node token <id> printed: good for one machine, for 24 hours")
-    .addOption(new Option("--token-file <file>", "read it from a file; - is standard input").conflicts("token"))
+    .addOption(
+      new Option(
+        "--token-file <file>",
+        "what deedhouse node token <id> printed, good for one machine and 24 hours; - is standard input",
+      ).conflicts("token"),
+    )
+    .option("--token <token>", "the token itself: others on the machine can see it while this runs")
     .option("--dry-run", "say what would be changed, and change nothing")
     .option("--yes", "do not ask")
     .option("--host-name <name>", "what customers call the FTP server, for its certificate", hostname())
@@ -53,10 +58,11 @@ export function addNodeInstallCommand(program: Command): void {
     .addHelpText(
       "after",
       "\nWhat is not said stays as it was the last time. Files that are replaced are kept below" +
-        "\n/var/lib/deedhouse/backups. See docs/hosting.md for what is needed beforehand." +
+        "\n/var/lib/deedhouse/backups. A token is needed once, and again when the gateway has another address or TLS key." +
+        "\nSee docs/hosting.md for what is needed beforehand." +
         "\n\nExamples:" +
-        "\n  deedhouse node install --token dhnode_eyJ… --dry-run" +
-        "\n  deedhouse node install --token-file token.txt --host-name ftp7.example.net --yes" +
+        "\n  deedhouse node install --token-file token.txt --dry-run" +
+        "\n  deedhouse node install --token-file - --host-name ftp7.example.net --yes < token.txt" +
         "\n  deedhouse node install --yes     # after an upgrade",
     )
     .action(guarded(install));

@@ -18,7 +18,8 @@ const useToken = statement(
   "node-join",
   `UPDATE node_channels SET public_key = $2, agent_version = $3, joined_at = $4, join_used_at = $4, last_seen_at = $4,
      sync_counter = 0, report_counter = 0, applied_version = -1, ahead_version = NULL
-   WHERE join_secret_hash = $1 AND join_until > $4 AND join_used_at IS NULL RETURNING node_id`,
+   WHERE join_secret_hash = $1 AND join_until > $4 AND join_used_at IS NULL AND node_id = coalesce($5, node_id)
+   RETURNING node_id`,
   { node_id: "text" },
 );
 /** The machine that used the token may ask again: the answer may have been lost. */
@@ -50,9 +51,9 @@ export async function acceptJoin(
 
 /** @returns the node's id, nothing when the token is not good */
 async function registerKey({ database, clock }: Context, content: JoinBody): Promise<string | undefined> {
-  const { secret, publicKey, agentVersion } = content;
+  const { secret, publicKey, agentVersion, node = null } = content;
   const hash = joinSecretHash(secret);
-  const [joined] = await database.query(useToken, [hash, publicKey, agentVersion, clock.now()]);
+  const [joined] = await database.query(useToken, [hash, publicKey, agentVersion, clock.now(), node]);
   // It has room from now on.
   if (joined) await wakeUnplaced(database);
   const [known] = joined ? [joined] : await database.query(usedToken, [hash, clock.now(), publicKey]);

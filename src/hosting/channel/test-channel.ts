@@ -45,8 +45,8 @@ export interface TestChannel {
   context: ChannelContext;
   readonly door: Door;
   closeDoor(): Promise<void>;
-  /** Opens it again where it was. */
-  openDoor(): Promise<void>;
+  /** Opens it again where it was. @param changed what is otherwise by now */
+  openDoor(changed?: Partial<DoorOptions>): Promise<void>;
   /** A row of a node, and a machine that has joined as it. */
   join(nodeId: string, ftp?: Endpoint): Promise<TestMachine>;
   token(nodeId: string): Promise<Secret>;
@@ -80,8 +80,8 @@ export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> =
       return door;
     },
     closeDoor: () => door.close(),
-    openDoor: async () => {
-      door = await openDoor(context, options);
+    openDoor: async (changed = {}) => {
+      door = await openDoor(context, { ...options, ...changed });
     },
     token: (nodeId) => createJoinToken(context, nodeId),
     async join(nodeId, ftp = { host: "localhost", port: 21 }) {
@@ -113,7 +113,7 @@ export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> =
 }
 
 /** PEM. */
-async function testCertificate(): Promise<{ certificate: string; key: string }> {
+export async function testCertificate(): Promise<{ certificate: string; key: string }> {
   const made = await generate([{ name: "commonName", value: "gateway.test" }], { keyType: "ec", curve: "P-256" });
   return { certificate: made.cert, key: made.private };
 }

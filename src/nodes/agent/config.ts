@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
-import { writeFileAtomic } from "../atomic-file.ts";
+import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
 import { parsePublicKey } from "./request-signature.ts";
 import type { GatewayAddress } from "./transport.ts";
 
@@ -16,6 +16,8 @@ const AgentFile = Type.Object({
   /** PEM (PKCS #8): signs this node's requests. */
   privateKey: Type.String({ minLength: 1 }),
   siteDomain: Type.String({ minLength: 1 }),
+  /** SHA-256 of the secret of the token with which it joined, hexadecimal: that token was used. */
+  tokenDigest: Type.Optional(Type.String()),
 });
 export type AgentFile = Static<typeof AgentFile>;
 
@@ -33,14 +35,29 @@ export async function writeAgentFile(path: string, file: AgentFile): Promise<voi
   await writeFileAtomic(path, `${JSON.stringify(file, null, 2)}\n`);
 }
 
+/** Nothing when there is none, or it cannot be used. */
+export async function findAgentFile(path: string): Promise<AgentFile | undefined> {
+  const text = await readFile(path, "utf8").catch(ignoreMissing);
+  try {
+    return text === undefined ? undefined : parseAgentFile(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseAgentFile(text: string): AgentFile {
+  const file: unknown = JSON.parse(text);
+  if (!Value.Check(AgentFile, file)) throw new Error("a field is missing");
+  return file;
+}
+
 /** @throws Error that says what to do */
 export async function loadAgentConfig(path: string): Promise<AgentConfig> {
   const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw new Error(`${error.message}: join the gateway first, with deedhouse node install --token <token>`);
+    throw new Error(`${error.message}: join the gateway first, with deedhouse node install --token-file <file>`);
   });
   try {
-    const file: unknown = JSON.parse(text);
-    if (!Value.Check(AgentFile, file)) throw new Error("a field is missing");
+    const file = parseAgentFile(text);
     return {
       node: file.node,
       gateway: { url: file.url, pin: file.pin },

@@ -1,11 +1,12 @@
 /** Makes this machine a node of the gateway that a token names: once, before the agent runs for the first time. */
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
+import type { Secret } from "#lib/secret.ts";
 import { agentVersion } from "./agent-version.ts";
-import { type AgentFile, writeAgentFile } from "./config.ts";
+import { type AgentFile, findAgentFile, writeAgentFile } from "./config.ts";
 import { parseJoinToken } from "./join-token.ts";
 import { JoinAnswer, type JoinBody, joinPath } from "./messages.ts";
 import { publicKeyText, signedHeaders } from "./request-signature.ts";
@@ -19,8 +20,21 @@ export interface Joined {
   siteDomain: string;
 }
 
+const tokenDigestOf = (secret: Secret) => createHash("sha256").update(secret.reveal()).digest("hex");
+
+/** Whether the machine is what this token would make it. @throws Error when it is no token */
+export async function hasJoinedWith(token: string, configPath: string): Promise<boolean> {
+  const { url, pin, secret } = parseJoinToken(token);
+  const file = await findAgentFile(configPath);
+  if (!file) return false;
+  if (file.tokenDigest !== undefined) return file.tokenDigest === tokenDigestOf(secret);
+  // It joined before tokens were remembered.
+  return file.url === url && file.pin === pin;
+}
+
 /**
- * Makes the node's key, registers it with the gateway, and writes the agent's file.
+ * Makes the node's key, registers it with the gateway, and writes the agent's file. A machine that has joined before stays
+ * the node that it is.
  * @param token what `deedhouse node add` or `deedhouse node token` printed: good for one machine and 24 hours
  * @param configPath where the agent's file goes, in a folder that exists: `/etc/deedhouse/agent.json`
  * @throws Error that says what to do; nothing has been written then
@@ -30,7 +44,11 @@ export async function join(token: string, configPath: string, clock: Clock): Pro
   // The token is good for once: what would make it useless afterwards is found before.
   await access(dirname(configPath), constants.W_OK);
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const content: JoinBody = { secret: secret.reveal(), publicKey: publicKeyText(publicKey), agentVersion };
+  const former = await findAgentFile(configPath);
+  const content: JoinBody = {
+    ...{ secret: secret.reveal(), publicKey: publicKeyText(publicKey), agentVersion },
+    ...(former && { node: former.node }),
+  };
   const body = Buffer.from(JSON.stringify(content));
   // The counter counts nothing yet: the token is what makes the request good for once.
   const request = { path: joinPath, node: "", counter: clock.now().getTime() };
@@ -41,20 +59,21 @@ export async function join(token: string, configPath: string, clock: Clock): Pro
       transport.send({ path: joinPath, headers, body, answerBytesMax, signal: AbortSignal.timeout(answerMs) });
     // An answer may get lost: the gateway takes the same token from the same key again.
     const { status, body: answer } = await send().catch(send);
-    const { node, gatewayKey, siteDomain } = parseAnswer(status, answer);
+    const { node, gatewayKey, siteDomain } = parseAnswer(status, answer, former?.node);
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-    await writeAgentFile(configPath, { node, url, pin, gatewayKey, privateKey: pem, siteDomain } satisfies AgentFile);
+    const known = { node, url, pin, gatewayKey, siteDomain, tokenDigest: tokenDigestOf(secret) };
+    await writeAgentFile(configPath, { ...known, privateKey: pem } satisfies AgentFile);
     return { node, siteDomain };
   } finally {
     transport.close();
   }
 }
 
-function parseAnswer(status: number, body: Buffer): JoinAnswer {
+function parseAnswer(status: number, body: Buffer, formerNode: string | undefined): JoinAnswer {
   if (status === 401) {
-    throw new Error(
-      "The gateway does not accept the token: it was used or is too old. Make one: deedhouse node token <id>",
-    );
+    const isOther = formerNode === undefined ? "" : `, or is not for ${formerNode}, which this machine is`;
+    const advice = `Make one: deedhouse node token ${formerNode ?? "<id>"}`;
+    throw new Error(`The gateway does not accept the token: it was used or is too old${isOther}. ${advice}`);
   }
   const answer: unknown = status === 200 ? JSON.parse(body.toString("utf8")) : undefined;
   if (!Value.Check(JoinAnswer, answer)) throw new Error(`The gateway answered ${status}: is its address right?`);

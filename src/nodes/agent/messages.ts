@@ -74,6 +74,8 @@ export const JoinBody = Type.Object({
   /** The node's own key: `publicKeyText`. The request is signed with it. */
   publicKey: Type.String({ maxLength: 200 }),
   agentVersion: Type.String({ maxLength: 100 }),
+  /** What the machine is already: the token must be for this node. */
+  node: Type.Optional(Type.String({ maxLength: 100 })),
 });
 export type JoinBody = Static<typeof JoinBody>;
 

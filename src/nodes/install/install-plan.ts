@@ -53,9 +53,10 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
     .replaceAll(/[-:]|\.\d+/g, "");
   const files = describeFiles(machine, options, settings, join(defaultFolders.stateFolder, "backups", stamp));
   const { node, proftpdConf, nginxConf, ftpCertificate, siteCertificate, agentUnit } = files;
+  const joining = joinStep(machine, token, clock);
   return [
     folderStep(machine, { path: machinePaths.folder, mode: 0o755 }),
-    joinStep(machine, token, clock),
+    joining,
     ...folderSteps(machine),
     ...[node, proftpdConf, nginxConf, ftpCertificate],
     ...[files.runFolder, files.proftpdDropIn, files.nginxDropIn, agentUnit, files.logs],
@@ -66,6 +67,7 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
     serviceStep(machine, {
       unit: agentService,
       reads: [
+        { path: machinePaths.agent, step: joining },
         { path: machinePaths.settings, step: node },
         { path: unitPaths.agent, step: agentUnit },
       ],

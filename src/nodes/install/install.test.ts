@@ -118,6 +118,14 @@ test("what is said is kept for the next run, touches only the files that it is a
   assert.match(await read(machine, machinePaths.proftpdConf), /^Port 2121$/m);
 });
 
+test("a machine that has joined anew has its agent started anew", { skip }, async (t) => {
+  const machine = await ready(t, hourAgo);
+  await install(machine);
+  await age(machine);
+  await joined(machine);
+  assert.deepEqual(await install(machine), ["restart deedhouse-agent.service"]);
+});
+
 test("a file that was edited by hand is put right, and the edit is kept", { skip }, async (t) => {
   const machine = await ready(t, hourAgo);
   await install(machine);
@@ -189,7 +197,10 @@ test("a machine that cannot be a node is refused with a sentence that says why",
   await assert.rejects(install(ubuntu), { message: "a node runs on Debian 12, and this system is Ubuntu 24.04" });
   await assert.rejects(install(openMachine("/proc/self/fdinfo")), /this system is unknown/);
   const machine = await makeTestMachine(t, systemClock);
-  await assert.rejects(install(machine), /has not joined a gateway yet: give --token, which deedhouse node token/);
+  await assert.rejects(
+    install(machine),
+    /has not joined a gateway yet: give --token-file with what deedhouse node token/,
+  );
   await assert.rejects(install(machine, { token: "abc" }), /not a node's token/);
   await joined(machine);
   const hidden = { ...agent, entry: "/tmp/deedhouse/bin/deedhouse.ts" };

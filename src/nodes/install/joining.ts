@@ -1,7 +1,7 @@
 /** The step in which the machine becomes known to its gateway. */
 import type { Clock } from "#lib/clock.ts";
 import { loadAgentConfig } from "../agent/config.ts";
-import { join } from "../agent/join.ts";
+import { hasJoinedWith, join } from "../agent/join.ts";
 import { parseJoinToken } from "../agent/join-token.ts";
 import { type Machine, onMachine, readText } from "./machine.ts";
 import { machinePaths } from "./machine-settings.ts";
@@ -10,21 +10,27 @@ import type { Step } from "./plan.ts";
 /** Stands in what is shown beforehand for what the gateway tells a machine that joins. */
 const unknownSiteDomain = "site-domain.of.the.gateway.invalid";
 
-/** @param token what `deedhouse node token` printed; not needed once the machine has joined */
+/**
+ * @param token what `deedhouse node token` printed; not needed once the machine has joined. With another one than it joined
+ *   with it joins anew: its gateway has another address or key by now, or does not know the machine's any more.
+ */
 export function joinStep(machine: Machine, token: string | undefined, clock: Clock): Step {
   return {
     async look() {
-      if ((await readText(machine, machinePaths.agent)) !== undefined) return undefined;
+      const file = onMachine(machine, machinePaths.agent);
+      const isThere = (await readText(machine, machinePaths.agent)) !== undefined;
       if (token === undefined) {
-        throw new Error(
-          "the machine has not joined a gateway yet: give --token, which deedhouse node token <id> prints",
-        );
+        if (isThere) return undefined;
+        const advice = "give --token-file with what deedhouse node token <id> prints";
+        throw new Error(`the machine has not joined a gateway yet: ${advice}`);
       }
-      const { url } = parseJoinToken(token);
+      if (await hasJoinedWith(token, file)) return undefined;
+      const again = isThere ? " anew" : "";
+      const summary = `join the gateway at ${parseJoinToken(token).url}${again} with the one-time token`;
       return {
-        summary: `join the gateway at ${url} with the one-time token, and keep a key of our own in ${machinePaths.agent}`,
+        summary: `${summary}, and keep a key of our own in ${machinePaths.agent}`,
         async apply() {
-          await join(token, onMachine(machine, machinePaths.agent), clock);
+          await join(token, file, clock);
         },
       };
     },
