@@ -32,7 +32,8 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   if (attempts.unanswered > 0) return lostAnswer(sessions);
   // What an operator has to put right would be refused again, and end one order after the other.
   if (await areCreatesStopped(context, profile.id)) {
-    return { event: "not-executed", countsAsFailure: true, reason: `creates at ${profile.id} are paused` };
+    const reason = `creates at ${profile.id} are paused`;
+    return { event: "not-executed", countsAsFailure: true, reason, whileCreatesStopped: true };
   }
   const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
   if (contact?.happening) return contact.happening;

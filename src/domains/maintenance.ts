@@ -3,7 +3,7 @@
  * as the time to come back, and accepted orders wait for it without being counted as failing.
  */
 import { statement } from "#db/statement.ts";
-import type { OrderContext } from "#domains/orders.ts";
+import { type Order, OrderChanged, type OrderContext, postponeUntil } from "#domains/orders.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 
 const updateMaintenance = statement(
@@ -44,5 +44,24 @@ export async function setMaintenance(
       await enqueueOrder(tx, { id, registryId }, 0);
     }
     return previous.previous_until;
+  });
+}
+
+// Whoever ends the maintenance waits for this, and sees the order waiting.
+const holdMaintenance = statement(
+  "registry-maintenance-hold",
+  "SELECT id FROM registries WHERE id = $1 AND date_trunc('milliseconds', maintenance_until) = $2 FOR SHARE",
+  { id: "text" },
+);
+
+/**
+ * Lets an order wait for the end of its registry's maintenance.
+ * @throws OrderChanged when it ends at another time by now, or the order is not any more as it was read
+ */
+export async function awaitMaintenance(context: OrderContext, order: Order, until: Date): Promise<void> {
+  await context.database.transaction(async (tx) => {
+    const [held] = await tx.query(holdMaintenance, [order.registry_id, until]);
+    if (!held) throw new OrderChanged();
+    await postponeUntil(context, tx, order, until);
   });
 }

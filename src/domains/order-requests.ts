@@ -7,10 +7,10 @@ import { enqueueOrder } from "#jobs/enqueue.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 
 // While an answer is lost nothing is believed before the settle time is over: that wait is never cut short. Once a
-// step has failed after it (the backoff counts), it is over.
+// step has failed after it (the backoff counts), it is over. A step that is at work sees that the time is another one.
 const hurry = statement(
   "order-hurry",
-  `UPDATE registration_orders AS o SET next_step_at = NULL
+  `UPDATE registration_orders AS o SET next_step_at = CASE WHEN next_step_at > $2 THEN NULL ELSE $2::timestamptz END
    WHERE id = $1 AND (backoff_count > 0 OR NOT EXISTS (SELECT FROM order_attempts AS attempt
      WHERE attempt.order_id = o.id AND answered_at IS NULL AND command IN ('domain:create', 'domain:delete')))
    RETURNING id`,
@@ -69,7 +69,7 @@ async function withLiveOrder(
  */
 export async function retryOrder(context: OrderContext, code: string): Promise<void> {
   await withLiveOrder(context, code, async (tx, order) => {
-    const [hurried] = await tx.query(hurry, [order.id]);
+    const [hurried] = await tx.query(hurry, [order.id, context.clock.now()]);
     if (!hurried) {
       const until = order.next_step_at?.toISOString() ?? "its next step";
       const why = "an answer of the registry is lost, and before that time the command may still be executed";
@@ -105,7 +105,7 @@ export async function requestSettlement(
     const settleAs = as === "failed" && isForced ? "failed-forced" : as;
     const { id, status, phase, registry_id: registryId } = order;
     await tx.query(requestSettle, [id, context.clock.now(), status, phase, settleAs, note]);
-    if ((await tx.query(hurry, [id])).length > 0) await enqueueOrder(tx, { id, registryId }, 0);
+    if ((await tx.query(hurry, [id, context.clock.now()])).length > 0) await enqueueOrder(tx, { id, registryId }, 0);
   });
   return id;
 }

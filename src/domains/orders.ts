@@ -55,6 +55,8 @@ const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration
 
 export type Order = NonNullable<(typeof orderById)["row"]>;
 
+// Who calls for the order's next step sets another time for it: what was called for must not be slept over. Our dates have
+// milliseconds.
 const updateOrder = statement(
   "order-update",
   `UPDATE registration_orders SET status = $4, phase = $5, verify_cause = $6, updated_at = $7,
@@ -62,7 +64,8 @@ const updateOrder = statement(
      next_step_at = $8, backoff_count = $9, confirm_after = $10, contact_renewed = $11, waiting_since = $12,
      reason = coalesce($13, reason), operator_note = $14
    WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3
-     AND cancel_requested_at IS NOT DISTINCT FROM $15 AND settle_as IS NOT DISTINCT FROM $16 RETURNING id`,
+     AND cancel_requested_at IS NOT DISTINCT FROM $15 AND settle_as IS NOT DISTINCT FROM $16
+     AND date_trunc('milliseconds', next_step_at) IS NOT DISTINCT FROM $17 RETURNING id`,
   { id: "int8" },
 );
 
@@ -150,7 +153,7 @@ export async function countAbsences(context: OrderContext, orderId: number): Pro
   return row?.absences ?? 0;
 }
 
-/** The order is not any more as it was read, in its state or in what the operator wants of it: read it again. */
+/** The order is not any more as it was read, in its state, its time or what the operator wants of it: read it again. */
 export class OrderChanged extends Error {}
 
 /**
@@ -196,6 +199,8 @@ export interface OrderHappening {
   operatorNote?: string | undefined;
   confirmAfter?: Date | undefined;
   contactRenewed?: boolean;
+  /** It waits because creates at the registry are stopped; if they are not any more, it does not happen. */
+  whileCreatesStopped?: boolean;
   /** Why creates at the registry are paused for want of credit, once this is written: who resumes them wakes the order. */
   pauseForCredit?: string;
   /** Counts a failure, for the backoff. */
@@ -226,6 +231,7 @@ export async function happen(
     ...[happening.nextStepAt ?? null, resumingEvents.has(happening.event) || happening.countsAsFailure ? failures : 0],
     ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, creditWaitSince],
     ...[happening.reason ?? null, happening.operatorNote ?? null, order.cancel_requested_at, order.settle_as],
+    order.next_step_at,
   ]);
   if (!updated) throw new OrderChanged();
   if (happening.attempt) {
@@ -258,11 +264,12 @@ async function tellOperator(context: OrderContext, tx: Transaction, order: Order
   else if (order.operator_note !== null) await resolveAlarm(context, alarm, tx);
 }
 
-// A wish that came meanwhile must not sleep until then.
+// What came meanwhile must not sleep until then.
 const postponeOrder = statement(
   "order-postpone",
   `UPDATE registration_orders SET next_step_at = $3 WHERE id = $1 AND status = $2
-     AND cancel_requested_at IS NOT DISTINCT FROM $4 AND settle_as IS NOT DISTINCT FROM $5 RETURNING id`,
+     AND cancel_requested_at IS NOT DISTINCT FROM $4 AND settle_as IS NOT DISTINCT FROM $5
+     AND date_trunc('milliseconds', next_step_at) IS NOT DISTINCT FROM $6 RETURNING id`,
   { id: "int8" },
 );
 
@@ -277,7 +284,7 @@ export async function postpone(context: OrderContext, tx: Transaction, order: Or
 /** The same, at a time. */
 export async function postponeUntil({ clock }: OrderContext, tx: Transaction, order: Order, at: Date): Promise<void> {
   const { id, status, cancel_requested_at: cancelRequestedAt, settle_as: settleAs } = order;
-  const [postponed] = await tx.query(postponeOrder, [id, status, at, cancelRequestedAt, settleAs]);
+  const [postponed] = await tx.query(postponeOrder, [id, status, at, cancelRequestedAt, settleAs, order.next_step_at]);
   if (!postponed) throw new OrderChanged();
   await enqueueOrder(tx, { id, registryId: order.registry_id }, at.getTime() - clock.now().getTime());
 }

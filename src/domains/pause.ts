@@ -1,5 +1,6 @@
 /** New registrations at a registry stop while only an operator can help, or because one wants that. */
 import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
@@ -18,11 +19,11 @@ const setPause = statement(
   {},
 );
 
-const findPause = statement(
-  "registry-paused",
-  "SELECT id FROM registries WHERE id = $1 AND creates_paused_reason NOT LIKE 'credit:%'",
-  { id: "text" },
-);
+const pauseThatStops = "SELECT id FROM registries WHERE id = $1 AND creates_paused_reason NOT LIKE 'credit:%'";
+const findPause = statement("registry-paused", pauseThatStops, { id: "text" });
+
+// Whoever resumes creates waits for this, and sees the order waiting.
+const holdPause = statement("registry-paused-hold", `${pauseThatStops} FOR SHARE`, { id: "text" });
 
 const isPaused = statement(
   "registry-paused-for",
@@ -62,6 +63,11 @@ export async function pauseCreates(
 /** Whether accepted orders wait too. Without credit they try from time to time, so that credit is noticed. */
 export async function areCreatesStopped(context: PauseContext, registryId: string): Promise<boolean> {
   return (await context.database.query(findPause, [registryId])).length > 0;
+}
+
+/** The same, and they stay so until the transaction ends. */
+export async function holdCreatesStopped(tx: Transaction, registryId: string): Promise<boolean> {
+  return (await tx.query(holdPause, [registryId])).length > 0;
 }
 
 /** Ends a pause with this cause, or with any for "any", and lets waiting orders go on. Returns whether there was one. */

@@ -11,6 +11,7 @@ import { availabilityOf } from "#domains/availability.ts";
 import { cancelUnsent } from "#domains/cancel.ts";
 import { cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
 import { createDomain } from "#domains/create-step.ts";
+import { awaitMaintenance } from "#domains/maintenance.ts";
 import {
   findOrder,
   happen,
@@ -20,14 +21,13 @@ import {
   postponeUntil,
   readCreateAttempts,
 } from "#domains/orders.ts";
-import { pauseCreates } from "#domains/pause.ts";
+import { holdCreatesStopped, pauseCreates } from "#domains/pause.ts";
 import { reconcilePending } from "#domains/pending-step.ts";
 import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { settleOrder } from "#domains/settle-step.ts";
 import { isFinal, isSettleable, orderState } from "#domains/states.ts";
 import { goStraight } from "#domains/straight-order.ts";
 import { verifyCreate } from "#domains/verify-step.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 
@@ -63,26 +63,30 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number):
 
 /** Whether it is too early for the order's next step; then there is a job for it. */
 async function isPostponed({ context }: RegistrySessions, order: Order): Promise<boolean> {
-  const { maintenance_until: maintenanceUntil } = order;
-  const delayMs = (order.next_step_at?.getTime() ?? 0) - context.clock.now().getTime();
-  if (delayMs > 0) {
-    await enqueueOrder(context.database, { id: order.id, registryId: order.registry_id }, delayMs);
-  } else if (maintenanceUntil !== null) {
-    // Nothing is asked of the registry, and nothing counts as a failure.
-    await context.database.transaction((tx) => postponeUntil(context, tx, order, maintenanceUntil));
+  const { next_step_at: nextStepAt, maintenance_until: maintenanceUntil } = order;
+  if (nextStepAt !== null && nextStepAt > context.clock.now()) {
+    await context.database.transaction((tx) => postponeUntil(context, tx, order, nextStepAt));
+    return true;
   }
-  return delayMs > 0 || maintenanceUntil !== null;
+  if (maintenanceUntil === null) return false;
+  // Nothing is asked of the registry, and nothing counts as a failure.
+  await awaitMaintenance(context, order, maintenanceUntil);
+  return true;
 }
 
 /**
- * Writes down what a step found out. An operator's wish that came while the step ran changes what that means, but does
- * not undo it: the registry's answer comes only once.
+ * Writes down what a step found out. What came while the step ran, an operator's wish or a call for the next step, changes
+ * what that means, but does not undo it: the registry's answer comes only once.
  */
 async function record(sessions: RegistrySessions, order: Order, happening: OrderHappening): Promise<OrderHappening> {
   const { context } = sessions;
   const heeded = heedCancel(sessions, order, happening);
   try {
-    await context.database.transaction((tx) => happen(context, tx, order, heeded));
+    await context.database.transaction(async (tx) => {
+      const { whileCreatesStopped: isStopped = false } = heeded;
+      if (isStopped && !(await holdCreatesStopped(tx, order.registry_id))) throw new OrderChanged();
+      await happen(context, tx, order, heeded);
+    });
     // Not before: what is resumed wakes only the orders that are written down as waiting.
     if (happening.pauseForCredit !== undefined) {
       await pauseCreates(context, order.registry_id, "credit", happening.pauseForCredit);
@@ -96,11 +100,22 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
       throw error;
     }
     const isCancelNew = order.cancel_requested_at === null && now.cancel_requested_at !== null;
+    const isSettleNew = now.settle_as !== order.settle_as;
+    const isCalled = now.next_step_at?.getTime() !== order.next_step_at?.getTime();
     // A question can be asked again; what a command was answered cannot.
-    const isSettleNew = now.settle_as !== order.settle_as && happening.attempt !== undefined;
-    if (!isCancelNew && !isSettleNew) throw error;
-    return record(sessions, now, happening);
+    const stands = happening.attempt !== undefined && (isSettleNew || isCalled);
+    if (!isCancelNew && !stands) throw error;
+    const nextStepAt = isCalled ? calledFor(context, now, happening) : happening.nextStepAt;
+    return record(sessions, now, { ...happening, nextStepAt });
   }
+}
+
+/** When the next step of an order comes that was called while it was at work. */
+function calledFor({ clock }: Context, { next_step_at: calledAt }: Order, { event, nextStepAt }: OrderHappening) {
+  // What may still be executed has its time.
+  if (event === "unanswered" || !nextStepAt) return nextStepAt;
+  if (calledAt === null || calledAt <= clock.now()) return undefined;
+  return calledAt < nextStepAt ? calledAt : nextStepAt;
 }
 
 /**

@@ -10,22 +10,20 @@ import { oneAtATime } from "#jobs/one-at-a-time.ts";
 
 const forgottenOrders = statement(
   "orders-forgotten",
-  `SELECT id, next_step_at FROM registration_orders AS o
+  `SELECT id FROM registration_orders AS o
    WHERE registry_id = $1 AND status IN ('NotProvisioned', 'Processing', 'Pending')
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'order:' || o.id
        AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz))`,
-  { id: "int8", next_step_at: "timestamptz?" },
+  { id: "int8" },
 );
 
 /**
  * An order without a job would wait for ever, and one that is due would wait for hours when its job failed often: the
- * queue's own delay grows to six hours. Whatever happened, the owner finds them.
+ * queue's own delay grows to six hours. Whatever happened, the owner finds them. One that has time puts itself off.
  */
 export async function enqueueForgotten({ context, profile }: RegistrySessions): Promise<void> {
-  const now = context.clock.now();
-  for (const order of await context.database.query(forgottenOrders, [profile.id, now])) {
-    const delayMs = Math.max(0, (order.next_step_at ?? now).getTime() - now.getTime());
-    await enqueueOrder(context.database, { id: order.id, registryId: profile.id }, delayMs);
+  for (const { id } of await context.database.query(forgottenOrders, [profile.id, context.clock.now()])) {
+    await enqueueOrder(context.database, { id, registryId: profile.id }, 0);
   }
 }
 

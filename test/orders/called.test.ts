@@ -1,0 +1,110 @@
+/** An order is called (by an operator, a message, the end of what held it) in the moment in which it puts itself off. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setMaintenance } from "#domains/maintenance.ts";
+import { retryOrder } from "#domains/order-requests.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
+import { runSql, untilHeldUp } from "../harness/sql.ts";
+import { holdAt } from "./hold.ts";
+import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { countEvents, decide, putMessage } from "./stage.ts";
+
+const hourMs = 3_600_000;
+
+/** What is put off here comes after the test's end, and the registry has time to be held. */
+async function start(t: TestContext) {
+  const longMs = { backoffFirstMs: hourMs, backoffMaxMs: hourMs, reconcileIntervalMs: hourMs };
+  const gateway = await startTestGateway(t, {
+    registry: { ...longMs, queryTimeoutMs: 30_000, transformTimeoutMs: 30_000, pollIntervalMs: 50 },
+  });
+  return { gateway, reseller: await gateway.addReseller() };
+}
+
+/** A pending order whose look at the registry is under way, and was answered that it is pending still. */
+async function lookingAtPending(t: TestContext, name: string) {
+  const { gateway, reseller } = await start(t);
+  const order = await place(gateway, reseller, name);
+  await until("it is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
+  const look = gateway.registry.hold({ command: "domain:info", name, at: "before-answer", times: 1 });
+  await retryOrder(gateway.context, order.code);
+  await look.reached(1);
+  return { gateway, reseller, order, look };
+}
+
+test("an order that an operator hurries while it looks, and finds nothing new, looks again at once", async (t) => {
+  const { gateway, reseller, order, look } = await lookingAtPending(t, "pending-never-hurried.example");
+  decide(gateway, order.name, true);
+  await retryOrder(gateway.context, order.code);
+  look.release();
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("a message that comes while its order looks, and finds nothing new, lets it look again soon", async (t) => {
+  const { gateway, reseller, order, look } = await lookingAtPending(t, "pending-never-told.example");
+  putMessage(gateway, "told", order.name, true, "approved");
+  await until("the message is taken", () => gateway.registry.store.messages.find("told") === undefined);
+  look.release();
+  // The registry shows it a little later than it says it.
+  decide(gateway, order.name, true);
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("an order that is hurried while its command is refused goes on at once, and what it was answered stands", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const order = await place(gateway, reseller, "code-2104-hurried.example");
+  const refused = (count: number) =>
+    until(`it is refused ${count} times`, async () => (await countEvents(gateway, order, "out-of-credit")) === count);
+  await refused(1);
+  const hold = gateway.registry.hold({ command: "domain:create", name: order.name, at: "before-answer", times: 1 });
+  await retryOrder(gateway.context, order.code);
+  await hold.reached(1);
+  await retryOrder(gateway.context, order.code);
+  hold.release();
+  await refused(3);
+  assert.equal(creates(gateway, order.name).length, 3);
+  const unanswered = "SELECT FROM order_attempts WHERE command = 'domain:create' AND result_code IS DISTINCT FROM 2104";
+  assert.deepEqual(await runSql(gateway.databaseUrl, unanswered), []);
+});
+
+/** What ends the wait of orders is done while one is about to write down that it waits. */
+async function endWhileHeld({ databaseUrl }: TestGateway, end: () => Promise<unknown>, release: () => Promise<void>) {
+  const ended = end();
+  // It waits for the order, or is done already.
+  await Promise.race([ended, untilHeldUp(databaseUrl, 2)]);
+  await release();
+  await ended;
+}
+
+/** An order that waits, because the registry was not ready for it. */
+async function waiting(t: TestContext, name: string) {
+  const { gateway, reseller } = await start(t);
+  const order = await place(gateway, reseller, name);
+  await until("it waits", async () => (await countEvents(gateway, order, "not-executed")) === 1);
+  return { gateway, reseller, order };
+}
+
+test("an order that is about to wait for the end of a maintenance goes on when it ends in that moment", async (t) => {
+  const { gateway, reseller, order } = await waiting(t, "once-2502-maintained.example");
+  const { context, databaseUrl } = gateway;
+  const now = context.clock.now();
+  await setMaintenance(context, "sandbox", { from: now, until: new Date(now.getTime() + hourMs) });
+  const when = "OLD.next_step_at IS NULL AND NEW.next_step_at IS NOT NULL";
+  const hold = await holdAt(t, databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  await retryOrder(context, order.code);
+  await hold.reached();
+  await endWhileHeld(gateway, () => setMaintenance(context, "sandbox", undefined), hold.release);
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("an order that is about to wait because creates are paused goes on when they are resumed in that moment", async (t) => {
+  const { gateway, reseller, order } = await waiting(t, "once-2502-paused.example");
+  const { context, databaseUrl } = gateway;
+  await pauseCreates(context, "sandbox", "operator", "prices change");
+  const when = "OLD.phase = 'create' AND NEW.phase = 'waiting'";
+  const hold = await holdAt(t, databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  await retryOrder(context, order.code);
+  await hold.reached();
+  await endWhileHeld(gateway, () => resumeCreatesPausedFor(context, "sandbox", "operator"), hold.release);
+  await assertEnds(gateway, reseller, order, "Finished");
+});
