@@ -16,7 +16,7 @@ import { createProftpdNode } from "./node.ts";
 import { nodePaths, type ProftpdNodeSettings } from "./settings.ts";
 import { describeTestNode } from "./test-node.ts";
 
-const program = join(import.meta.dirname, "killed-agent.ts");
+const program = join(import.meta.dirname, "agent-test-child.ts");
 const stepsMax = 200;
 const atOnce = 4;
 
