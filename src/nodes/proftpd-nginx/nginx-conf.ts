@@ -38,7 +38,7 @@ ${tlsLines(settings)}    server_name _;
     root $site/www;
     default_type text/plain;
     add_header X-Content-Type-Options nosniff always;
-    access_log ${paths.webTraffic} traffic buffer=32k flush=1s if=$counted;
+    access_log ${paths.webTraffic} traffic buffer=32k flush=${limits.webLogFlushMs}ms if=$counted;
     error_page 403 404 =404 @missing;
     set $counted "";
     if ($site = "") { return 404 "${noSiteText}\\n"; }

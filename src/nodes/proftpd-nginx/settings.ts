@@ -67,6 +67,8 @@ export interface ProftpdNodeLimits {
   logBytesMax: number;
   /** From an account's creation of a one-time login until it opens nothing any more. */
   oneTimeLoginMs: number;
+  /** The longest that nginx gathers lines of its log before it writes them. */
+  webLogFlushMs: number;
   /** How often the servers' logs are looked at. */
   logPollMs: number;
   /** How often sums of usage and traffic are written down, while they change. */
@@ -93,6 +95,7 @@ export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   requestHeaderSecondsMax: 15,
   logBytesMax: 67_108_864,
   oneTimeLoginMs: 60_000,
+  webLogFlushMs: 1_000,
   logPollMs: 500,
   sumsSaveMs: 10_000,
   usageWaitMsMax: 60_000,

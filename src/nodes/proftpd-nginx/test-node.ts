@@ -155,7 +155,14 @@ export function describeTestNode(
       mimeTypesFile: "/etc/nginx/mime.types",
     },
     // Tests guess wrong, and all from one address.
-    limits: { ...defaultProftpdNodeLimits, addressGuessRoundsMax: 1_000, guessDelayMs: 1, logPollMs: 50, ...limits },
+    limits: {
+      ...defaultProftpdNodeLimits,
+      addressGuessRoundsMax: 1_000,
+      guessDelayMs: 1,
+      webLogFlushMs: 20,
+      logPollMs: 50,
+      ...limits,
+    },
   };
 }
 
