@@ -5,6 +5,9 @@ import { glob, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Clock, systemClock } from "#lib/clock.ts";
+import { Secret } from "#lib/secret.ts";
+import { runTool } from "../../../test/harness/running-system.ts";
+import { formatJoinToken } from "../agent/join-token.ts";
 import { makeCertificate } from "../certificate.ts";
 import { planOf, type Wishes } from "./install-machine.ts";
 import { type Machine, openMachine } from "./machine.ts";
@@ -139,6 +142,16 @@ test("a file that was edited by hand is put right, and the edit is kept", { skip
   ]);
   const kept = (await everything(machine)).filter((line) => /^var\/lib\/deedhouse\/backups\/.*nginx\.conf /.test(line));
   assert.match(kept.join(), /nginx\.conf 100600 0:0 # mine\n$/);
+});
+
+test("a token is read from standard input, and not shown", { skip }, async (t) => {
+  const { root } = await makeTestMachine(t, systemClock);
+  const token = formatJoinToken({ url: "https://gateway.example:7443", pin: null, secret: new Secret("hunter2") });
+  const args = ["node", "install", "--root", root, "--token-file", "-", "--dry-run"];
+  const { code, stdout, stderr } = await runTool(args, { input: `${token.reveal()}\n` });
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  assert.match(stdout, /^• join the gateway at https:\/\/gateway\.example:7443 with the one-time token/m);
+  assert.doesNotMatch(stdout, /hunter2|dhnode_/);
 });
 
 test("packages are installed without their services being started, and what holds these back goes away again", {
