@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
+import { dumpDatabase, runSql } from "../harness/sql.ts";
 
 const gateway = await startTestGateway({ after }, { node: true });
 const { databaseUrl } = gateway;
@@ -187,15 +187,9 @@ test("abuse 5: a password that is weak, too long, has control characters or name
 
 test("the password is kept only as a sealed hash: no row of the database has it", async () => {
   await create({ identifier: "sealed.example", password: "a very own password" });
-  const tables = await runSql<{ name: string }>(
-    databaseUrl,
-    `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
-     WHERE table_schema IN ('public', 'graphile_worker') AND table_type = 'BASE TABLE'`,
-  );
-  for (const { name } of tables) {
-    const text = JSON.stringify(await runSql(databaseUrl, `SELECT row_to_json(t)::text FROM ${name} AS t`));
-    assert.ok(!text.includes("a very own password") && !text.includes("$2b$"), name);
-  }
+  const dump = await dumpDatabase(databaseUrl);
+  assert.ok(dump.includes("sealed.example"));
+  for (const secret of ["a very own password", "$2b$"]) assert.ok(!dump.includes(secret), secret);
 });
 
 test("abuse 2, abuse 24: another reseller's account, and a name that is or is under another's domain, are not available", async () => {

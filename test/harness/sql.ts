@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { Client, type QueryResultRow } from "pg";
 import { sleep } from "#lib/clock.ts";
 
@@ -31,4 +32,19 @@ export async function endSessions(url: string, applicationName: string, state?: 
 export async function untilHeldUp(url: string, sessions = 1): Promise<void> {
   const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   while ((await runSql(url, heldUp)).length < sessions) await sleep(10);
+}
+
+/** Every row of every table as text, bytes as hex digits, behind its table's name: for what must be nowhere. */
+export async function dumpDatabase(url: string): Promise<string> {
+  const tables = await runSql<{ name: string }>(
+    url,
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  assert.ok(
+    tables.some(({ name }) => name === "graphile_worker._private_jobs"),
+    "jobs are among what is dumped",
+  );
+  const selects = tables.map(({ name }) => `SELECT '${name}: ' || dumped::text AS row FROM ${name} AS dumped`);
+  return (await runSql<{ row: string }>(url, selects.join(" UNION ALL "))).map(({ row }) => row).join("\n");
 }

@@ -9,7 +9,7 @@ import { suspendAccount } from "#hosting/suspend.ts";
 import { Secret } from "#lib/secret.ts";
 import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
 import { testAccount } from "../../src/nodes/test-account.ts";
-import { runSql } from "../harness/sql.ts";
+import { dumpDatabase, runSql } from "../harness/sql.ts";
 import { eventually, type HostingStage, password, startHostingStage } from "./stage.ts";
 
 const sealedHash = statement(
@@ -63,7 +63,7 @@ async function observe(t: TestContext): Promise<Observed> {
         "the logs of gateway and node": lines.join("") + node.logged(),
         "the answers": answers.join("\n"),
         "the notifications": notified.join("\n"),
-        "the database": await dump(gateway.databaseUrl),
+        "the database": await dumpDatabase(gateway.databaseUrl),
       };
       for (const [place, text] of Object.entries(everywhere)) assertNoSecret(place, text, secrets);
     },
@@ -107,7 +107,7 @@ test("abuse 30: neither a new account's password nor its hash is in a log, job, 
   assert.equal(await post({ ...good, password: `${password}!` }, key), 422);
   assert.equal(await post(good), 400);
   await eventually("the node was tried", async () => (await doubts()) > 0);
-  const jobs = await dump(gateway.databaseUrl);
+  const jobs = await dumpDatabase(gateway.databaseUrl);
   stage.control.join();
   await stage.settled("secret.example");
   assert.equal(await send("GET", "/secret.example"), 200);
@@ -136,7 +136,7 @@ test("abuse 30: nor is another password, while it waits for its node, in a repor
   assert.equal(await send("PUT", "/secret.example/password", { password: newPassword }), 202);
   await suspendAccount(context, "secret.example", "unpaid");
   await eventually("the change was tried", async () => (await doubts()) > 0);
-  const waiting = await dump(gateway.databaseUrl);
+  const waiting = await dumpDatabase(gateway.databaseUrl);
   assert.equal(await send("GET", "/secret.example/history"), 200);
   const [listed] = await reportAccounts(context, { isPending: true, limit: 1 });
   const report = JSON.stringify([listed, await reportAccount(context, "secret.example")]);
@@ -169,19 +169,4 @@ async function listenToAll(t: TestContext, databaseUrl: string): Promise<string[
   ];
   for (const channel of channels) await client.query(`LISTEN "${channel}"`);
   return told;
-}
-
-/** Every row of every table, the queue's included, as text. */
-async function dump(databaseUrl: string): Promise<string> {
-  const tables = await runSql<{ name: string }>(
-    databaseUrl,
-    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
-  );
-  const rows: string[] = [];
-  for (const { name } of tables) {
-    const found = await runSql<{ text: string }>(databaseUrl, `SELECT dumped::text AS text FROM ${name} AS dumped`);
-    rows.push(`${name}:`, ...found.map(({ text }) => text));
-  }
-  return rows.join("\n");
 }

@@ -11,7 +11,7 @@ import {
   systemFolder,
 } from "../harness/running-system.ts";
 import { readPage, upload } from "../harness/site.ts";
-import { runSql } from "../harness/sql.ts";
+import { dumpDatabase } from "../harness/sql.ts";
 
 const name = "shop.example";
 const password = "Correct-Horse-77-battery";
@@ -66,8 +66,14 @@ test("takes an upload with the chosen password and shows it on the web", async (
 });
 
 test("keeps neither the password nor its hash in a table, a job or a log", async () => {
-  const inDatabase = await searchDatabase(system.ready().database_url, secretsOf(folder));
-  assert.deepEqual(inDatabase, []);
+  const dump = await dumpDatabase(system.ready().database_url);
+  assert.ok(dump.includes(name));
+  const spellings = secretsOf(folder).flatMap((secret) => [
+    `${secret}`,
+    secret.toString("hex"),
+    secret.toString("base64"),
+  ]);
+  for (const spelling of spellings) assert.ok(!dump.includes(spelling), spelling);
   const outside = [...secretsOf(folder), Buffer.from("$2b$10$")];
   assert.deepEqual(searchFiles(join(folder, "data/logs"), outside), []);
   assert.deepEqual(searchFiles(join(folder, "data/postgres/postgres.log"), outside), []);
@@ -122,29 +128,6 @@ function secretsOf(folder: string): Buffer[] {
   const hashes = kept.flatMap((text) => text.match(/\$2b\$10\$[./A-Za-z0-9]{53}/g) ?? []);
   assert.ok(hashes.length > 0, "the node keeps a hash");
   return [password, ...hashes].map((text) => Buffer.from(text));
-}
-
-/** Where any of the needles stands in any table, as text, bytes or JSON: `schema.table: column`. */
-async function searchDatabase(url: string, needles: Buffer[]): Promise<string[]> {
-  const columns = await runSql<{ table: string; column: string }>(
-    url,
-    `SELECT format('%I.%I', table_schema, table_name) AS table, format('%I', column_name) AS column
-     FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`,
-  );
-  assert.ok(
-    columns.some(({ table }) => table === "graphile_worker._private_jobs"),
-    "jobs are among what is searched",
-  );
-  // Bytes are shown as hex digits.
-  const texts = needles.flatMap((needle) => [needle.toString(), needle.toString("hex"), needle.toString("base64")]);
-  const found: string[] = [];
-  for (const { table, column } of columns) {
-    const test = `EXISTS (SELECT FROM unnest($1::text[]) AS needle WHERE strpos(${column}::text, needle) > 0)`;
-    const rows = await runSql(url, `SELECT 1 FROM ${table} WHERE ${test} LIMIT 1`, [texts]);
-    if (rows.length > 0) found.push(`${table}: ${column}`);
-  }
-  return found;
 }
 
 /** The files at or below the path that hold any of the needles. */
