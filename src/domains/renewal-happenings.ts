@@ -16,14 +16,19 @@ import { lockName, type Renewal, RenewalChanged, type RenewalContext } from "#do
 import type { AttemptResult } from "#domains/send-once.ts";
 import { enqueueRenewal } from "#jobs/enqueue.ts";
 
+// Whoever wakes a renewal sets another time for it. What was found out is asked again then, and after a command's answer the
+// time that comes first counts; but after a lost one nothing is believed before its time. Our dates have milliseconds.
+const isAsRead = "date_trunc('milliseconds', next_step_at) = $15";
 const updateRenewal = statement(
   "renewal-update",
   `UPDATE renewals SET status = $5, phase = $6, verify_cause = $7, updated_at = $8,
-     ended_at = CASE WHEN $5 IN ('Renewed', 'Ended') THEN $8::timestamptz END, next_step_at = $9, backoff_count = $10,
+     ended_at = CASE WHEN $5 IN ('Renewed', 'Ended') THEN $8::timestamptz END,
+     next_step_at = CASE WHEN $16 OR ${isAsRead} THEN $9 ELSE least(next_step_at, $9) END, backoff_count = $10,
      confirm_after = $11, base_ex_date = coalesce($12, base_ex_date), renewed_until = $13, reason = coalesce($14, reason)
    WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3 AND verify_cause IS NOT DISTINCT FROM $4
-   RETURNING id`,
-  { id: "int8" },
+     AND ($17 OR ${isAsRead})
+   RETURNING next_step_at`,
+  { next_step_at: "timestamptz" },
 );
 
 const insertHistory = statement(
@@ -81,14 +86,15 @@ const retryingEvents = new Set<RenewalEvent>(["renewable", "resumed"]);
 
 /**
  * Lets something happen to a renewal: new state, history, the name and the next job in one transaction.
- * @throws RenewalChanged when it is not in the state any more in which it was read, or the wish has changed
+ * @returns whether its next step comes later, as a job; otherwise it follows at once
+ * @throws RenewalChanged when it is not in the state any more in which it was read, the wish has changed, or it was woken
  */
 export async function happenToRenewal(
   context: RenewalContext,
   tx: Transaction,
   renewal: Renewal,
   happening: RenewalHappening,
-): Promise<void> {
+): Promise<boolean> {
   const transition = nextRenewalState(renewalState(renewal), happening.event);
   if (!transition) throw new Error(`a renewal in ${renewalState(renewal)} has no transition for ${happening.event}`);
   const { id, status, phase, verify_cause, backoff_count } = renewal;
@@ -97,13 +103,13 @@ export async function happenToRenewal(
   if (isWanted !== renewal.will_renew && !happening.attempt) throw new RenewalChanged();
   const now = context.clock.now();
   const next = renewalColumns(transition.to);
-  const nextStepAt = happening.nextStepAt ?? now;
   const keepsCount = happening.countsAsFailure || retryingEvents.has(happening.event);
   const failures = backoff_count + (happening.countsAsFailure ? 1 : 0);
   const [updated] = await tx.query(updateRenewal, [
-    ...[id, status, phase, verify_cause, next.status, next.phase, next.verify_cause, now, nextStepAt],
+    ...[id, status, phase, verify_cause, next.status, next.phase, next.verify_cause, now, happening.nextStepAt ?? now],
     ...[keepsCount ? failures : 0, happening.confirmAfter ?? null, happening.baseExDate ?? null],
     ...[happening.renewedUntil ?? null, happening.reason ?? null],
+    ...[renewal.next_step_at, happening.event === "unanswered", happening.attempt !== undefined],
   ]);
   if (!updated) throw new RenewalChanged();
   if (happening.attempt) await answerRenewalAttempt(tx, happening.attempt, now);
@@ -112,9 +118,9 @@ export async function happenToRenewal(
   await tx.query(insertHistory, values);
   await changeName(tx, renewal, happening, transition.to, now);
   await tellOperator(context, tx, renewal, happening, transition.to);
-  if (happening.nextStepAt) {
-    await enqueueRenewal(tx, { id, registryId: renewal.registry_id }, nextStepAt.getTime() - now.getTime());
-  }
+  const delayMs = updated.next_step_at.getTime() - now.getTime();
+  if (delayMs > 0) await enqueueRenewal(tx, { id, registryId: renewal.registry_id }, delayMs);
+  return delayMs > 0;
 }
 
 async function changeName(

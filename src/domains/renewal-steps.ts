@@ -31,10 +31,9 @@ export async function advanceRenewal(sessions: RegistrySessions, renewalId: numb
       if (waitsUntil) return await postponeRenewal(context, renewal, waitsUntil);
       const happening = await step(sessions, renewal);
       if (!happening) return;
-      await context.database.transaction((tx) => happenToRenewal(context, tx, renewal, happening));
-      if (happening.nextStepAt) return;
+      if (await context.database.transaction((tx) => happenToRenewal(context, tx, renewal, happening))) return;
     } catch (error) {
-      // Switched on or off meanwhile: what it is now decides.
+      // Switched on or off, or woken, meanwhile: what it is now decides.
       if (!(error instanceof RenewalChanged)) throw error;
     }
   }
