@@ -35,6 +35,19 @@ async function untilEqual<Value>(read: () => Value | Promise<Value>, wanted: Val
   throw new Error(`it never was ${String(wanted)}`);
 }
 
+const lockedJobs = "SELECT FROM graphile_worker.jobs WHERE locked_at IS NOT NULL";
+
+/** SQL: such a change of a job fails once. A sequence counts on when its transaction is rolled back. */
+const raiseOnce = (change: "UPDATE" | "DELETE", when: string) => `
+  CREATE SEQUENCE test_tries_${change};
+  CREATE FUNCTION test_raise_${change}() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF nextval('test_tries_${change}') = 1 THEN RAISE 'no'; END IF;
+    RETURN ${change === "DELETE" ? "OLD" : "NEW"};
+  END $$;
+  CREATE TRIGGER test_raise_${change} BEFORE ${change} ON graphile_worker._private_jobs
+    FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_raise_${change}()`;
+
 const jobsLeft = async (url: string) => (await runSql(url, "SELECT FROM graphile_worker._private_jobs")).length;
 
 test("a job that takes long is not given to anybody else, also when another process looks for dead ones", async (t) => {
@@ -87,13 +100,7 @@ test("a queue that cannot write down how a job ended is started again, and the j
   const { url, addJob } = await startRunner(t, async () => {
     runs += 1;
   });
-  // A sequence counts on when its transaction is rolled back: it fails the first time only.
-  const raise = `CREATE SEQUENCE test_tries;
-    CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN IF nextval('test_tries') = 1 THEN RAISE 'no'; END IF; RETURN OLD; END $$;
-    CREATE TRIGGER test_raise BEFORE DELETE ON graphile_worker._private_jobs
-      FOR EACH ROW EXECUTE FUNCTION test_raise()`;
-  await runSql(url, raise);
+  await runSql(url, raiseOnce("DELETE", "true"));
   await addJob();
   await untilEqual(() => runs, 2);
   await untilEqual(() => jobsLeft(url), 0);
@@ -115,8 +122,7 @@ for (const jobsAhead of [0, 5]) {
     await addJob();
     await addJob();
     await begun.promise;
-    const locked = async () =>
-      (await runSql(url, "SELECT FROM graphile_worker.jobs WHERE locked_at IS NOT NULL")).length;
+    const locked = async () => (await runSql(url, lockedJobs)).length;
     await untilEqual(locked, jobsAhead === 0 ? 1 : 2);
     const stopped = runner.stop();
     done.resolve();
@@ -124,5 +130,36 @@ for (const jobsAhead of [0, 5]) {
     assert.equal(ended, 1);
     assert.equal(await jobsLeft(url), 1);
     assert.equal(await locked(), 0);
+  });
+}
+
+for (const how of ["by itself", "because it is told to"]) {
+  test(`a queue that ends ${how} and cannot hand back its jobs leaves its process alive`, async (t) => {
+    let runs = 0;
+    const begun = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    t.after(() => done.resolve());
+    const task = async () => {
+      runs += 1;
+      begun.resolve();
+      await done.promise;
+    };
+    const { addJob, runner, url } = await startRunner(t, task, { jobsMax: 1, jobsAhead: 5 });
+    await addJob();
+    await addJob();
+    await begun.promise;
+    await untilEqual(async () => (await runSql(url, lockedJobs)).length, 2);
+    // As when its connection breaks just then.
+    await runSql(url, raiseOnce("UPDATE", "OLD.locked_at IS NOT NULL AND NEW.locked_at IS NULL"));
+    if (how === "by itself") {
+      await runSql(url, raiseOnce("DELETE", "true"));
+      done.resolve();
+      await untilEqual(() => jobsLeft(url), 0);
+      assert.ok(runs >= 2);
+    } else {
+      const stopped = runner.stop();
+      done.resolve();
+      await stopped;
+    }
   });
 }

@@ -92,6 +92,14 @@ async function startQueue({
   });
   // It tells of an announcement before it acts on it, and on none of a channel that it does not know.
   if (isPatient) events.on("pool:listen:notification", ({ message }) => Object.assign(message, { channel: "" }));
+  // A queue that is stopped takes itself for done before it has handed back what it took ahead (graphile-worker 0.18.0,
+  // LocalQueue.setModeReleased): nobody awaits that, and an error there ends the process. Counted as under way until the queue
+  // counts it itself, it is waited for.
+  events.on("localQueue:returnJobs", ({ localQueue }) => {
+    const queue = localQueue as unknown as { backgroundCount: number; decreaseBackgroundCount(): void };
+    queue.backgroundCount += 1;
+    queueMicrotask(queue.decreaseBackgroundCount);
+  });
   const runner: Runner = await run({
     pgPool: pool,
     taskList: tasks,
