@@ -154,10 +154,13 @@ async function markOurs({ database }: Pick<Context, "database">, findings: Findi
   );
 }
 
+// What was asked for before, and is not done yet, is done by the same comparison.
+const isUndone = "(before.done_at >= before.wanted_at) IS NOT TRUE";
 const wantReconcile = statement(
   "hosting-reconcile-want",
-  `INSERT INTO hosting_reconciles (node_id, wanted_at, repairs, removes_strays) VALUES ($1, $2, $3, $4)
-   ON CONFLICT (node_id) DO UPDATE SET wanted_at = $2, repairs = $3, removes_strays = $4
+  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, repairs, removes_strays) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (node_id) DO UPDATE SET wanted_at = $2, repairs = $3 OR before.repairs AND ${isUndone},
+     removes_strays = $4 OR before.removes_strays AND ${isUndone}
    RETURNING node_id`,
   { node_id: "text" },
 );
@@ -261,10 +264,8 @@ async function tell(context: Context, nodeId: string, findings: readonly Finding
   }
   const told = Object.entries(countsOf(findings)).filter(([, count]) => count > 0);
   const what = told.map(([kind, count]) => `${count} ${kind}`).join(", ");
-  await raiseAlarm(context, {
-    ...alarm,
-    note: `the node is not as it shall be: ${what}; deedhouse node reconcile ${nodeId}`,
-  });
+  const note = `the node is not as it shall be: ${what}; deedhouse node reconcile ${nodeId}`;
+  await raiseAlarm(context, { ...alarm, note });
 }
 
 const lastResult = statement(

@@ -11,6 +11,7 @@ import { getMove } from "#hosting/moves-manage.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { type HostingNodes, openHostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
+import { askReconcile, reconcileNode } from "#hosting/reconcile.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
@@ -192,4 +193,19 @@ test("a host name that a late job took back on the node is given to whose it is 
   assert.deepEqual(jobs, [{ key: `account:${second}` }]);
   await stage.advance(second);
   assert.deepEqual((await stage.node.driver.find("has.example"))?.hostNames, [host]);
+});
+
+test("a repair of a node that is asked for is made also when another comparison is asked for before it begins", async () => {
+  await askReconcile(context, "embedded", { repairs: true, removesStrays: true });
+  const id = await ready("repaired.example");
+  await runSql(databaseUrl, "UPDATE hosting_accounts SET files_max = 7 WHERE id = $1", [id]);
+  await askReconcile(context, "embedded", { repairs: false, removesStrays: false });
+  await reconcileNode(context, nodes, "embedded");
+  const called = "SELECT FROM graphile_worker.jobs WHERE key = $1";
+  assert.equal((await runSql(databaseUrl, called, [`account:${id}`])).length, 1);
+  // Once it is done it is not done again.
+  await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
+  await askReconcile(context, "embedded", { repairs: false, removesStrays: false });
+  await reconcileNode(context, nodes, "embedded");
+  assert.equal((await runSql(databaseUrl, called, [`account:${id}`])).length, 0);
 });

@@ -4,8 +4,10 @@ import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { continueAfterRestore } from "#hosting/channel/restore.ts";
+import { syncPath } from "#nodes/agent/messages.ts";
 import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
+import { createTransport } from "#nodes/agent/transport.ts";
 import { type DesiredAccount, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
 import { runSql } from "../../../test/harness/sql.ts";
 import { testAccount } from "../../nodes/test-account.ts";
@@ -170,4 +172,26 @@ test("a gateway restored from a backup changes nothing on a node until its opera
   // What the database does not know stays, for a reconcile to name.
   assert.deepEqual([...node.accounts.keys()].sort(), [200_001, 200_002, 200_003, 200_004, 200_005, 200_006]);
   await assert.rejects(continueAfterRestore(channel.context, "web-1"), /nothing to do/);
+});
+
+test("a question whose time is over, because who asked was killed, keeps no agent busy", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const expired = `WITH taken AS (UPDATE node_channels SET head = head + 1 RETURNING head)
+    INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
+    SELECT gen_random_uuid(), 'web-1', head, 'list', '', 0, now() - interval '1 second' FROM taken`;
+  await runSql(channel.context.databaseUrl, expired);
+  const transport = createTransport(machine.config.gateway);
+  const send = transport.send.bind(transport);
+  let emptyAnswers = 0;
+  transport.send = async (request) => {
+    const answer = await send(request);
+    if (request.path !== syncPath || answer.status !== 200) return answer;
+    const { after, version, questions } = JSON.parse(answer.body.toString("utf8"));
+    if (after === version && questions.length === 0) emptyAnswers += 1;
+    return answer;
+  };
+  await machine.start(memoryNode(), transport);
+  for (const filesMax of [1, 2, 3, 4, 5]) await machine.driver.ensureAccount(site(200_001, { filesMax }));
+  assert.equal(emptyAnswers, 0);
 });

@@ -77,7 +77,8 @@ const takeBackRefused = statement(
 
 const isNews = statement(
   "node-has-news",
-  `SELECT head > $2 OR EXISTS (SELECT FROM node_questions WHERE node_id = $1 AND version > $3) AS is_news
+  `SELECT head > $2 OR EXISTS (
+     SELECT FROM node_questions WHERE node_id = $1 AND version > $3 AND expires_at > $4) AS is_news
    FROM node_channels WHERE node_id = $1`,
   { is_news: "bool" },
 );
@@ -102,7 +103,10 @@ export async function sync(
   }
   const { node, counter } = claim;
   const hasNews = await waitForNotification(context, nodeDesiredChannel, node, {
-    read: async () => (await context.database.point(isNews, [node, body.after, body.asked]))[0]?.is_news ?? false,
+    read: async () => {
+      const [row] = await context.database.point(isNews, [node, body.after, body.asked, context.clock.now()]);
+      return row?.is_news ?? false;
+    },
     isAwaited: (isThere) => isThere,
     waitMs: holdMs,
     signal: request.signal,
