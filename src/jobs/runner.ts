@@ -22,8 +22,8 @@ export interface JobRunnerOptions {
    */
   jobsAhead?: number;
   /**
-   * Jobs that may begin up to a second late. PostgreSQL announces every new job to every queue, also each order's, and a
-   * queue looks for its own then: some 20 us of PostgreSQL's time an order for each queue that need not.
+   * Jobs that may begin up to a second late. PostgreSQL announces every new job to every queue, also each order's: some 25 us
+   * of its time an order for each queue that hears of it, and as much again when the queue looks for its own then.
    */
   isPatient?: boolean;
   /** Schedules, in crontab form; times are UTC. */
@@ -90,8 +90,9 @@ async function startQueue({
     poolId = workerPool.id;
     liveness.add(poolId);
   });
-  // It tells of an announcement before it acts on it, and on none of a channel that it does not know.
-  if (isPatient) events.on("pool:listen:notification", ({ message }) => Object.assign(message, { channel: "" }));
+  // The event comes just before the queue listens, and again for each connection that replaces one.
+  if (isPatient)
+    events.on("pool:listen:success", ({ client }) => queueMicrotask(() => client.query("UNLISTEN *", () => {})));
   // A queue that is stopped takes itself for done before it has handed back what it took ahead (graphile-worker 0.18.0,
   // LocalQueue.setModeReleased): nobody awaits that, and an error there ends the process. Counted as under way until the queue
   // counts it itself, it is waited for.
