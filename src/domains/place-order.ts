@@ -26,7 +26,8 @@ const insertOrders = statement(
        'NotProvisioned', checked_at, fee_amount, fee_currency, at, at FROM new ORDER BY item
      ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
      RETURNING id, order_code),
-   written AS MATERIALIZED (SELECT new.item, placed.id, new.at, new.task, new.answered FROM placed JOIN new USING (order_code)),
+   written AS MATERIALIZED (
+     SELECT new.item, placed.id, new.reseller_id, new.at, new.task, new.answered FROM placed JOIN new USING (order_code)),
    history AS (
      INSERT INTO order_history (order_id, at, event, status)
      SELECT id, at, 'requested', 'NotProvisioned' FROM written),
@@ -38,7 +39,7 @@ const insertOrders = statement(
      WHERE written.answered IS NOT NULL),
    jobs AS MATERIALIZED (
      SELECT count(*) AS added FROM graphile_worker.add_jobs((
-       SELECT array_agg(${jobSpec("task", "json_build_object('orderId', id)", "'order:' || id")}) FROM written)))
+       SELECT array_agg(${jobSpec("task", "json_build_object('orderId', id, 'resellerId', reseller_id)", "'order:' || id")}) FROM written)))
    SELECT written.item, written.id, (SELECT added FROM jobs) AS jobs_added FROM written`,
   { item: "int4", id: "int8", jobs_added: "int8" },
 );

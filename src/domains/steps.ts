@@ -34,10 +34,11 @@ import { EppUnavailable } from "#registry/epp/errors.ts";
 /**
  * Takes an order as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process.
  * Never more than one at a time per order: the registry's owner sees to that.
+ * @param resellerId whose order it is, if the caller knows
  */
-export async function advanceOrder(sessions: RegistrySessions, orderId: number): Promise<void> {
+export async function advanceOrder(sessions: RegistrySessions, orderId: number, resellerId?: number): Promise<void> {
   const { context } = sessions;
-  const straight = await goStraight(sessions, orderId);
+  const straight = await goStraight(sessions, orderId, resellerId);
   if (straight === "finished") return;
   let answered = straight === "not-straight" ? undefined : straight;
   for (;;) {

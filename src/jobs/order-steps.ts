@@ -31,12 +31,12 @@ export async function enqueueForgotten({ context, profile }: RegistrySessions): 
 const failuresToleratedMax = 1;
 
 export function orderStepTask(sessions: RegistrySessions): (payload: unknown) => Promise<void> {
-  const advance = oneAtATime((id) => advanceOrder(sessions, id));
+  const advance = oneAtATime((id, resellerId?: number) => advanceOrder(sessions, id, resellerId));
   const failures = new Map<number, number>();
   return async (payload) => {
-    const { orderId } = payload as { orderId: number };
+    const { orderId, resellerId } = payload as { orderId: number; resellerId?: number };
     try {
-      await advance(orderId);
+      await advance(orderId, resellerId);
       if (failures.delete(orderId)) await resolveAlarm(sessions.context, await failureOf(sessions, orderId));
     } catch (error) {
       const count = (failures.get(orderId) ?? 0) + 1;
