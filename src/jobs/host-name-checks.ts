@@ -13,7 +13,7 @@ const checksMax = 16;
 export async function startHostNameChecks(context: Context, pool: Pool, liveness: Liveness) {
   const lookup = createTxtLookup(context.dnsServers);
   const runner = await startJobRunner({
-    ...{ pool, log: context.log, liveness, jobsMax: checksMax, jobsAhead: 1, isPatient: true },
+    ...{ pool, log: context.log, liveness, calls: context.listener, jobsMax: checksMax, jobsAhead: 1 },
     tasks: {
       "host-name": (payload) => checkHostName(context, lookup, (payload as { hostNameId: number }).hostNameId),
     },

@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
-import { Logger, type Runner, run, type TaskList, type WorkerEvents } from "graphile-worker";
+import { Logger, type Runner, run, type TaskList, type WorkerEvents, type WorkerPool } from "graphile-worker";
 import type { Pool } from "pg";
+import type { Listener } from "#db/listener.ts";
 import type { Liveness } from "#jobs/liveness.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -8,6 +9,8 @@ import type { Log } from "#lib/log.ts";
 /** How often the queue looks for jobs whose time has come; new ones are announced by NOTIFY. */
 const pollIntervalMs = 1_000;
 const restartMs = 1_000;
+/** Its payload: the task. */
+const jobCalledChannel = "job_called";
 
 export interface JobRunnerOptions {
   pool: Pool;
@@ -22,10 +25,10 @@ export interface JobRunnerOptions {
    */
   jobsAhead?: number;
   /**
-   * Jobs that may begin up to a second late. PostgreSQL announces every new job to every queue, also each order's: some 25 us
-   * of its time an order for each queue that hears of it, and as much again when the queue looks for its own then.
+   * Where the queue hears of its new jobs (call_job in db/migrations). PostgreSQL announces every new job to every queue that
+   * has none, also each order's: some 25 us of its time an order for each of them, and as much again to look for its own.
    */
-  isPatient?: boolean;
+  calls?: Pick<Listener, "on">;
   /** Schedules, in crontab form; times are UTC. */
   crontab?: string;
 }
@@ -53,15 +56,17 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
       if (stopped.signal.aborted) return;
       current = await startQueue(options).catch((error: unknown) => {
         options.log.warn({ err: error }, "the job queue could not be started");
-        return { ended: Promise.resolve(), stop: async () => {} };
+        return { ended: Promise.resolve(), look() {}, stop: async () => {} };
       });
       if (stopped.signal.aborted) await current.stop();
     }
   }
 
   const running = keepRunning();
+  const stopListening = options.calls?.on(jobCalledChannel, (task) => task in options.tasks && current.look());
   return {
     async stop() {
+      stopListening?.();
       stopped.abort();
       await current.stop();
       await running;
@@ -71,6 +76,8 @@ export async function startJobRunner(options: JobRunnerOptions): Promise<JobRunn
 
 interface Queue {
   ended: Promise<void>;
+  /** There may be a new job. */
+  look(): void;
   stop(): Promise<void>;
 }
 
@@ -81,17 +88,17 @@ async function startQueue({
   tasks,
   jobsMax,
   jobsAhead = 0,
-  isPatient = false,
+  calls,
   crontab,
 }: JobRunnerOptions): Promise<Queue> {
   const events: WorkerEvents = new EventEmitter();
-  let poolId: string | undefined;
-  events.on("pool:create", ({ workerPool }) => {
-    poolId = workerPool.id;
-    liveness.add(poolId);
+  let workerPool: WorkerPool | undefined;
+  events.on("pool:create", (created) => {
+    workerPool = created.workerPool;
+    liveness.add(workerPool.id);
   });
   // The event comes just before the queue listens, and again for each connection that replaces one.
-  if (isPatient)
+  if (calls)
     events.on("pool:listen:success", ({ client }) => queueMicrotask(() => client.query("UNLISTEN *", () => {})));
   // A queue that is stopped takes itself for done before it has handed back what it took ahead (graphile-worker 0.18.0,
   // LocalQueue.setModeReleased): nobody awaits that, and an error there ends the process. Counted as under way until the queue
@@ -120,9 +127,11 @@ async function startQueue({
   });
   const ended = runner.promise
     .catch((error: unknown) => log.warn({ err: error }, "the job queue failed"))
-    .finally(() => poolId !== undefined && liveness.remove(poolId));
+    .finally(() => workerPool && liveness.remove(workerPool.id));
   return {
     ended,
+    // One notification may stand for several jobs.
+    look: () => workerPool?.nudge(jobsMax),
     async stop() {
       // It throws when it is stopping already.
       await runner.stop().catch(() => {});

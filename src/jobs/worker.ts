@@ -94,8 +94,9 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     pool: jobPool,
     log: context.log,
     liveness,
+    calls: context.listener,
     jobsMax: provisionsMax,
-    // Each new order is announced here too: then one looks whether there is work, and not all of them.
+    // With a call one looks whether there is work, and not all of them.
     jobsAhead: 1,
     tasks: {
       [provisionTask]: (payload) => advance((payload as { accountId: number }).accountId),
@@ -111,7 +112,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   // Beside the others: copying takes long, and an account that is new must not wait for it.
   const move = oneAtATime((moveId) => advanceMove(context, nodes, moveId));
   const moves = await startJobRunner({
-    ...{ pool: jobPool, log: context.log, liveness, jobsMax: movesMax, isPatient: true },
+    ...{ pool: jobPool, log: context.log, liveness, calls: context.listener, jobsMax: movesMax },
     tasks: { [moveTask]: (payload) => move((payload as { moveId: number }).moveId) },
   });
   await keepHouse(context);

@@ -3,6 +3,9 @@
 -- add_job looks first whether the key's job is taken, and replaces it then; a job that is taken between this look and the
 -- replacement stays, and nothing is added: whoever took it may have read its row before the caller's change, and would be the
 -- last to look. So it is added once more.
+--
+-- PostgreSQL tells every queue of every new job, and nearly all of them are steps of orders. The other queues do not listen to
+-- that, and are told of theirs by themselves.
 CREATE FUNCTION call_job(task text, payload json, job_key text, delay_ms double precision DEFAULT 0,
   priority integer DEFAULT 0, key_mode text DEFAULT 'replace') RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -15,6 +18,9 @@ BEGIN
       priority := call_job.priority, job_key_mode := key_mode) AS job;
     EXIT WHEN job_id IS NOT NULL;
   END LOOP;
+  IF delay_ms <= 0 AND task NOT LIKE 'order:%' AND task NOT LIKE 'renewal:%' THEN
+    PERFORM pg_notify('job_called', task);
+  END IF;
   RETURN job_id;
 END $$;
 
