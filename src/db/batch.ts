@@ -3,13 +3,17 @@
  * one notification for all of them. At most one batch is under way, so the busier the process is, the larger they become,
  * and the less each call costs. A caller who is alone does not wait.
  */
-import { sleep } from "#lib/clock.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
 import { DatabaseUnavailable } from "./errors.ts";
 
 /** Bounds what one statement holds locked, and for how long the next has to wait. */
 const batchItemsMax = 64;
-/** Between two batches: a statement costs much the same for one item as for ten. */
-const gatherMs = 8;
+/**
+ * Between two batches, for a statement costs much the same for one item as for ten: twice as long as the last one took,
+ * within these bounds. So a database that has much to do gets fewer and larger ones.
+ */
+const gatherMsMin = 8;
+const gatherMsMax = 24;
 
 /** A row says which item of the batch it belongs to: the item's place in the array. */
 export interface ItemRow {
@@ -47,9 +51,11 @@ export class Batcher {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, batchItemsMax);
       this.#waiting = this.#waiting.slice(batchItemsMax);
+      const startedAtMs = systemClock.monotonicMs();
       await this.#runBatch(batch);
+      const tookMs = systemClock.monotonicMs() - startedAtMs;
       const isBusy = batch.length > 1 || this.#waiting.length > 0;
-      if (isBusy && this.#waiting.length < batchItemsMax) await sleep(gatherMs);
+      if (isBusy && this.#waiting.length < batchItemsMax) await sleep(clamp(2 * tookMs, gatherMsMin, gatherMsMax));
     }
     this.#isRunning = false;
   }
@@ -66,6 +72,8 @@ export class Batcher {
     }
   }
 }
+
+const clamp = (value: number, min: number, max: number) => Math.min(Math.max(value, min), max);
 
 /** Items as a statement for many takes them; for a caller who has a transaction of its own. */
 export function itemsText(items: readonly object[]): string {
