@@ -43,16 +43,9 @@ async function giveBack({ database }: Context, told: Account, account: Account):
 async function takeStep(context: Context, nodes: HostingNodes, account: Account): Promise<void> {
   if (account.status === "Failed" || account.status === "Removed") return;
   if (account.removal_requested_at) {
-    // As long as another node has something of it, its identifier is not free there.
-    if (!(await awaitMove(context, account))) await removeAccount(context, nodes, account);
+    // As long as another node has something of it, its identifier is not free there. The move's end comes back here at once.
+    if (await isMoving(context.database, account.id)) await again(context, account, "another node has a copy of it");
+    else await removeAccount(context, nodes, account);
   } else if (account.status === "Provisioning") await provisionAccount(context, nodes, account);
   else await applyAccount(context, nodes, account);
-}
-
-/** Whether the account's move is still to end, which calls its job again. */
-async function awaitMove(context: Context, account: Account): Promise<boolean> {
-  if (!(await isMoving(context.database, account.id))) return false;
-  await again(context, account, "another node has a copy of it");
-  // An end that came before the delay was written down has its call put off by it: the account's step goes on at once.
-  return isMoving(context.database, account.id);
 }

@@ -29,13 +29,10 @@ const spareFiles = 100;
 const spareBytes = 1_000_000_000;
 const copySessions = 100;
 
-interface MoveSeen {
+interface MoveAtWork {
   context: Context;
   move: Move;
   account: Account;
-}
-
-interface MoveAtWork extends MoveSeen {
   source: HostingNode;
   target: HostingNode;
 }
@@ -61,7 +58,7 @@ async function takeStep(context: Context, nodes: HostingNodes, move: Move): Prom
   const [source, target] = await Promise.all([nodes.find(move.source_node_id), nodes.find(move.target_node_id)]);
   if (!source || !target) {
     const missing = source ? move.target_node_id : move.source_node_id;
-    return again({ context, move, account }, `the hosting node ${missing} cannot be reached from here`);
+    return again(context, move, `the hosting node ${missing} cannot be reached from here`);
   }
   try {
     return await steps[move.state]?.({ context, move, account, source, target });
@@ -70,7 +67,7 @@ async function takeStep(context: Context, nodes: HostingNodes, move: Move): Prom
       return happenToMove(context, move, { event: "given-up", note: error.message });
     }
     if (!isPassing(error)) throw error;
-    return again({ context, move, account }, error.message);
+    return again(context, move, error.message);
   }
 }
 
@@ -120,15 +117,14 @@ async function copy(at: MoveAtWork): Promise<Move> {
   return happenToMove(context, move, { event: "copied" });
 }
 
-async function awaitFreeze(at: MoveAtWork): Promise<Move | undefined> {
-  const { context, move, account } = at;
+async function awaitFreeze({ context, move, account }: MoveAtWork): Promise<Move | undefined> {
   if (account.applied_version >= account.wanted_version) return happenToMove(context, move, { event: "frozen" });
   const frozenMs = context.clock.now().getTime() - (move.frozen_at?.getTime() ?? 0);
   if (frozenMs > freezeMsMax) {
     return happenToMove(context, move, { event: "given-up", note: `${move.source_node_id} does not close FTP` });
   }
   // The account's job wakes us once its node has it; this is for the case that it could not.
-  return later(at, freezeLookMs, `waits for ${move.source_node_id} to close FTP`);
+  return later(context, move, freezeLookMs, `waits for ${move.source_node_id} to close FTP`);
 }
 
 async function finish(at: MoveAtWork): Promise<Move> {
@@ -154,7 +150,7 @@ async function leave(at: MoveAtWork): Promise<Move | undefined> {
   }
   // Who comes by an old address sees what others see: 503 once it is suspended, 404 at host names that were taken away.
   await source.ensureAccount({ ...desiredAccount(context, account), ...sourceKey(at), ftpEnabled: false });
-  return later(at, waitMs, `${move.source_node_id} serves the site until then`);
+  return later(context, move, waitMs, `${move.source_node_id} serves the site until then`);
 }
 
 async function goBack(at: MoveAtWork): Promise<Move> {
@@ -178,25 +174,21 @@ function copyOptions(at: MoveAtWork): CopyOptions {
 }
 
 /** Tries again later, or goes back when that has not worked for too long. */
-async function again(seen: MoveSeen, note: string): Promise<Move | undefined> {
-  const { context, move } = seen;
+async function again(context: Context, move: Move, note: string): Promise<Move | undefined> {
   const triesMax = move.state === "Copying" ? copyTriesMax : frozenTriesMax;
   if (isBeforeSwitch(move) && move.backoff_count >= triesMax) {
     return happenToMove(context, move, { event: "given-up", note });
   }
-  return later(seen, backoffMs(move.backoff_count + 1, backoff, context.random), note, true);
+  return later(context, move, backoffMs(move.backoff_count + 1, backoff, context.random), note, true);
 }
 
-/** Nothing more to do until then; or the move, to go on at once, when it was called while it was at work. */
-async function later(seen: MoveSeen, delayMs: number, note: string, isTrouble = false): Promise<Move | undefined> {
-  const { context, move, account } = seen;
+async function later(
+  context: Context,
+  move: Move,
+  delayMs: number,
+  note: string,
+  isTrouble = false,
+): Promise<undefined> {
   const nextStepAt = new Date(context.clock.now().getTime() + delayMs);
-  const waiting = await happenToMove(context, move, { event: "doubtful", note, nextStepAt, isTrouble });
-  // A call enqueues the same job as the delay, and was put off by it if it came before; one that comes now is not.
-  const now = await findAccount(context.database, account.id);
-  const wasCalled =
-    waiting.is_cancelled !== move.is_cancelled ||
-    now?.wanted_version !== account.wanted_version ||
-    now.applied_version !== account.applied_version;
-  return wasCalled ? waiting : undefined;
+  await happenToMove(context, move, { event: "doubtful", note, nextStepAt, isTrouble });
 }

@@ -142,18 +142,21 @@ async function leaving(identifier: string) {
   return { id, moveId };
 }
 
-test("a move that is called while it puts itself off goes on at once", async () => {
+const jobsDue = (key: string) =>
+  runSql(databaseUrl, "SELECT FROM graphile_worker.jobs WHERE key = $1 AND run_at <= now()", [key]);
+
+test("a move that is called while it puts itself off is not put off", async () => {
   const identifier = "called.example";
   const { moveId } = await leaving(identifier);
-  await advanceMove(
-    context,
-    nodesAfter(() => stage.ask("DELETE", identifier)),
-    moveId,
-  );
+  const late = nodesAfter(() => stage.ask("DELETE", identifier));
+  await advanceMove(context, late, moveId);
+  assert.equal((await getMove(context, moveId)).state, "Leaving");
+  assert.equal((await jobsDue(`move:${moveId}`)).length, 1);
+  await advanceMove(context, nodes, moveId);
   assert.equal((await getMove(context, moveId)).state, "Moved");
 });
 
-test("a removal that puts itself off in the moment in which the move ends goes on at once", async (t) => {
+test("a removal that puts itself off in the moment in which the move ends is not put off", async (t) => {
   const identifier = "ends.example";
   const { id, moveId } = await leaving(identifier);
   await stage.ask("DELETE", identifier);
@@ -165,6 +168,9 @@ test("a removal that puts itself off in the moment in which the move ends goes o
   await untilHeldUp(databaseUrl, 2);
   await hold.release();
   await Promise.all([moved, removed]);
+  assert.equal((await stage.read(identifier)).changes_pending, true);
+  assert.equal((await jobsDue(`account:${id}`)).length, 1);
+  await stage.advance(id);
   assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);
 });
 
