@@ -708,6 +708,34 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.host_names_follow(names text[], resellers bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  ids bigint[];
+BEGIN
+  INSERT INTO host_names (account_id, host_name, status, created_at)
+    SELECT account.id, account.identifier, 'Waiting', now()
+    FROM unnest(names, resellers) AS domain(name, reseller_id)
+    JOIN hosting_accounts AS account ON account.status NOT IN ('Failed', 'Removed')
+      AND reverse(account.identifier) COLLATE "C" >= reverse(domain.name)
+      AND reverse(account.identifier) COLLATE "C" < reverse(domain.name) || '/'
+    WHERE account.reseller_id IS NOT DISTINCT FROM domain.reseller_id AND (account.identifier = domain.name
+      OR reverse(account.identifier) COLLATE "C" > reverse(domain.name) || '.')
+    ON CONFLICT DO NOTHING;
+  SELECT array_agg(id ORDER BY id) INTO ids FROM (
+    SELECT DISTINCT host.id
+    FROM unnest(names) AS domain(name)
+    JOIN host_names AS host ON reverse(host.host_name) COLLATE "C" >= reverse(domain.name)
+      AND reverse(host.host_name) COLLATE "C" < reverse(domain.name) || '/'
+    WHERE host.host_name = domain.name OR reverse(host.host_name) COLLATE "C" > reverse(domain.name) || '.') AS found;
+  IF ids IS NOT NULL THEN
+    PERFORM host_names_look(ids);
+  END IF;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.host_names_look(ids bigint[])
  RETURNS void
  LANGUAGE sql
@@ -720,24 +748,11 @@ CREATE OR REPLACE FUNCTION public.host_names_of_domain()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-DECLARE
-  domain text COLLATE "C" := CASE TG_OP WHEN 'DELETE' THEN OLD.domain_name ELSE NEW.domain_name END;
-  backwards text COLLATE "C" := reverse(domain);
-  ids bigint[];
 BEGIN
-  IF TG_OP <> 'DELETE' THEN
-    INSERT INTO host_names (account_id, host_name, status, created_at)
-      SELECT id, identifier, 'Waiting', now() FROM hosting_accounts
-      WHERE status NOT IN ('Failed', 'Removed') AND reseller_id = NEW.reseller_id
-        AND reverse(identifier) COLLATE "C" >= backwards AND reverse(identifier) COLLATE "C" < backwards || '/'
-        AND (identifier = domain OR reverse(identifier) COLLATE "C" > backwards || '.')
-      ON CONFLICT DO NOTHING;
-  END IF;
-  SELECT array_agg(id) INTO ids FROM host_names
-    WHERE reverse(host_name) COLLATE "C" >= backwards AND reverse(host_name) COLLATE "C" < backwards || '/'
-      AND (host_name = domain OR reverse(host_name) COLLATE "C" > backwards || '.');
-  IF ids IS NOT NULL THEN
-    PERFORM host_names_look(ids);
+  IF TG_OP = 'DELETE' THEN
+    PERFORM host_names_follow(ARRAY[OLD.domain_name], ARRAY[NULL::bigint]);
+  ELSE
+    PERFORM host_names_follow(ARRAY[NEW.domain_name], ARRAY[NEW.reseller_id]);
   END IF;
   RETURN NULL;
 END $function$
@@ -778,28 +793,8 @@ CREATE OR REPLACE FUNCTION public.host_names_of_new_domains()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-DECLARE
-  ids bigint[];
 BEGIN
-  INSERT INTO host_names (account_id, host_name, status, created_at)
-    SELECT account.id, account.identifier, 'Waiting', now()
-    FROM new_rows AS domain
-    JOIN hosting_accounts AS account ON account.status NOT IN ('Failed', 'Removed')
-      AND reverse(account.identifier) COLLATE "C" >= reverse(domain.domain_name)
-      AND reverse(account.identifier) COLLATE "C" < reverse(domain.domain_name) || '/'
-    WHERE account.reseller_id = domain.reseller_id AND (account.identifier = domain.domain_name
-      OR reverse(account.identifier) COLLATE "C" > reverse(domain.domain_name) || '.')
-    ON CONFLICT DO NOTHING;
-  SELECT array_agg(id ORDER BY id) INTO ids FROM (
-    SELECT DISTINCT host.id
-    FROM new_rows AS domain
-    JOIN host_names AS host ON reverse(host.host_name) COLLATE "C" >= reverse(domain.domain_name)
-      AND reverse(host.host_name) COLLATE "C" < reverse(domain.domain_name) || '/'
-    WHERE host.host_name = domain.domain_name
-      OR reverse(host.host_name) COLLATE "C" > reverse(domain.domain_name) || '.') AS found;
-  IF ids IS NOT NULL THEN
-    PERFORM host_names_look(ids);
-  END IF;
+  PERFORM host_names_follow(array_agg(domain_name), array_agg(reseller_id)) FROM new_rows;
   RETURN NULL;
 END $function$
 

@@ -88,30 +88,45 @@ DROP TRIGGER list_inserted ON domains;
 CREATE TRIGGER list_inserted AFTER INSERT ON domains REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION list_new_domains();
 
--- As host_names_of_domain, for all that are new.
-CREATE FUNCTION host_names_of_new_domains() RETURNS trigger LANGUAGE plpgsql AS $$
+-- What follows from domains that somebody has now, or that nobody has any more (NULL), as 0010 has it for one of them. IS NOT
+-- DISTINCT FROM, because = would let PostgreSQL read all accounts of the holder in place of those that are called so.
+CREATE FUNCTION host_names_follow(names text[], resellers bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   ids bigint[];
 BEGIN
   INSERT INTO host_names (account_id, host_name, status, created_at)
     SELECT account.id, account.identifier, 'Waiting', now()
-    FROM new_rows AS domain
+    FROM unnest(names, resellers) AS domain(name, reseller_id)
     JOIN hosting_accounts AS account ON account.status NOT IN ('Failed', 'Removed')
-      AND reverse(account.identifier) COLLATE "C" >= reverse(domain.domain_name)
-      AND reverse(account.identifier) COLLATE "C" < reverse(domain.domain_name) || '/'
-    WHERE account.reseller_id = domain.reseller_id AND (account.identifier = domain.domain_name
-      OR reverse(account.identifier) COLLATE "C" > reverse(domain.domain_name) || '.')
+      AND reverse(account.identifier) COLLATE "C" >= reverse(domain.name)
+      AND reverse(account.identifier) COLLATE "C" < reverse(domain.name) || '/'
+    WHERE account.reseller_id IS NOT DISTINCT FROM domain.reseller_id AND (account.identifier = domain.name
+      OR reverse(account.identifier) COLLATE "C" > reverse(domain.name) || '.')
     ON CONFLICT DO NOTHING;
   SELECT array_agg(id ORDER BY id) INTO ids FROM (
     SELECT DISTINCT host.id
-    FROM new_rows AS domain
-    JOIN host_names AS host ON reverse(host.host_name) COLLATE "C" >= reverse(domain.domain_name)
-      AND reverse(host.host_name) COLLATE "C" < reverse(domain.domain_name) || '/'
-    WHERE host.host_name = domain.domain_name
-      OR reverse(host.host_name) COLLATE "C" > reverse(domain.domain_name) || '.') AS found;
+    FROM unnest(names) AS domain(name)
+    JOIN host_names AS host ON reverse(host.host_name) COLLATE "C" >= reverse(domain.name)
+      AND reverse(host.host_name) COLLATE "C" < reverse(domain.name) || '/'
+    WHERE host.host_name = domain.name OR reverse(host.host_name) COLLATE "C" > reverse(domain.name) || '.') AS found;
   IF ids IS NOT NULL THEN
     PERFORM host_names_look(ids);
   END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION host_names_of_domain() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    PERFORM host_names_follow(ARRAY[OLD.domain_name], ARRAY[NULL::bigint]);
+  ELSE
+    PERFORM host_names_follow(ARRAY[NEW.domain_name], ARRAY[NEW.reseller_id]);
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION host_names_of_new_domains() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM host_names_follow(array_agg(domain_name), array_agg(reseller_id)) FROM new_rows;
   RETURN NULL;
 END $$;
 
