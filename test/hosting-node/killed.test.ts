@@ -44,7 +44,7 @@ const doings: Record<Doing, { ask(identifier: string): Promise<unknown>; event: 
   },
 };
 
-/** As the command-line tool does it, which takes seconds to start on a busy machine: PostgreSQL ends a COMMIT that is held for ten. */
+/** As the command-line tool does it, without the second that it takes to start. */
 async function suspend(identifier: string): Promise<void> {
   const context = { database: (await database)!.database, clock: systemClock };
   await suspendAccount(context, identifier, "unpaid");
@@ -105,7 +105,11 @@ interface Step {
 /** The worker's writes. @returns how the one in question is recognised */
 function heldChange({ doing, at, identifier }: Step): HeldChange {
   const isIt = `NEW.identifier = '${identifier}'`;
-  if (at === "told") return { table: "node_states", on: doing === "creation" ? "INSERT" : "UPDATE", when: isIt };
+  if (at === "told") {
+    if (doing === "creation") return { table: "node_states", on: "INSERT", when: isIt };
+    // Not what the account uses, which its node tells the api of at any time.
+    return { table: "node_states", on: "UPDATE", when: `${isIt} AND NEW.version > OLD.version` };
+  }
   if (at === "asked") return { table: "node_questions", on: "INSERT", when: isIt };
   const placed = "OLD.node_id IS NULL AND NEW.node_id IS NOT NULL";
   const settled = "NEW.applied_version = NEW.wanted_version AND OLD.applied_version < OLD.wanted_version";
