@@ -448,7 +448,7 @@ TABLE node_states
   CREATE INDEX node_states_version ON public.node_states USING btree (node_id, version)
   CREATE UNIQUE INDEX node_states_identifier ON public.node_states USING btree (node_id, identifier) WHERE (state IS NOT NULL)
 
-TABLE order_attempts
+TABLE order_attempts WITH (fillfactor=70)
   cl_trid text NOT NULL
   order_id bigint NOT NULL
   number integer NOT NULL
@@ -469,9 +469,7 @@ TABLE order_history
   status text NOT NULL
   phase text
   note text
-  CONSTRAINT order_history_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
-  CONSTRAINT order_history_pkey PRIMARY KEY (id)
-  CREATE INDEX order_history_order ON public.order_history USING btree (order_id, id)
+  CONSTRAINT order_history_pkey PRIMARY KEY (order_id, id)
 
 SEQUENCE order_history_id_seq
 

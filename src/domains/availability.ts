@@ -1,7 +1,6 @@
 /**
- * Asking a registry whether a name is free, from a process that has no session there. The question is a row and a
- * notification; the process that owns the registry's sessions takes the row, asks, and answers by notification. Questions
- * of one moment share both, and so do answers.
+ * Asking a registry whether a name is free, from a process that has no session there. The question is a notification; the
+ * process that owns the registry's sessions asks, and answers by another. Questions of one moment share one, and so do answers.
  */
 import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
@@ -11,19 +10,22 @@ import type { Money } from "#registry/epp/commands/fee.ts";
 import { premiumDecision } from "#registry/premium.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** Its payload: the ids of the questions, with commas between. */
-export const checkChannel = "registry_check";
+/** Its payload: questions with commas between, each an id, the registry's id and the name, with spaces between. */
+export const checkChannel = "name_check";
 /** Its payload: a JSON array of `CheckAnswer`. */
 export const checkAnswerChannel = "registry_check_answer";
 
-const askCheck = statement(
-  "registry-check-ask",
-  `WITH asked AS MATERIALIZED (
-     SELECT id, registry_id, domain_name, asked_at FROM jsonb_to_recordset($1::jsonb)
-       AS item(id uuid, registry_id text, domain_name text, asked_at timestamptz)),
-   written AS (INSERT INTO registry_checks (id, registry_id, domain_name, asked_at)
-     SELECT id, registry_id, domain_name, asked_at FROM asked)
-   SELECT 0 AS item, pg_notify('${checkChannel}', string_agg(id::text, ','))::text AS notified FROM asked`,
+/** Of a question: 12 symbols, so that the answers of one batch fit into the 8,000 bytes of a notification. */
+const idBytes = 9;
+/** Likewise for questions, with names as long as they can be. */
+const questionsInPayloadMax = 16;
+
+export const askCheck = statement(
+  "name-check-ask",
+  `SELECT 0 AS item,
+     pg_notify('${checkChannel}', string_agg(id || ' ' || registry_id || ' ' || domain_name, ','))::text AS notified
+   FROM jsonb_to_recordset($1::jsonb) AS question(item int4, id text, registry_id text, domain_name text)
+   GROUP BY item / ${questionsInPayloadMax}`,
   { item: "int4", notified: "text" },
 );
 
@@ -71,20 +73,23 @@ function askers(listener: Listener): Map<string, (answer: NameCheck) => void> {
 }
 
 /**
- * Asks the registry, and waits at most the budget for its word.
- * @returns "unknown" when it did not come in time
+ * Asks the registry, and waits at most the budget for its word. The owner may not hear a question, if its connection is
+ * just being made again: halfway it is asked once more.
+ * @returns "unknown" when the answer did not come in time
  */
 export async function askAvailability(context: Context, registryId: string, name: string): Promise<NameCheck> {
-  const id = context.random.uuid();
+  const id = context.random.bytes(idBytes).toString("base64url");
   const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
   waiting.set(id, resolve);
+  const ask = () => context.database.together(askCheck, { id, registry_id: registryId, domain_name: name });
+  const halfOver = setTimeout(() => void ask().catch(() => {}), context.checkBudgetMs / 2);
   const budgetOver = setTimeout(() => resolve({ availability: "unknown" }), context.checkBudgetMs);
   try {
-    const question = { id, registry_id: registryId, domain_name: name, asked_at: context.clock.now() };
-    await context.database.together(askCheck, question);
+    await ask();
     return await promise;
   } finally {
+    clearTimeout(halfOver);
     clearTimeout(budgetOver);
     waiting.delete(id);
   }

@@ -2,9 +2,9 @@
 import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sweepRenewals } from "#domains/renewal-sweep.ts";
-import { enqueueForgotten } from "#jobs/order-steps.ts";
+import type { NewOrders } from "#jobs/new-orders.ts";
+import { takeUpForgotten } from "#jobs/order-steps.ts";
 import { createAbsenceWatch } from "#jobs/registry-absence.ts";
-import { forgetStaleChecks } from "#jobs/registry-checks.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -22,13 +22,11 @@ const seldomMs = (profile: RegistryProfile) => profile.pollIntervalMs * idlePoll
 
 const chores: Chore[] = [
   { name: "read the message queue", intervalMs: (profile) => profile.pollIntervalMs, run: readMessages },
-  { name: "enqueue forgotten orders", intervalMs: seldomMs, run: enqueueForgotten },
-  { name: "forget stale questions", intervalMs: seldomMs, run: forgetStaleChecks },
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
 /** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
-export async function doChores(sessions: RegistrySessions, ended: AbortSignal): Promise<void> {
+export async function doChores(sessions: RegistrySessions, newOrders: NewOrders, ended: AbortSignal): Promise<void> {
   const { context, profile } = sessions;
   const repeat = async ({ name, intervalMs, run }: Chore) => {
     for (let round = 0; !ended.aborted; round++) {
@@ -38,8 +36,15 @@ export async function doChores(sessions: RegistrySessions, ended: AbortSignal): 
       await sleep(intervalMs(profile), ended);
     }
   };
-  const watch: Chore = { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() };
-  await Promise.all([...chores, watch].map(repeat));
+  const itsOwn: Chore[] = [
+    {
+      name: "take up forgotten orders",
+      intervalMs: (ofRegistry) => ofRegistry.pollIntervalMs,
+      run: () => takeUpForgotten(sessions, newOrders),
+    },
+    { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
+  ];
+  await Promise.all([...chores, ...itsOwn].map(repeat));
 }
 
 async function readMessages(sessions: RegistrySessions, round: number): Promise<void> {

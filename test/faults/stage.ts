@@ -1,6 +1,6 @@
 /** What a batch of the matrix plays on: a gateway, its sandbox registry, a crew of workers, and an operator. */
 import { Pool, type QueryResultRow } from "pg";
-import { checkAnswerChannel } from "#domains/availability.ts";
+import { askCheck, checkAnswerChannel } from "#domains/availability.ts";
 import { resumeCreatesPausedFor } from "#domains/pause.ts";
 import { sleep } from "#lib/clock.ts";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
@@ -76,7 +76,7 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
   pool.on("error", () => {});
   closers.push(() => pool.end());
   const query: Stage["query"] = async (sql, values) => (await pool.query(sql, values)).rows;
-  await query(availableSql);
+  sayAvailable(gateway, query);
   const ended = new AbortController();
   const operator = keepOperating(gateway, query, ended.signal);
   closers.push(async () => {
@@ -96,16 +96,17 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
   };
 }
 
-/** At the POST every name is free: what the registry thinks of it is for the order's own check to find. */
-const availableSql = `
-  CREATE FUNCTION test_say_available() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    PERFORM pg_notify('${checkAnswerChannel}',
-      json_build_array(json_build_object('id', NEW.id, 'availability', 'available'))::text);
-    RETURN NULL;
-  END $$;
-  CREATE TRIGGER test_say_available BEFORE INSERT ON registry_checks
-    FOR EACH ROW EXECUTE FUNCTION test_say_available()`;
+/** At the POST every name is free: what the registry thinks of it is for the order to find. The question never leaves. */
+function sayAvailable({ context: { database } }: TestGateway, query: Stage["query"]): void {
+  const together = database.together.bind(database);
+  database.together = async (statement, item) => {
+    if ((statement as unknown) !== askCheck) return together(statement, item);
+    const { id } = item as { id: string };
+    const answer = JSON.stringify([{ id, availability: "available" }]);
+    await query("SELECT pg_notify($1, $2)", [checkAnswerChannel, answer]);
+    return [];
+  };
+}
 
 /** Lets a day pass for an order that waits for credit, and ends each pause of creates. */
 async function keepOperating({ context }: TestGateway, query: Stage["query"], ended: AbortSignal): Promise<void> {

@@ -100,6 +100,9 @@ export class SessionPool implements EppPool {
     let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
     let wanted = 0;
     for (const waiter of this.#waiters) {
+      // There may be hundreds behind, and nothing for any of them.
+      if (this.#idle.length === 0 && !this.#mayOpen) break;
+      if (slowFree <= 0 && this.#waiters.checksCount === 0) break;
       if (waiter.lane !== "check" && slowFree-- <= 0) continue;
       const session = this.#takeIdle();
       if (session) this.#lend(session, waiter);

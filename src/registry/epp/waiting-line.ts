@@ -14,6 +14,12 @@ export interface Waiter {
 /** Callers who wait for a session, in the order they came; each gives up by itself when its time is over. */
 export class WaitingLine {
   readonly #waiters = new Set<Waiter>();
+  #checksCount = 0;
+
+  /** How many of them wait to ask a check. */
+  get checksCount(): number {
+    return this.#checksCount;
+  }
 
   /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs`, or what `refuseAll` says */
   join(lane: Lane, waitMs: number): Promise<Lease> {
@@ -25,6 +31,7 @@ export class WaitingLine {
     const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
     const waiter: Waiter = { lane, lent, timer };
     this.#waiters.add(waiter);
+    if (lane === "check") this.#checksCount += 1;
     return lent.promise;
   }
 
@@ -47,7 +54,7 @@ export class WaitingLine {
   }
 
   #leave(waiter: Waiter): void {
-    this.#waiters.delete(waiter);
+    if (this.#waiters.delete(waiter) && waiter.lane === "check") this.#checksCount -= 1;
     clearTimeout(waiter.timer);
   }
 }
