@@ -63,7 +63,8 @@ const defaultSettings = {
   max_connections: "80",
   shared_buffers: "64MB",
   maintenance_work_mem: "32MB",
-  max_wal_size: "256MB",
+  // On disk, and only under load. With a quarter of it a checkpoint came every few thousand orders, and its writes held up theirs.
+  max_wal_size: "1GB",
   huge_pages: "off",
   // In the cluster's folder and not in /dev/shm, where a killed server whose folder is then removed would leave it.
   dynamic_shared_memory_type: "mmap",

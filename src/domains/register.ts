@@ -57,6 +57,20 @@ interface Wanted {
   fee: Money | undefined;
 }
 
+type BySuffix = ReadonlyMap<string, RegistryProfile>;
+const bySuffixOf = new WeakMap<readonly RegistryProfile[], BySuffix>();
+
+/** Of two that serve a suffix it is the first one's. */
+function registriesBySuffix(registries: readonly RegistryProfile[]): BySuffix {
+  let bySuffix = bySuffixOf.get(registries);
+  if (!bySuffix) {
+    const entries = registries.flatMap((registry) => registry.suffixes.map((suffix) => [suffix, registry] as const));
+    bySuffix = new Map(entries.toReversed());
+    bySuffixOf.set(registries, bySuffix);
+  }
+  return bySuffix;
+}
+
 interface Target {
   registry: RegistryProfile;
   suffix: string;
@@ -78,12 +92,8 @@ function parseRequestedName(text: string): DomainName {
  *   that its registry does not take
  */
 function findTarget(context: Context, name: DomainName): Target | undefined {
-  const bySuffix = new Map(
-    context.registries
-      .toReversed()
-      .flatMap((registry) => registry.suffixes.map((suffix) => [suffix, registry] as const)),
-  );
-  const placement = labelUnderSuffix(name, new Set(bySuffix.keys()));
+  const bySuffix = registriesBySuffix(context.registries);
+  const placement = labelUnderSuffix(name, bySuffix);
   if ("label" in placement) {
     const { suffix, label } = placement;
     const registry = bySuffix.get(suffix)!;

@@ -14,6 +14,7 @@ const retryMs = 2_700;
 export interface NewOrders {
   /** Whether the order waits here to begin, or is at work. */
   has(orderId: number): boolean;
+  list(): number[];
   add(orderId: number, resellerId: number): void;
   /** Begins no more orders, and waits for those at work. Who waits is found by the next owner. */
   stop(): Promise<void>;
@@ -71,6 +72,7 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
   });
   return {
     has,
+    list: () => [...resellerOf.keys(), ...atWork.keys()],
     add,
     async stop() {
       stopListening();

@@ -25,9 +25,11 @@ const forgottenOrders = statement(
  * the owner finds them. One that has time puts itself off.
  */
 export async function takeUpForgotten({ context, profile }: RegistrySessions, newOrders: NewOrders): Promise<void> {
+  // Of these some will have ended before the answer is here.
+  const here = new Set(newOrders.list());
   const forgotten = await context.database.query(forgottenOrders, [profile.id, context.clock.now()]);
   for (const { id, reseller_id: resellerId, is_new: isNew } of forgotten) {
-    if (newOrders.has(id)) continue;
+    if (here.has(id) || newOrders.has(id)) continue;
     if (isNew) newOrders.add(id, resellerId);
     else await enqueueOrder(context.database, { id, registryId: profile.id }, 0);
   }

@@ -37,11 +37,7 @@ export async function doChores(sessions: RegistrySessions, newOrders: NewOrders,
     }
   };
   const itsOwn: Chore[] = [
-    {
-      name: "take up forgotten orders",
-      intervalMs: (ofRegistry) => ofRegistry.pollIntervalMs,
-      run: () => takeUpForgotten(sessions, newOrders),
-    },
+    { name: "take up forgotten orders", intervalMs: seldomMs, run: () => takeUpForgotten(sessions, newOrders) },
     { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
   ];
   await Promise.all([...chores, ...itsOwn].map(repeat));

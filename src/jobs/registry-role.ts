@@ -24,9 +24,9 @@ const reconnectMs = 1_000;
 const drainMs = 10_000;
 /**
  * While one order's command is on its way, others read and write the database, together with as many as can be gathered: sessions
- * should never wait for that. Four were too few (1.16 times the orders with eight; sixteen bring no more: bench/README.md).
+ * should never wait for that (bench/README.md).
  */
-const jobsPerSession = 8;
+const ordersPerSession = 12;
 
 export interface RegistryRoleOptions {
   context: Context;
@@ -102,7 +102,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const step = orderSteps(sessions);
-  const atOnceMax = profile.sessionsMax * jobsPerSession;
+  const atOnceMax = profile.sessionsMax * ordersPerSession;
   const stopAnswering = answerChecks(sessions);
   const newOrders = beginNewOrders({ sessions, step, ordersMax: atOnceMax });
   // While nobody listened, orders may have come.

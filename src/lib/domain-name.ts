@@ -35,7 +35,7 @@ export function isDomainName(text: string): text is DomainName {
  * What can be registered is exactly one label under the longest suffix that matches.
  * @param suffixes in canonical form, without a leading dot ("com", "co.uk")
  */
-export function labelUnderSuffix(name: DomainName, suffixes: ReadonlySet<string>): SuffixPlacement {
+export function labelUnderSuffix(name: DomainName, suffixes: Pick<ReadonlySet<string>, "has">): SuffixPlacement {
   if (suffixes.has(name)) return { refusal: "is_suffix" };
   const [label = "", ...parents] = name.split(".");
   if (suffixes.has(parents.join("."))) return { label, suffix: parents.join(".") };

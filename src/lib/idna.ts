@@ -76,6 +76,7 @@ export function canonicalHostName(text: string): { name: string } | { problem: s
 
 /** The name in U-labels, for people to read; never for comparing. */
 export function displayHostName(name: string): string {
+  if (!name.includes("xn--")) return name;
   return toUnicode(name, checks).domain;
 }
 

@@ -16,7 +16,13 @@ export interface TestServer {
 }
 
 /** Nothing in a test outlives its server, so nothing needs to reach the disk. */
-const volatile = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", autovacuum: "off" };
+const volatile = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  autovacuum: "off",
+  max_wal_size: "256MB",
+};
 
 /** Several test files at once, each with a pool or two. */
 const connectionsMax = "300";
