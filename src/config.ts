@@ -124,7 +124,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
-    checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 5_000, 0),
+    checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
