@@ -7,6 +7,7 @@ import { newOrdersChannel } from "#domains/place-order.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import type { OrderStep } from "#jobs/order-steps.ts";
+import { sleep } from "#lib/clock.ts";
 
 /** The queue's own delay after a first failure (graphile-worker: e seconds). */
 const retryMs = 2_700;
@@ -32,6 +33,7 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
   const { context, profile } = sessions;
   const resellerOf = new Map<number, number>();
   const atWork = new Map<number, Promise<void>>();
+  const stopped = new AbortController();
 
   function beginMore(): void {
     for (const [orderId, resellerId] of resellerOf) {
@@ -55,13 +57,20 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
         { err: error, order: order.orderId },
         "an order's step failed; it gets a job, to be tried again",
       );
-      // Without the database it is found as soon as there is one.
-      await enqueueOrder(context.database, { id: order.orderId, registryId: profile.id }, retryMs).catch(() => {});
+      while (!stopped.signal.aborted && !(await enqueue(order))) await sleep(retryMs, stopped.signal);
     }
   }
 
+  /** Whether the database could be told. */
+  const enqueue = ({ orderId }: OrderStep) =>
+    enqueueOrder(context.database, { id: orderId, registryId: profile.id }, retryMs).then(
+      () => true,
+      () => false,
+    );
+
   const has = (orderId: number) => resellerOf.has(orderId) || atWork.has(orderId);
   const add = (orderId: number, resellerId: number) => {
+    if (stopped.signal.aborted) return;
     if (!has(orderId)) resellerOf.set(orderId, resellerId);
     beginMore();
   };
@@ -75,6 +84,7 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
     list: () => [...resellerOf.keys(), ...atWork.keys()],
     add,
     async stop() {
+      stopped.abort();
       stopListening();
       resellerOf.clear();
       await Promise.all(atWork.values());

@@ -60,7 +60,7 @@ interface Play extends Orders {
   kills: number;
 }
 
-/** Not all orders can be held at once: some share a statement. And PostgreSQL cancels a COMMIT that takes ten seconds. */
+/** Not all orders can be held at once: some share a statement. And a worker gives up a COMMIT that takes twelve seconds. */
 const commitHeldMs = 1_500;
 /** Longer than a killed worker's jobs take to be given to the next one, and than orders sleep before they look again. */
 const blockedMsMax = 15_000;
@@ -124,13 +124,20 @@ async function killAtPoint(play: Play, names: string[], point: KillPoint): Promi
     holds.push(commit ? await holdCommits(gateway, commit) : holdFrames(gateway, frame!, names, crew.isReady));
   }
   try {
-    await placeAll(play, names);
+    let isPlaced = false;
+    const placing = placeAll(play, names).then(() => {
+      isPlaced = true;
+    });
+    placing.catch(() => {});
+    // Otherwise kills come meanwhile: an order that is held may keep a pause from ending, for which the next ones wait.
+    if (point.withWaiting) await placing;
     for (const [index, held] of holds.entries()) {
       const isLast = points[index] === point;
-      const later = holds.slice(index + 1);
-      const reached = await killWhileHeld(play, { point: points[index]!, held, later }, point.isCancelled && !isLast);
+      const place = { point: points[index]!, held, later: holds.slice(index + 1), areAllPlaced: () => isPlaced };
+      const reached = await killWhileHeld(play, place, point.isCancelled && !isLast);
       if (isLast) play.reached = reached;
     }
+    await placing;
   } finally {
     for (const held of holds) await held.end();
   }
@@ -141,6 +148,7 @@ interface Place {
   held: HeldOrders;
   /** The holds of the points after it. */
   later: readonly HeldOrders[];
+  areAllPlaced: () => boolean;
 }
 
 /** Kills one owner after the other, until no order comes to the point any more. Returns those that were there. */
@@ -168,7 +176,8 @@ async function killWhileHeld(play: Play, place: Place, isCancelled = false): Pro
 }
 
 /** Waits until as many orders as can be are at the point together. None: each has been there, or has ended, or cannot come. */
-async function gather(play: Play, { point, held, later }: Place, passed: Set<string>): Promise<string[]> {
+async function gather(play: Play, place: Place, passed: Set<string>): Promise<string[]> {
+  const { point, held, later } = place;
   const heldMsMax = point.frame ? play.stage.frameHeldMsMax : commitHeldMs;
   const startedMs = systemClock.monotonicMs();
   let firstSeenMs: number | undefined;
@@ -177,7 +186,8 @@ async function gather(play: Play, { point, held, later }: Place, passed: Set<str
     const states = await readStates(play);
     const there = (await held.names()).filter((name) => play.placed.has(name) && !passed.has(name));
     const open = states.filter((state) => !isDone(state) && !passed.has(state.name));
-    if (there.length === 0 && open.length === 0) return [];
+    const comingMax = place.areAllPlaced() ? open.length : Number.POSITIVE_INFINITY;
+    if (there.length === 0 && comingMax === 0) return [];
     const nowMs = systemClock.monotonicMs();
     // What is held at a later point holds its jobs too, and with them the release of all jobs of a dead worker.
     if (there.length > 0 || !(await isAnyHeld(later))) lastMovedMs = nowMs;
@@ -185,7 +195,7 @@ async function gather(play: Play, { point, held, later }: Place, passed: Set<str
     // A kill that had to wait would find that the worker has given up what is held.
     const canKill = there.length > 0 && play.stage.crew.isReady();
     if (there.length > 0) firstSeenMs ??= nowMs;
-    if (canKill && there.length >= Math.min(point.ordersMax, sessionsMax, open.length)) return there;
+    if (canKill && there.length >= Math.min(point.ordersMax, sessionsMax, comingMax)) return there;
     if (firstSeenMs !== undefined && nowMs - firstSeenMs > heldMsMax && canKill) return there;
     if (nowMs - startedMs > play.stage.patienceMs) throw new Error(describeStandstill(play, there, open));
     await sleep(lookMs);
