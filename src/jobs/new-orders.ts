@@ -1,7 +1,7 @@
 /**
  * New orders on their way to the registry's owner. An order needs no job to begin: its row says that it is new, its
  * transaction notifies the owner, and the owner begins it at once. Only one that puts itself off, or fails, gets a job.
- * A job for each took a fifth of PostgreSQL's time (docs/decisions/0006-a-new-order-needs-no-job.md).
+ * docs/decisions/0006-a-new-order-needs-no-job.md says what a job for each would cost.
  */
 import { newOrdersChannel } from "#domains/place-order.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
@@ -57,7 +57,8 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
         { err: error, order: order.orderId },
         "an order's step failed; it gets a job, to be tried again",
       );
-      while (!stopped.signal.aborted && !(await enqueue(order))) await sleep(retryMs, stopped.signal);
+      // Also when it is stopped: a successor may have looked for forgotten orders while this one was still at work.
+      while (!(await enqueue(order)) && !stopped.signal.aborted) await sleep(retryMs, stopped.signal);
     }
   }
 
