@@ -59,14 +59,7 @@ export const mutations: readonly Mutation[] = [
     means: "never takes over what a killed worker was working on",
     batch: "claimed.1",
     verdict: /lost: still Processing/,
-    replacements: [
-      { file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" },
-      {
-        file: "src/jobs/order-steps.ts",
-        find: "if (here.has(id) || newOrders.has(id)) continue;",
-        replace: "continue;",
-      },
-    ],
+    replacements: [{ file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" }],
   },
 ];
 
