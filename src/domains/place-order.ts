@@ -1,24 +1,26 @@
 /**
- * A new order in the database. Orders of one moment are one statement and one commit: their rows, histories and jobs,
- * and the answers that were promised for them. A unique index on the live name decides races.
+ * A new order in the database. Orders of one moment are one statement and one commit: their rows, histories, the answers
+ * that were promised for them, and the word to the registry's owner. A unique index on the live name decides races.
  */
 import type { CommittedRow } from "#api/stored-answers.ts";
 import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { jobSpec, orderTask } from "#jobs/enqueue.ts";
 import type { Money } from "#registry/epp/commands/fee.ts";
+
+/** Its payload: a registry's id, a space, and its new orders, each with its reseller: `17:3,18:3`. */
+export const newOrdersChannel = "order_placed";
 
 // A nonce that is committed already fails the statement: nothing of that order may stay.
 const insertOrders = statement(
   "orders-insert",
   `WITH new AS MATERIALIZED (
      SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, checked_at,
-       fee_amount, fee_currency, at, task, answered
+       fee_amount, fee_currency, at, answered
      FROM jsonb_to_recordset($1::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
        suffix text, registry_id text, period_years int4, auth_info_sealed bytea, checked_at timestamptz,
-       fee_amount numeric, fee_currency text, at timestamptz, task text, answered jsonb)),
+       fee_amount numeric, fee_currency text, at timestamptz, answered jsonb)),
    placed AS (
      INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
        auth_info_sealed, status, checked_at, fee_amount, fee_currency, created_at, updated_at)
@@ -27,7 +29,8 @@ const insertOrders = statement(
      ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
      RETURNING id, order_code),
    written AS MATERIALIZED (
-     SELECT new.item, placed.id, new.reseller_id, new.at, new.task, new.answered FROM placed JOIN new USING (order_code)),
+     SELECT new.item, placed.id, new.reseller_id, new.registry_id, new.at, new.answered
+     FROM placed JOIN new USING (order_code)),
    history AS (
      INSERT INTO order_history (order_id, at, event, status)
      SELECT id, at, 'requested', 'NotProvisioned' FROM written),
@@ -37,11 +40,12 @@ const insertOrders = statement(
      FROM written, jsonb_to_record(written.answered) AS a(key_id text, nonce text, signed_at int8,
        request_digest bytea, status int4, headers jsonb, body text)
      WHERE written.answered IS NOT NULL),
-   jobs AS MATERIALIZED (
-     SELECT count(*) AS added FROM graphile_worker.add_jobs((
-       SELECT array_agg(${jobSpec("task", "json_build_object('orderId', id, 'resellerId', reseller_id)", "'order:' || id")}) FROM written)))
-   SELECT written.item, written.id, (SELECT added FROM jobs) AS jobs_added FROM written`,
-  { item: "int4", id: "int8", jobs_added: "int8" },
+   told AS MATERIALIZED (
+     SELECT count(pg_notify('${newOrdersChannel}', orders)) AS owners FROM (
+       SELECT registry_id || ' ' || string_agg(id || ':' || reseller_id, ',' ORDER BY id) AS orders
+       FROM written GROUP BY registry_id) AS of_owner)
+   SELECT written.item, written.id, (SELECT owners FROM told) AS owners_told FROM written`,
+  { item: "int4", id: "int8", owners_told: "int8" },
 );
 
 export interface NewOrder {
@@ -66,17 +70,13 @@ function itemOf(context: Context, order: NewOrder, answered: CommittedRow | unde
     ...{ order_code: order.code, reseller_id: order.resellerId, domain_name: order.name, suffix: order.suffix },
     ...{ registry_id: order.registryId, period_years: order.periodYears, checked_at: order.checkedAt },
     ...(order.fee && { fee_amount: order.fee.amount, fee_currency: order.fee.currency }),
-    ...{
-      auth_info_sealed: byteaText(order.authInfoSealed),
-      at: context.clock.now(),
-      task: orderTask(order.registryId),
-    },
+    ...{ auth_info_sealed: byteaText(order.authInfoSealed), at: context.clock.now() },
     ...(answered && { answered: { ...answered, request_digest: byteaText(answered.request_digest) } }),
   };
 }
 
 /**
- * Writes an order with its job and its answer, beside those of other requests.
+ * Writes an order with its answer, beside those of other requests.
  * @returns false when a live order for the name is there already; then nothing was written
  * @throws DatabaseError a unique violation of committed_requests, when this very request was committed meanwhile
  */

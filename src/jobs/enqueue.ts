@@ -1,13 +1,6 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 
-// As call_job has it.
-const attemptsMax = 32_767;
-
-/** SQL: a job that is due now, for add_jobs of many that are new; each part is SQL. */
-export const jobSpec = (task: string, payload: string, key: string) =>
-  `(${task}, ${payload}, NULL, now(), ${attemptsMax}, ${key}, 0, NULL)::graphile_worker.job_spec`;
-
 const callJob = statement(
   "job-call",
   "SELECT call_job($1::text, $2::json, $3::text, $4::float8, $5::int4, $6::text) AS id",

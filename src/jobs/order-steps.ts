@@ -1,4 +1,4 @@
-/** The orders of one registry as jobs: one step at a time for each, and none without a job. */
+/** The steps of one registry's orders: one at a time for each order, and none forgotten. */
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
@@ -6,35 +6,50 @@ import { findOrder } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { advanceOrder } from "#domains/steps.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
+import type { NewOrders } from "#jobs/new-orders.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
 
 const forgottenOrders = statement(
   "orders-forgotten",
-  `SELECT id FROM registration_orders AS o
+  `SELECT id, reseller_id, status = 'NotProvisioned' AND next_step_at IS NULL AS is_new FROM registration_orders AS o
    WHERE registry_id = $1 AND status IN ('NotProvisioned', 'Processing', 'Pending')
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'order:' || o.id
-       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz))`,
-  { id: "int8" },
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz))
+   ORDER BY id`,
+  { id: "int8", reseller_id: "int8", is_new: "bool" },
 );
 
 /**
- * An order without a job would wait for ever, and one that is due would wait for hours when its job failed often: the
- * queue's own delay grows to six hours. Whatever happened, the owner finds them. One that has time puts itself off.
+ * Orders that nobody works on. A new one whose notification nobody heard would wait for ever, so would one without a job, and
+ * one that is due would wait for hours when its job failed often: the queue's own delay grows to six hours. Whatever happened,
+ * the owner finds them. One that has time puts itself off.
  */
-export async function enqueueForgotten({ context, profile }: RegistrySessions): Promise<void> {
-  for (const { id } of await context.database.query(forgottenOrders, [profile.id, context.clock.now()])) {
-    await enqueueOrder(context.database, { id, registryId: profile.id }, 0);
+export async function takeUpForgotten({ context, profile }: RegistrySessions, newOrders: NewOrders): Promise<void> {
+  // Of these some will have ended before the answer is here.
+  const here = new Set(newOrders.list());
+  const forgotten = await context.database.query(forgottenOrders, [profile.id, context.clock.now()]);
+  for (const { id, reseller_id: resellerId, is_new: isNew } of forgotten) {
+    if (here.has(id) || newOrders.has(id)) continue;
+    if (isNew) newOrders.add(id, resellerId);
+    else await enqueueOrder(context.database, { id, registryId: profile.id }, 0);
   }
 }
 
 /** A step that fails so often in a row, and not for want of the database, will not mend itself. */
 const failuresToleratedMax = 1;
 
-export function orderStepTask(sessions: RegistrySessions): (payload: unknown) => Promise<void> {
+/** What the payload of an order's job says; or, of a new order, its notification. */
+export interface OrderStep {
+  orderId: number;
+  /** If it is known: it spares a statement. */
+  resellerId?: number;
+}
+
+/** @returns what takes an order as far as it goes now; it throws when that is to be tried again */
+export function orderSteps(sessions: RegistrySessions): (step: OrderStep) => Promise<void> {
   const advance = oneAtATime((id, resellerId?: number) => advanceOrder(sessions, id, resellerId));
   const failures = new Map<number, number>();
-  return async (payload) => {
-    const { orderId, resellerId } = payload as { orderId: number; resellerId?: number };
+  return async ({ orderId, resellerId }) => {
     try {
       await advance(orderId, resellerId);
       if (failures.delete(orderId)) await resolveAlarm(sessions.context, await failureOf(sessions, orderId));
@@ -45,7 +60,6 @@ export function orderStepTask(sessions: RegistrySessions): (payload: unknown) =>
         const note = "its step fails again and again, by a fault of ours: the worker's log says which";
         await raiseAlarm(sessions.context, { ...(await failureOf(sessions, orderId)), note });
       }
-      // The queue tries again.
       throw error;
     }
   };

@@ -2,7 +2,8 @@
 import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sweepRenewals } from "#domains/renewal-sweep.ts";
-import { enqueueForgotten } from "#jobs/order-steps.ts";
+import type { NewOrders } from "#jobs/new-orders.ts";
+import { takeUpForgotten } from "#jobs/order-steps.ts";
 import { createAbsenceWatch } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -21,12 +22,11 @@ const seldomMs = (profile: RegistryProfile) => profile.pollIntervalMs * idlePoll
 
 const chores: Chore[] = [
   { name: "read the message queue", intervalMs: (profile) => profile.pollIntervalMs, run: readMessages },
-  { name: "enqueue forgotten orders", intervalMs: seldomMs, run: enqueueForgotten },
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
 /** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
-export async function doChores(sessions: RegistrySessions, ended: AbortSignal): Promise<void> {
+export async function doChores(sessions: RegistrySessions, newOrders: NewOrders, ended: AbortSignal): Promise<void> {
   const { context, profile } = sessions;
   const repeat = async ({ name, intervalMs, run }: Chore) => {
     for (let round = 0; !ended.aborted; round++) {
@@ -36,8 +36,11 @@ export async function doChores(sessions: RegistrySessions, ended: AbortSignal): 
       await sleep(intervalMs(profile), ended);
     }
   };
-  const watch: Chore = { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() };
-  await Promise.all([...chores, watch].map(repeat));
+  const itsOwn: Chore[] = [
+    { name: "take up forgotten orders", intervalMs: seldomMs, run: () => takeUpForgotten(sessions, newOrders) },
+    { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
+  ];
+  await Promise.all([...chores, ...itsOwn].map(repeat));
 }
 
 async function readMessages(sessions: RegistrySessions, round: number): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The owner of a registry's EPP sessions: it holds the registry's lock, runs that registry's order steps, answers the
+ * The owner of a registry's EPP sessions: it holds the registry's lock, begins that registry's orders, runs their steps, answers the
  * api's questions about names, and does the registry's chores. A successor waits for the lock, which PostgreSQL frees when
  * the owner's connection ends; what the owner may have sent stands in the attempt rows.
  */
@@ -9,7 +9,8 @@ import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { orderTask, renewalTask } from "#jobs/enqueue.ts";
 import type { Liveness } from "#jobs/liveness.ts";
 import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
-import { orderStepTask } from "#jobs/order-steps.ts";
+import { beginNewOrders } from "#jobs/new-orders.ts";
+import { type OrderStep, orderSteps, takeUpForgotten } from "#jobs/order-steps.ts";
 import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
@@ -25,7 +26,7 @@ const drainMs = 10_000;
  * While one order's command is on its way, others read and write the database, together with as many as can be gathered: sessions
  * should never wait for that (bench/README.md).
  */
-const jobsPerSession = 12;
+const ordersPerSession = 12;
 
 export interface RegistryRoleOptions {
   context: Context;
@@ -100,24 +101,35 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
     contacts: new Map(),
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
+  const step = orderSteps(sessions);
+  const atOnceMax = profile.sessionsMax * ordersPerSession;
   const stopAnswering = answerChecks(sessions);
+  const newOrders = beginNewOrders({ sessions, step, ordersMax: atOnceMax });
+  // While nobody listened, orders may have come.
+  const stopReconnects = context.listener.onReconnect(() => {
+    takeUpForgotten(sessions, newOrders).catch((error: unknown) =>
+      context.log.warn({ err: error, registry: profile.id }, "forgotten orders could not be looked for"),
+    );
+  });
   let runner: JobRunner | undefined;
   try {
     runner = await startJobRunner({
       pool: options.jobPool,
       log: context.log,
       liveness: options.liveness,
+      calls: context.listener,
       tasks: {
-        [orderTask(profile.id)]: orderStepTask(sessions),
+        [orderTask(profile.id)]: (payload) => step(payload as OrderStep),
         [renewalTask(profile.id)]: renewalStepTask(sessions),
       },
-      jobsMax: profile.sessionsMax * jobsPerSession,
-      jobsAhead: profile.sessionsMax * jobsPerSession,
+      jobsMax: atOnceMax,
+      jobsAhead: atOnceMax,
     });
-    await doChores(sessions, ended);
+    await doChores(sessions, newOrders, ended);
   } finally {
+    stopReconnects();
     stopAnswering();
-    await runner?.stop();
+    await Promise.all([newOrders.stop(), runner?.stop()]);
     await drain();
   }
 }

@@ -59,7 +59,14 @@ export const mutations: readonly Mutation[] = [
     means: "never takes over what a killed worker was working on",
     batch: "claimed.1",
     verdict: /lost: still Processing/,
-    replacements: [{ file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" }],
+    replacements: [
+      { file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" },
+      {
+        file: "src/jobs/order-steps.ts",
+        find: "if (here.has(id) || newOrders.has(id)) continue;",
+        replace: "continue;",
+      },
+    ],
   },
 ];
 

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { delayJobs } from "./hold.ts";
+import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 
 test("an order waits as NotProvisioned while the registry is down, then finishes by itself (row 3)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  await delayJobs(gateway.databaseUrl, 700);
+  await delayOrders(gateway.databaseUrl, 700);
   const order = await place(gateway, reseller, "waits.example");
   gateway.registry.pause();
   const circuit = "SELECT FROM registries WHERE circuit_open_until IS NOT NULL";
@@ -24,7 +24,7 @@ test("an order waits as NotProvisioned while the registry is down, then finishes
 test("a name that is taken after the order was accepted ends it, and no create is sent (row 5)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  await delayJobs(gateway.databaseUrl, 700);
+  await delayOrders(gateway.databaseUrl, 700);
   const order = await place(gateway, reseller, "sniped.example");
   await gateway.registry.seed([order.name]);
   await assertEnds(gateway, reseller, order, "Errors");
@@ -34,7 +34,7 @@ test("a name that is taken after the order was accepted ends it, and no create i
 test("a name that is reserved after the order was accepted fails its validation, and no create is sent (row 5)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  await delayJobs(gateway.databaseUrl, 700);
+  await delayOrders(gateway.databaseUrl, 700);
   const order = await place(gateway, reseller, "later.example");
   // The sandbox reserves names by how they begin, so the order's name changes in place of the registry's mind.
   const rename = `UPDATE registration_orders SET domain_name = 'reserved-later.example', checked_at = NULL
@@ -64,7 +64,7 @@ test("answers that come one byte at a time are answers", async (t) => {
 test("an order whose job is lost, or sleeps long after failures, is found by the registry's owner", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  await delayJobs(gateway.databaseUrl, 500);
+  await delayOrders(gateway.databaseUrl, 500);
   const jobs = "graphile_worker._private_jobs";
   const lost = await place(gateway, reseller, "lost-job.example");
   await runSql(gateway.databaseUrl, `DELETE FROM ${jobs} WHERE key LIKE 'order:%'`);

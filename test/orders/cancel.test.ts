@@ -4,7 +4,7 @@ import { cancelOrder } from "#domains/cancel.ts";
 import { sleep } from "#lib/clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { delayJobs, holdAt } from "./hold.ts";
+import { delayOrders, holdAt } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 
 const raceRounds = 40;
@@ -12,7 +12,7 @@ const raceRounds = 40;
 test("an order that has not begun can be cancelled, and nothing is ever sent for it (row 22)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  await delayJobs(gateway.databaseUrl, 500);
+  await delayOrders(gateway.databaseUrl, 500);
   const order = await place(gateway, reseller, "early.example");
   assert.equal(await cancelOrder(gateway.context, order.code), "cancelled");
   await assertEnds(gateway, reseller, order, "Cancelled");

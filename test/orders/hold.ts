@@ -74,12 +74,11 @@ export async function holdAt(t: TestContext, databaseUrl: string, ...changes: He
   };
 }
 
-/** Makes every job wait before it is taken, so that something can happen between an order and its first step. */
-export async function delayJobs(databaseUrl: string, delayMs: number): Promise<void> {
+/** Makes every new order wait before its first step, so that something can happen in between. */
+export async function delayOrders(databaseUrl: string, delayMs: number): Promise<void> {
   const sql = `
     CREATE FUNCTION test_delay() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN NEW.run_at := NEW.run_at + interval '${delayMs} milliseconds'; RETURN NEW; END $$;
-    CREATE TRIGGER test_delay BEFORE INSERT ON graphile_worker._private_jobs
-      FOR EACH ROW EXECUTE FUNCTION test_delay()`;
+    BEGIN NEW.next_step_at := now() + interval '${delayMs} milliseconds'; RETURN NEW; END $$;
+    CREATE TRIGGER test_delay BEFORE INSERT ON registration_orders FOR EACH ROW EXECUTE FUNCTION test_delay()`;
   await runSql(databaseUrl, sql);
 }

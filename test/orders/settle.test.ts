@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import { cancelOrder } from "#domains/cancel.ts";
 import { requestSettlement } from "#domains/order-requests.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
-import { delayJobs } from "./hold.ts";
+import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, deletes, place, statusOf, until } from "./judge.ts";
 import { assertRefused, operate, operated } from "./operate.ts";
 import { countEvents, openAlarms, placeUnexplained } from "./stage.ts";
@@ -113,7 +113,7 @@ test("an order that waits for a person looks again when it is told to", async (t
 
 test("only an order that asks what became of its name can be settled", async (t) => {
   const { gateway, reseller } = await start(t);
-  await delayJobs(gateway.databaseUrl, 3_600_000);
+  await delayOrders(gateway.databaseUrl, 3_600_000);
   const early = await place(gateway, reseller, "early.example");
   await assertRefused(
     gateway,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
-import { delayJobs } from "./hold.ts";
+import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 import { countEvents, holdByHand, openAlarms, placeUnexplained } from "./stage.ts";
 
@@ -67,7 +67,7 @@ test("an order whose steps fail by a fault of ours is an alarm, and goes on once
   const gateway = await startTestGateway(t);
   const { databaseUrl } = gateway;
   const reseller = await gateway.addReseller();
-  await delayJobs(databaseUrl, 500);
+  await delayOrders(databaseUrl, 500);
   const order = await place(gateway, reseller, "unreadable.example");
   const [sealed] = await runSql<{ auth_info_sealed: Buffer }>(
     databaseUrl,

@@ -10,7 +10,7 @@ import { Secret } from "#lib/secret.ts";
 import { type Ended, type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { sendSigned } from "../harness/signed-request.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
-import { delayJobs } from "../orders/hold.ts";
+import { delayOrders } from "../orders/hold.ts";
 
 const folder = await systemFolder({ after });
 let system: RunningSystem;
@@ -129,7 +129,7 @@ test("a blocked name cannot be registered until it is unblocked", async () => {
 
 test("cancels an order that has not reached the registry, and none that has ended", async () => {
   const { database_url: url } = system.ready();
-  await delayJobs(url, 60_000);
+  await delayOrders(url, 60_000);
   const accepted = await system
     .send("POST", "/domains/registrations", { body: { domain_name: "not-begun.example" } })
     .finally(() => runSql(url, "DROP FUNCTION test_delay CASCADE"));

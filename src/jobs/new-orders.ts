@@ -1,0 +1,94 @@
+/**
+ * New orders on their way to the registry's owner. An order needs no job to begin: its row says that it is new, its
+ * transaction notifies the owner, and the owner begins it at once. Only one that puts itself off, or fails, gets a job.
+ * docs/decisions/0006-a-new-order-needs-no-job.md says what a job for each would cost.
+ */
+import { newOrdersChannel } from "#domains/place-order.ts";
+import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { enqueueOrder } from "#jobs/enqueue.ts";
+import type { OrderStep } from "#jobs/order-steps.ts";
+import { sleep } from "#lib/clock.ts";
+
+/** The queue's own delay after a first failure (graphile-worker: e seconds). */
+const retryMs = 2_700;
+
+export interface NewOrders {
+  /** Whether the order waits here to begin, or is at work. */
+  has(orderId: number): boolean;
+  list(): number[];
+  add(orderId: number, resellerId: number): void;
+  /** Begins no more orders, and waits for those at work. Who waits is found by the next owner. */
+  stop(): Promise<void>;
+}
+
+export interface NewOrdersOptions {
+  sessions: RegistrySessions;
+  step: (step: OrderStep) => Promise<void>;
+  /** Orders at work at once. */
+  ordersMax: number;
+}
+
+/** Begins the orders that this process is told of, in the order in which they came. */
+export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions): NewOrders {
+  const { context, profile } = sessions;
+  const resellerOf = new Map<number, number>();
+  const atWork = new Map<number, Promise<void>>();
+  const stopped = new AbortController();
+
+  function beginMore(): void {
+    for (const [orderId, resellerId] of resellerOf) {
+      if (atWork.size >= ordersMax) return;
+      resellerOf.delete(orderId);
+      atWork.set(
+        orderId,
+        begin({ orderId, resellerId }).finally(() => {
+          atWork.delete(orderId);
+          beginMore();
+        }),
+      );
+    }
+  }
+
+  async function begin(order: OrderStep): Promise<void> {
+    try {
+      await step(order);
+    } catch (error) {
+      context.log.error(
+        { err: error, order: order.orderId },
+        "an order's step failed; it gets a job, to be tried again",
+      );
+      // Also when it is stopped: a successor may have looked for forgotten orders while this one was still at work.
+      while (!(await enqueue(order)) && !stopped.signal.aborted) await sleep(retryMs, stopped.signal);
+    }
+  }
+
+  /** Whether the database could be told. */
+  const enqueue = ({ orderId }: OrderStep) =>
+    enqueueOrder(context.database, { id: orderId, registryId: profile.id }, retryMs).then(
+      () => true,
+      () => false,
+    );
+
+  const has = (orderId: number) => resellerOf.has(orderId) || atWork.has(orderId);
+  const add = (orderId: number, resellerId: number) => {
+    if (stopped.signal.aborted) return;
+    if (!has(orderId)) resellerOf.set(orderId, resellerId);
+    beginMore();
+  };
+  const stopListening = context.listener.on(newOrdersChannel, (payload) => {
+    const [registryId, orders = ""] = payload.split(" ");
+    if (registryId !== profile.id) return;
+    for (const order of orders.split(",")) add(...(order.split(":").map(Number) as [number, number]));
+  });
+  return {
+    has,
+    list: () => [...resellerOf.keys(), ...atWork.keys()],
+    add,
+    async stop() {
+      stopped.abort();
+      stopListening();
+      resellerOf.clear();
+      await Promise.all(atWork.values());
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** A new order has no job: whatever becomes of the word that it is there, the registry's owner begins it. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { startTestGateway } from "../harness/gateway.ts";
+import { endSessions, runSql } from "../harness/sql.ts";
+import { assertEnds, creates, place, until } from "./judge.ts";
+import { startWithWorkers } from "./worker-process.ts";
+
+const hourMs = 3_600_000;
+const orderJobs = "SELECT FROM graphile_worker.jobs WHERE key LIKE 'order:%'";
+
+async function start(t: TestContext, pollIntervalMs: number) {
+  const gateway = await startTestGateway(t, { registry: { pollIntervalMs, backoffFirstMs: hourMs } });
+  const reseller = await gateway.addReseller();
+  const first = await place(gateway, reseller, "first.example");
+  await assertEnds(gateway, reseller, first, "Finished");
+  return { gateway, reseller, first };
+}
+
+/** Another order like that one, of which nobody is told. */
+const placeUnheard = `
+  INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+    auth_info_sealed, status, checked_at, created_at, updated_at)
+  SELECT $2, reseller_id, $3, suffix, registry_id, period_years, auth_info_sealed, 'NotProvisioned', checked_at, now(), now()
+  FROM registration_orders WHERE order_code = $1`;
+
+test("an order goes its way without a job", async (t) => {
+  const { gateway, reseller } = await start(t, hourMs);
+  const noJobs = `
+    CREATE FUNCTION test_no_job() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'a job'; END $$;
+    CREATE TRIGGER test_no_job BEFORE INSERT ON graphile_worker._private_jobs
+      FOR EACH ROW WHEN (NEW.key LIKE 'order:%') EXECUTE FUNCTION test_no_job()`;
+  await runSql(gateway.databaseUrl, noJobs);
+  const order = await place(gateway, reseller, "second.example");
+  await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("an order of which nobody was told is found", async (t) => {
+  const { gateway, first } = await start(t, 50);
+  // Its authInfo is sealed for the first one, so it cannot be read: of this order only that it was begun is of interest.
+  await runSql(gateway.databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
+  await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
+});
+
+test("an order that was placed while the owner did not listen is begun as soon as it does", async (t) => {
+  const { gateway, first } = await start(t, hourMs);
+  await runSql(gateway.databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  await endSessions(gateway.databaseUrl, "deedhouse-listener");
+  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
+  await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
+});
+
+test("an order whose first step fails gets a job, and goes on by that", async (t) => {
+  const { gateway, reseller } = await start(t, hourMs);
+  const broken = `
+    CREATE FUNCTION test_break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$;
+    CREATE TRIGGER test_break BEFORE INSERT ON order_attempts FOR EACH ROW EXECUTE FUNCTION test_break()`;
+  await runSql(gateway.databaseUrl, broken);
+  const order = await place(gateway, reseller, "second.example");
+  await until("it has a job", async () => (await runSql(gateway.databaseUrl, orderJobs)).length > 0);
+  assert.deepEqual(creates(gateway, order.name), []);
+  await runSql(gateway.databaseUrl, "DROP FUNCTION test_break CASCADE");
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.equal(creates(gateway, order.name).length, 1);
+});
+
+test("orders that wait behind others when their owner is killed are begun by the next one", async (t) => {
+  const { gateway, start: startProcess } = await startWithWorkers(t, { profile: { sessionsMax: 2 } });
+  const worker = await startProcess();
+  const reseller = await gateway.addReseller();
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
+  const hold = gateway.registry.hold({ command: "domain:create", name: "held.example", at: "before-answer", times: 1 });
+  const names = ["held.example", ...Array.from({ length: 30 }, (_, index) => `behind-${index}.example`)];
+  const orders = await Promise.all(names.map((name) => place(gateway, reseller, name)));
+  await hold.reached(1);
+  await worker.kill();
+  hold.release();
+  await startProcess();
+  for (const order of orders) await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("a question about a name that its registry's owner did not hear is asked again", async (t) => {
+  const { gateway, reseller } = await start(t, hourMs);
+  const { database } = gateway.context;
+  const together = database.together.bind(database);
+  let asked = 0;
+  // The first notification is lost on the way, as when the owner's connection is being made again.
+  database.together = async (statement, item) => {
+    if (statement.name === "name-check-ask" && asked++ === 0) return [];
+    return together(statement, item);
+  };
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "second.example"), "Finished");
+  assert.equal(asked, 2);
+});
