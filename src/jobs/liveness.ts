@@ -1,9 +1,10 @@
 /**
- * Gives the jobs of a killed worker to the others within two seconds; by itself the queue would wait for four hours.
+ * What a process is at work on, as advisory locks on one connection, which ends with the process.
  *
- * The queue marks each job with the pool of workers that took it. For each of its pools a process holds an advisory lock
- * named by the pool's id, on one connection, which ends with the process. A job whose pool holds no such lock is
- * nobody's any more.
+ * The queue marks each job with the pool of workers that took it, and each pool has a lock named by its id. A job whose pool
+ * holds no such lock is nobody's any more: it is given to the others within two seconds; by itself the queue would wait for
+ * four hours. New orders are in no queue: who works on a registry's says so by a lock that is named by the registry
+ * (registry-role.ts), and more than one process may hold it.
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
@@ -16,57 +17,98 @@ const livenessLockClass = 0x6a6f62;
 const sweepMs = 1_000;
 const reconnectMs = 500;
 
-const lockSql = `SELECT pg_advisory_lock(${livenessLockClass}, hashtext($1))`;
-const unlockSql = `SELECT pg_advisory_unlock(${livenessLockClass}, hashtext($1))`;
+const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
+const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
+
+/** SQL: the database processes that hold a lock of that name. `name` is SQL too. */
+const holdersOf = (name: string) => `
+  SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = ${livenessLockClass}
+    AND objid = (hashtext(${name})::int8 & 4294967295)::oid AND objsubid = 2
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 // A pool takes its lock when it is made and its first job just after: the second leaves time for it.
 const freeJobsOfDead = statement(
   "jobs-of-dead-pools",
   `SELECT graphile_worker.force_unlock_workers(dead.ids)::text AS freed FROM (
      SELECT array_agg(DISTINCT locked_by) AS ids FROM graphile_worker.jobs
-     WHERE locked_at < now() - interval '1 second' AND NOT EXISTS (
-       SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = ${livenessLockClass}
-         AND objid = (hashtext(locked_by)::int8 & 4294967295)::oid AND objsubid = 2
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+     WHERE locked_at < now() - interval '1 second' AND NOT EXISTS (${holdersOf("locked_by")})
    ) AS dead WHERE ids IS NOT NULL`,
   { freed: "text?" },
 );
 
+const heldElsewhere = statement(
+  "liveness-elsewhere",
+  `SELECT EXISTS (${holdersOf("$1::text")} AND pid <> $2::int4) AS held`,
+  { held: "bool" },
+);
+
 export interface Liveness {
-  /** Call it when a pool of workers is made, before it can take a job. */
-  add(poolId: string): void;
-  /** Call it when a pool has ended: what it could not hand back is free for others. */
-  remove(poolId: string): void;
+  /**
+   * Call it when a pool of workers is made, before it can take a job, or before other work of that name begins. Resolves when
+   * others can see it; without a connection at once, and they see it when there is one again.
+   */
+  add(name: string): Promise<void>;
+  /** Call it when a pool has ended, whose jobs others may have then, or other work of that name. */
+  remove(name: string): void;
+  /** Whether another process is at work on what has that name. */
+  isElsewhere(name: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Keeps the locks of this process's pools, and frees the jobs of pools that are gone. */
+interface Connection {
+  client: Client;
+  pid: number;
+  held: Set<string>;
+}
+
+/** @throws the driver's error */
+async function holdOnly({ client, held }: Connection, names: ReadonlySet<string>): Promise<void> {
+  for (const name of names) {
+    if (held.has(name)) continue;
+    await client.query(lockSql, [name]);
+    held.add(name);
+  }
+  for (const name of held) {
+    if (names.has(name)) continue;
+    await client.query(unlockSql, [name]);
+    held.delete(name);
+  }
+}
+
+/** Keeps this process's locks, and frees the jobs of pools that are gone. */
 export function startLiveness(context: Pick<Context, "database" | "log">, databaseUrl: string): Liveness {
-  const poolIds = new Set<string>();
+  const names = new Set<string>();
   const stopped = new AbortController();
-  let client: Client | undefined;
-  let asking: Promise<unknown> = Promise.resolve();
-  const ask = (sql: string, poolId: string) => {
-    asking = asking.then(() => client?.query(sql, [poolId])).catch(() => {});
-  };
+  let current: Connection | undefined;
+  let following: Promise<void> = Promise.resolve();
+
+  /** Lets the connection hold the lock of each name, once, and no others. */
+  function follow(): Promise<void> {
+    following = following.then(async () => {
+      const connection = current;
+      if (connection) await holdOnly(connection, names).catch(() => {});
+    });
+    return following;
+  }
 
   async function keepLocks(): Promise<void> {
     while (!stopped.signal.aborted) {
-      const connection = createLockClient(databaseUrl, "deedhouse-liveness");
+      const client = createLockClient(databaseUrl, "deedhouse-liveness");
       const broke = new Promise<void>((resolve) => {
-        connection.on("error", () => resolve());
-        connection.once("end", () => resolve());
+        client.on("error", () => resolve());
+        client.once("end", () => resolve());
       });
       try {
-        await connectForLocks(connection);
-        client = connection;
-        for (const poolId of poolIds) ask(lockSql, poolId);
+        await connectForLocks(client);
+        const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+        current = { client, pid: rows[0]!.pid, held: new Set() };
+        follow();
         await broke;
       } catch (error) {
         context.log.warn({ err: error }, "the connection that keeps the workers' locks broke");
       }
-      client = undefined;
-      await connection.end().catch(() => {});
+      current = undefined;
+      await client.end().catch(() => {});
       await sleep(reconnectMs, stopped.signal);
     }
   }
@@ -75,8 +117,8 @@ export function startLiveness(context: Pick<Context, "database" | "log">, databa
     while (!stopped.signal.aborted) {
       await sleep(sweepMs, stopped.signal);
       // Without our own locks we would free our own jobs.
-      if (stopped.signal.aborted || !client) continue;
-      await asking;
+      if (stopped.signal.aborted || !current) continue;
+      await following;
       await context.database.query(freeJobsOfDead, []).catch((error: unknown) => {
         context.log.warn({ err: error }, "the jobs of dead workers could not be looked for");
       });
@@ -85,17 +127,21 @@ export function startLiveness(context: Pick<Context, "database" | "log">, databa
 
   const running = Promise.all([keepLocks(), sweep()]);
   return {
-    add(poolId) {
-      poolIds.add(poolId);
-      ask(lockSql, poolId);
+    add(name) {
+      names.add(name);
+      return follow();
     },
-    remove(poolId) {
-      poolIds.delete(poolId);
-      ask(unlockSql, poolId);
+    remove(name) {
+      names.delete(name);
+      follow();
+    },
+    async isElsewhere(name) {
+      const [answer] = await context.database.query(heldElsewhere, [name, current?.pid ?? 0]);
+      return answer?.held === true;
     },
     async close() {
       stopped.abort();
-      await client?.end().catch(() => {});
+      await current?.client.end().catch(() => {});
       await running;
     },
   };

@@ -6,6 +6,7 @@
 import { newOrdersChannel } from "#domains/place-order.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
+import type { Liveness } from "#jobs/liveness.ts";
 import type { OrderStep } from "#jobs/order-steps.ts";
 import { sleep } from "#lib/clock.ts";
 
@@ -17,6 +18,11 @@ export interface NewOrders {
   has(orderId: number): boolean;
   list(): number[];
   add(orderId: number, resellerId: number): void;
+  /**
+   * Whether another process is at work on some of this registry's: it was the owner before, has lost the registry's lock and
+   * lives on, so it will still write down what their creates are answered.
+   */
+  areElsewhere(): Promise<boolean>;
   /** Begins no more orders, and waits for those at work. Who waits is found by the next owner. */
   stop(): Promise<void>;
 }
@@ -24,13 +30,16 @@ export interface NewOrders {
 export interface NewOrdersOptions {
   sessions: RegistrySessions;
   step: (step: OrderStep) => Promise<void>;
+  liveness: Liveness;
   /** Orders at work at once. */
   ordersMax: number;
 }
 
 /** Begins the orders that this process is told of, in the order in which they came. */
-export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions): NewOrders {
+export async function beginNewOrders(options: NewOrdersOptions): Promise<NewOrders> {
+  const { sessions, step, liveness, ordersMax } = options;
   const { context, profile } = sessions;
+  const livenessName = `orders of ${profile.id}`;
   const resellerOf = new Map<number, number>();
   const atWork = new Map<number, Promise<void>>();
   const stopped = new AbortController();
@@ -75,6 +84,7 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
     if (!has(orderId)) resellerOf.set(orderId, resellerId);
     beginMore();
   };
+  await liveness.add(livenessName);
   const stopListening = context.listener.on(newOrdersChannel, (payload) => {
     const [registryId, orders = ""] = payload.split(" ");
     if (registryId !== profile.id) return;
@@ -84,11 +94,13 @@ export function beginNewOrders({ sessions, step, ordersMax }: NewOrdersOptions):
     has,
     list: () => [...resellerOf.keys(), ...atWork.keys()],
     add,
+    areElsewhere: () => liveness.isElsewhere(livenessName),
     async stop() {
       stopped.abort();
       stopListening();
       resellerOf.clear();
       await Promise.all(atWork.values());
+      liveness.remove(livenessName);
     },
   };
 }

@@ -8,6 +8,7 @@ import { advanceOrder } from "#domains/steps.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import type { NewOrders } from "#jobs/new-orders.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
+import { sleep } from "#lib/clock.ts";
 
 const forgottenOrders = statement(
   "orders-forgotten",
@@ -19,12 +20,23 @@ const forgottenOrders = statement(
   { id: "int8", reseller_id: "int8", is_new: "bool" },
 );
 
+/** Between two looks whether the owner before this one is still at work. */
+const predecessorMs = 250;
+
 /**
  * Orders that nobody works on. A new one whose notification nobody heard would wait for ever, so would one without a job, and
  * one that is due would wait for hours when its job failed often: the queue's own delay grows to six hours. Whatever happened,
  * the owner finds them. One that has time puts itself off.
  */
-export async function takeUpForgotten({ context, profile }: RegistrySessions, newOrders: NewOrders): Promise<void> {
+export async function takeUpForgotten(
+  { context, profile }: RegistrySessions,
+  newOrders: NewOrders,
+  ended: AbortSignal,
+): Promise<void> {
+  while (await newOrders.areElsewhere()) {
+    await sleep(predecessorMs, ended);
+    if (ended.aborted) return;
+  }
   // Of these some will have ended before the answer is here.
   const here = new Set(newOrders.list());
   const forgotten = await context.database.query(forgottenOrders, [profile.id, context.clock.now()]);

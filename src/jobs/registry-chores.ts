@@ -37,7 +37,7 @@ export async function doChores(sessions: RegistrySessions, newOrders: NewOrders,
     }
   };
   const itsOwn: Chore[] = [
-    { name: "take up forgotten orders", intervalMs: seldomMs, run: () => takeUpForgotten(sessions, newOrders) },
+    { name: "take up forgotten orders", intervalMs: seldomMs, run: () => takeUpForgotten(sessions, newOrders, ended) },
     { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
   ];
   await Promise.all([...chores, ...itsOwn].map(repeat));

@@ -28,6 +28,10 @@ const drainMs = 10_000;
  */
 const ordersPerSession = 12;
 
+const lockKey = `${ownerLockClass}, hashtext($1)`;
+const lockSql = `SELECT pg_advisory_lock(${lockKey})`;
+const tryLockSql = `SELECT pg_try_advisory_lock(${lockKey}) AS is_owner`;
+
 export interface RegistryRoleOptions {
   context: Context;
   profile: RegistryProfile;
@@ -37,6 +41,8 @@ export interface RegistryRoleOptions {
 }
 
 export interface RegistryRole {
+  /** Resolves when this process is the owner, or knows that it is not, for whatever reason. */
+  started: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,6 +50,7 @@ export interface RegistryRole {
 export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   const { context, profile, databaseUrl } = options;
   const stopped = new AbortController();
+  const started = Promise.withResolvers<void>();
 
   async function holdLock(): Promise<void> {
     const connection = createLockClient(databaseUrl, `deedhouse-owner-${profile.id}`);
@@ -54,7 +61,9 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
     stopped.signal.addEventListener("abort", end);
     try {
       await connectForLocks(connection);
-      await connection.query(`SELECT pg_advisory_lock(${ownerLockClass}, hashtext($1))`, [profile.id]);
+      const { rows } = await connection.query<{ is_owner: boolean }>(tryLockSql, [profile.id]);
+      started.resolve();
+      if (!rows[0]?.is_owner) await connection.query(lockSql, [profile.id]);
       context.log.info({ registry: profile.id }, "this process owns the registry's sessions");
       // The lock is given up only after the last session is closed.
       stopped.signal.removeEventListener("abort", end);
@@ -74,12 +83,14 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       await holdLock().catch((error: unknown) => {
         if (!stopped.signal.aborted) context.log.warn({ err: error, registry: profile.id }, "the owner's role ended");
       });
+      started.resolve();
       await sleep(reconnectMs, stopped.signal);
     }
   }
 
   const running = run();
   return {
+    started: started.promise,
     async close() {
       stopped.abort();
       await running;
@@ -104,10 +115,10 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
   const step = orderSteps(sessions);
   const atOnceMax = profile.sessionsMax * ordersPerSession;
   const stopAnswering = answerChecks(sessions);
-  const newOrders = beginNewOrders({ sessions, step, ordersMax: atOnceMax });
+  const newOrders = await beginNewOrders({ sessions, step, liveness: options.liveness, ordersMax: atOnceMax });
   // While nobody listened, orders may have come.
   const stopReconnects = context.listener.onReconnect(() => {
-    takeUpForgotten(sessions, newOrders).catch((error: unknown) =>
+    takeUpForgotten(sessions, newOrders, ended).catch((error: unknown) =>
       context.log.warn({ err: error, registry: profile.id }, "forgotten orders could not be looked for"),
     );
   });

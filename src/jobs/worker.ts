@@ -120,6 +120,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const roles = context.registries.map((profile) =>
     startRegistryRole({ context, profile, databaseUrl, jobPool, liveness }),
   );
+  await Promise.all(roles.map(({ started }) => started));
   return {
     async close() {
       await Promise.all([...roles.map((role) => role.close()), runner.stop(), moves.stop(), hostNameChecks.close()]);

@@ -110,7 +110,10 @@ test("a failure of our own after the registry's answer is no refusal: the name i
     CREATE TRIGGER test_raise BEFORE UPDATE ON registries FOR EACH ROW EXECUTE FUNCTION test_raise()`;
   await runSql(gateway.databaseUrl, raise);
   const failed = "SELECT FROM graphile_worker.jobs WHERE key LIKE 'order:%'";
-  await until("the step has failed, and is to be tried again", async () => (await runSql(gateway.databaseUrl, failed)).length > 0);
+  await until(
+    "the step has failed, and is to be tried again",
+    async () => (await runSql(gateway.databaseUrl, failed)).length > 0,
+  );
   await runSql(gateway.databaseUrl, "DROP TRIGGER test_raise ON registries");
   await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);

@@ -91,10 +91,18 @@ test("an owner that has lost its lock sends nothing new, for it may have a succe
   // The one that waits for the registry's lock is not idle.
   await endSessions(databaseUrl, "deedhouse-owner-sandbox", "idle");
   await until("the next gives up", async () => (await attempt())?.answered_at !== null);
+  // By then the successor has looked for orders that nobody works on; the one that was sent is not among them.
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "successors.example"), "Finished");
   hold.release();
   await assertEnds(gateway, reseller, sent, "Finished");
   await assertEnds(gateway, reseller, waiting, "Finished");
   const [create, ...others] = creates(gateway, waiting.name);
   assert.ok(create && !ofFirst.has(create.connection), "the first one sent it");
   assert.deepEqual(others, []);
+  const asked = "SELECT order_id FROM order_history WHERE event = 'unanswered'";
+  assert.deepEqual(
+    await runSql(databaseUrl, asked),
+    [],
+    "the successor took an order that its predecessor was at work on",
+  );
 });
