@@ -12,8 +12,8 @@ const batchItemsMax = 64;
  * Between two batches, for a statement costs much the same for one item as for ten: twice as long as the last one took,
  * within these bounds. So a database that has much to do gets fewer and larger ones.
  */
-const gatherMsMin = 8;
-const gatherMsMax = 24;
+const gatherMsMin = 14;
+const gatherMsMax = 32;
 
 /** A row says which item of the batch it belongs to: the item's place in the array. */
 export interface ItemRow {

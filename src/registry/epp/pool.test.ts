@@ -66,6 +66,26 @@ describe("lending sessions", () => {
     assert.equal(count(standIn, "login"), 3);
   });
 
+  test("a check goes before other work that waits, but not before what has waited for a second", async (context) => {
+    let nowMs = 0;
+    const clock = { now: () => new Date(), monotonicMs: () => nowMs };
+    const { pool } = await startFixture(context, { sessionsMax: 1, clock });
+    const order: string[] = [];
+    const work = async (what: string, lane: "check" | "transform") => {
+      using _ = await pool.acquire(lane, { waitMs });
+      order.push(what);
+    };
+    const first = await pool.acquire("check", { waitMs });
+    const works = [work("create", "transform")];
+    nowMs += 999;
+    works.push(work("check", "check"));
+    nowMs += 2;
+    works.push(work("late check", "check"));
+    first.release();
+    await Promise.all(works);
+    assert.deepEqual(order, ["check", "create", "late check"]);
+  });
+
   test("a lone session is shared by every lane", async (context) => {
     const { pool } = await startFixture(context, { sessionsMax: 1 });
     for (const lane of ["transform", "poll", "check"] as const) (await pool.acquire(lane, { waitMs })).release();

@@ -1,7 +1,7 @@
 /**
- * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept,
- * are lent to one caller at a time, and are given to those who wait longest. One session is kept from slow work, so that an interactive check never waits for a
- * create.
+ * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept, and
+ * are lent to one caller at a time: to checks first (waiting-line.ts). One session is kept from slow work, so that an
+ * interactive check never waits for a create.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -19,8 +19,7 @@ import { isSessionLimit, SessionOpener } from "./session-opener.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 import { eppTimeoutsDefault } from "./timeouts.ts";
 import { TokenBucket } from "./token-bucket.ts";
-import type { Waiter } from "./waiting-line.ts";
-import { WaitingLine } from "./waiting-line.ts";
+import { type Waiter, WaitingLine } from "./waiting-line.ts";
 
 export class SessionPool implements EppPool {
   readonly #options: EppPoolOptions;
@@ -32,7 +31,7 @@ export class SessionPool implements EppPool {
   readonly #idle: EppSession[] = [];
   readonly #lent = new Map<EppSession, Lane>();
   readonly #closing = new Map<EppSession, Promise<void>>();
-  readonly #waiters = new WaitingLine();
+  readonly #waiters: WaitingLine;
   #isDraining = false;
   readonly #allReturned = Promise.withResolvers<void>();
 
@@ -41,6 +40,7 @@ export class SessionPool implements EppPool {
     this.#log = options.log.child({ registry: options.registryId });
     const timeouts: EppTimeouts = { ...eppTimeoutsDefault, ...options.timeouts };
     this.#bucket = new TokenBucket(options.commandsPerSecond, options.clock);
+    this.#waiters = new WaitingLine(options.clock);
     this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: timeouts.queryMs });
     this.#circuit = new Circuit({
       settings: { ...circuitSettingsDefault, ...options.circuit },
@@ -95,19 +95,17 @@ export class SessionPool implements EppPool {
     await Promise.all(this.#closing.values());
   }
 
-  /** Lends what is idle to those who wait longest, and opens sessions for the rest as far as the registry allows. */
+  /** Lends what is idle to those who are next, and opens sessions for the rest as far as the registry allows. */
   #serve(): void {
     let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
-    let wanted = 0;
-    for (const waiter of this.#waiters) {
-      // There may be hundreds behind, and nothing for any of them.
-      if (this.#idle.length === 0 && !this.#mayOpen) break;
-      if (slowFree <= 0 && this.#waiters.checksCount === 0) break;
-      if (waiter.lane !== "check" && slowFree-- <= 0) continue;
-      const session = this.#takeIdle();
-      if (session) this.#lend(session, waiter);
-      else wanted += 1;
+    for (;;) {
+      const waiter = this.#waiters.next(slowFree <= 0);
+      const session = waiter && this.#takeIdle();
+      if (!session) break;
+      if (waiter.lane !== "check") slowFree -= 1;
+      this.#lend(session, waiter);
     }
+    const wanted = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
     const kept = this.#options.sessionsMin ?? 0;
     while (this.#mayOpen && (this.#opener.count < wanted || this.#sessionCount < kept)) this.#openOne();
   }

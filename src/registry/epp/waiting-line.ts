@@ -1,42 +1,63 @@
+import type { Clock } from "#lib/clock.ts";
 import { EppUnavailable } from "./errors.ts";
 import type { Lane, Lease } from "./pool.ts";
 
 /** More callers than this are refused at once. */
 const waitersMax = 1000;
+/**
+ * A check goes before other work that came up to so much earlier: somebody waits for it, and gives up after a few seconds.
+ * What has waited longer takes its turn, so checks without end hold up nothing for good.
+ */
+const checkLeadMs = 1_000;
 
 /** A caller who waits for a session. */
 export interface Waiter {
   readonly lane: Lane;
   readonly lent: PromiseWithResolvers<Lease>;
   readonly timer: NodeJS.Timeout;
+  /** The earlier, the sooner it is served. */
+  readonly rankMs: number;
 }
 
-/** Callers who wait for a session, in the order they came; each gives up by itself when its time is over. */
+/** Callers who wait for a session: checks, and all other work. Each gives up by itself when its time is over. */
 export class WaitingLine {
-  readonly #waiters = new Set<Waiter>();
-  #checksCount = 0;
+  readonly #clock: Clock;
+  readonly #checks = new Set<Waiter>();
+  readonly #others = new Set<Waiter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** How many of them wait to ask a check. */
   get checksCount(): number {
-    return this.#checksCount;
+    return this.#checks.size;
+  }
+
+  get othersCount(): number {
+    return this.#others.size;
   }
 
   /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs`, or what `refuseAll` says */
   join(lane: Lane, waitMs: number): Promise<Lease> {
     const lent = Promise.withResolvers<Lease>();
-    if (this.#waiters.size >= waitersMax) {
+    if (this.#checks.size + this.#others.size >= waitersMax) {
       lent.reject(new EppUnavailable("pool-full"));
       return lent.promise;
     }
     const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
-    const waiter: Waiter = { lane, lent, timer };
-    this.#waiters.add(waiter);
-    if (lane === "check") this.#checksCount += 1;
+    const rankMs = this.#clock.monotonicMs() + (lane === "check" ? 0 : checkLeadMs);
+    const waiter: Waiter = { lane, lent, timer, rankMs };
+    this.#lineOf(waiter).add(waiter);
     return lent.promise;
   }
 
-  [Symbol.iterator](): Iterator<Waiter> {
-    return this.#waiters.values();
+  /** Who is to be served next. @param checksOnly whether other work has to wait */
+  next(checksOnly: boolean): Waiter | undefined {
+    const [check] = this.#checks;
+    const [other] = checksOnly ? [] : this.#others;
+    if (!check || !other) return check ?? other;
+    return check.rankMs <= other.rankMs ? check : other;
   }
 
   serve(waiter: Waiter, lease: Lease): void {
@@ -45,7 +66,7 @@ export class WaitingLine {
   }
 
   refuseAll(error: Error): void {
-    for (const waiter of this.#waiters) this.#refuse(waiter, error);
+    for (const waiter of [...this.#checks, ...this.#others]) this.#refuse(waiter, error);
   }
 
   #refuse(waiter: Waiter, error: Error): void {
@@ -54,7 +75,11 @@ export class WaitingLine {
   }
 
   #leave(waiter: Waiter): void {
-    if (this.#waiters.delete(waiter) && waiter.lane === "check") this.#checksCount -= 1;
+    this.#lineOf(waiter).delete(waiter);
     clearTimeout(waiter.timer);
+  }
+
+  #lineOf({ lane }: Waiter): Set<Waiter> {
+    return lane === "check" ? this.#checks : this.#others;
   }
 }
