@@ -80,17 +80,3 @@ test("orders that wait behind others when their owner is killed are begun by the
   await startProcess();
   for (const order of orders) await assertEnds(gateway, reseller, order, "Finished");
 });
-
-test("a question about a name that its registry's owner did not hear is asked again", async (t) => {
-  const { gateway, reseller } = await start(t, hourMs);
-  const { database } = gateway.context;
-  const together = database.together.bind(database);
-  let asked = 0;
-  // The first notification is lost on the way, as when the owner's connection is being made again.
-  database.together = async (statement, item) => {
-    if (statement.name === "name-check-ask" && asked++ === 0) return [];
-    return together(statement, item);
-  };
-  await assertEnds(gateway, reseller, await place(gateway, reseller, "second.example"), "Finished");
-  assert.equal(asked, 2);
-});
