@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import type { CircuitStatus } from "./circuit.ts";
 import { domainCheck } from "./commands/domain-check.ts";
@@ -68,7 +69,7 @@ describe("lending sessions", () => {
 
   test("a check goes before other work that waits, but not before what has waited for a second", async (context) => {
     let nowMs = 0;
-    const clock = { now: () => new Date(), monotonicMs: () => nowMs };
+    const clock = { ...systemClock, monotonicMs: () => nowMs };
     const { pool } = await startFixture(context, { sessionsMax: 1, clock });
     const order: string[] = [];
     const work = async (what: string, lane: "check" | "transform") => {
