@@ -9,13 +9,16 @@
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
-import { sleep } from "#lib/clock.ts";
+import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
+import { sleep, waitAtMost } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
 
 /** The first half of the locks' keys; "job" in ASCII. */
 const livenessLockClass = 0x6a6f62;
 const sweepMs = 1_000;
 const reconnectMs = 500;
+/** For saying goodbye. */
+const endMsMax = 1_000;
 
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
@@ -75,8 +78,46 @@ async function holdOnly({ client, held }: Connection, names: ReadonlySet<string>
   }
 }
 
-/** Keeps this process's locks, and frees the jobs of pools that are gone. */
-export function startLiveness(context: Pick<Context, "database" | "log">, databaseUrl: string): Liveness {
+/**
+ * Connects for as long as it is not stopped, again when the connection breaks or answers no more.
+ * @param onChange told of each connection, and when it is there no more
+ */
+async function keepConnected(
+  { log, databaseUrl, askMs, stopped }: { log: Log; databaseUrl: string; askMs?: number; stopped: AbortSignal },
+  onChange: (connection: Connection | undefined) => void,
+): Promise<void> {
+  while (!stopped.aborted) {
+    const client = createLockClient(databaseUrl, "deedhouse-liveness");
+    const broke = new Promise<void>((resolve) => {
+      client.on("error", () => resolve());
+      client.once("end", () => resolve());
+    });
+    try {
+      await connectForLocks(client);
+      const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      onChange({ client, pid: rows[0]!.pid, held: new Set() });
+      await Promise.race([broke, askUntilLost(client, stopped, askMs)]);
+    } catch (error) {
+      log.warn({ err: error }, "the connection that keeps the workers' locks broke");
+    }
+    onChange(undefined);
+    const ended = client.end().catch(() => {});
+    await waitAtMost(endMsMax, ended);
+    // What was still asked of a connection that answers no more fails then, and the next one's turn comes.
+    client.connection.stream.destroy();
+    await sleep(reconnectMs, stopped);
+  }
+}
+
+/**
+ * Keeps this process's locks, and frees the jobs of pools that are gone.
+ * @param askMs how often the connection is asked whether it is there
+ */
+export function startLiveness(
+  context: Pick<Context, "database" | "log">,
+  databaseUrl: string,
+  askMs?: number,
+): Liveness {
   const names = new Set<string>();
   const stopped = new AbortController();
   let current: Connection | undefined;
@@ -91,28 +132,6 @@ export function startLiveness(context: Pick<Context, "database" | "log">, databa
     return following;
   }
 
-  async function keepLocks(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      const client = createLockClient(databaseUrl, "deedhouse-liveness");
-      const broke = new Promise<void>((resolve) => {
-        client.on("error", () => resolve());
-        client.once("end", () => resolve());
-      });
-      try {
-        await connectForLocks(client);
-        const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-        current = { client, pid: rows[0]!.pid, held: new Set() };
-        follow();
-        await broke;
-      } catch (error) {
-        context.log.warn({ err: error }, "the connection that keeps the workers' locks broke");
-      }
-      current = undefined;
-      await client.end().catch(() => {});
-      await sleep(reconnectMs, stopped.signal);
-    }
-  }
-
   async function sweep(): Promise<void> {
     while (!stopped.signal.aborted) {
       await sleep(sweepMs, stopped.signal);
@@ -125,7 +144,14 @@ export function startLiveness(context: Pick<Context, "database" | "log">, databa
     }
   }
 
-  const running = Promise.all([keepLocks(), sweep()]);
+  const connected = keepConnected(
+    { log: context.log, databaseUrl, ...(askMs !== undefined && { askMs }), stopped: stopped.signal },
+    (connection) => {
+      current = connection;
+      follow();
+    },
+  );
+  const running = Promise.all([connected, sweep()]);
   return {
     add(name) {
       names.add(name);
@@ -141,7 +167,6 @@ export function startLiveness(context: Pick<Context, "database" | "log">, databa
     },
     async close() {
       stopped.abort();
-      await current?.client.end().catch(() => {});
       await running;
     },
   };

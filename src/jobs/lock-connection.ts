@@ -7,6 +7,7 @@ import { Client } from "pg";
 import { sleep, waitAtMost } from "#lib/clock.ts";
 
 const askMsDefault = 5_000;
+const connectMsMax = 10_000;
 /** Questions without an answer before PostgreSQL takes the client for gone, and gives its locks away. */
 const unansweredMax = 4;
 
@@ -19,6 +20,7 @@ export function createLockClient(databaseUrl: string, applicationName: string): 
   return new Client({
     connectionString: databaseUrl,
     application_name: applicationName,
+    connectionTimeoutMillis: connectMsMax,
     keepAlive: true,
     keepAliveInitialDelayMillis: askMsDefault,
   });

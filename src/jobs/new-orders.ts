@@ -35,26 +35,59 @@ export interface NewOrdersOptions {
   ordersMax: number;
 }
 
+/** Orders that wait to begin, in the order in which they came; each once. */
+class OrderLine {
+  readonly #resellerOf = new Map<number, number>();
+  // A walk from the front would pass all that was deleted there, again for each order: 75 us when 100,000 wait.
+  #walk = this.#resellerOf.entries();
+
+  has(orderId: number): boolean {
+    return this.#resellerOf.has(orderId);
+  }
+
+  list(): number[] {
+    return [...this.#resellerOf.keys()];
+  }
+
+  add(orderId: number, resellerId: number): void {
+    this.#resellerOf.set(orderId, resellerId);
+  }
+
+  take(): OrderStep | undefined {
+    let entry = this.#walk.next();
+    if (entry.done) {
+      this.#walk = this.#resellerOf.entries();
+      entry = this.#walk.next();
+    }
+    if (entry.done) return undefined;
+    const [orderId, resellerId] = entry.value;
+    this.#resellerOf.delete(orderId);
+    return { orderId, resellerId };
+  }
+
+  clear(): void {
+    this.#resellerOf.clear();
+  }
+}
+
 /** Begins the orders that this process is told of, in the order in which they came. */
 export async function beginNewOrders(options: NewOrdersOptions): Promise<NewOrders> {
   const { sessions, step, liveness, ordersMax } = options;
   const { context, profile } = sessions;
   const livenessName = `orders of ${profile.id}`;
-  const resellerOf = new Map<number, number>();
+  const line = new OrderLine();
   const atWork = new Map<number, Promise<void>>();
   const stopped = new AbortController();
 
   function beginMore(): void {
-    for (const [orderId, resellerId] of resellerOf) {
-      if (atWork.size >= ordersMax) return;
-      resellerOf.delete(orderId);
-      atWork.set(
-        orderId,
-        begin({ orderId, resellerId }).finally(() => {
-          atWork.delete(orderId);
-          beginMore();
-        }),
-      );
+    while (atWork.size < ordersMax) {
+      const order = line.take();
+      if (!order) return;
+      const begun = begin(order).finally(() => {
+        atWork.delete(order.orderId);
+        beginMore();
+      });
+      atWork.set(order.orderId, begun);
     }
   }
 
@@ -78,10 +111,10 @@ export async function beginNewOrders(options: NewOrdersOptions): Promise<NewOrde
       () => false,
     );
 
-  const has = (orderId: number) => resellerOf.has(orderId) || atWork.has(orderId);
+  const has = (orderId: number) => line.has(orderId) || atWork.has(orderId);
   const add = (orderId: number, resellerId: number) => {
     if (stopped.signal.aborted) return;
-    if (!has(orderId)) resellerOf.set(orderId, resellerId);
+    if (!has(orderId)) line.add(orderId, resellerId);
     beginMore();
   };
   await liveness.add(livenessName);
@@ -92,13 +125,13 @@ export async function beginNewOrders(options: NewOrdersOptions): Promise<NewOrde
   });
   return {
     has,
-    list: () => [...resellerOf.keys(), ...atWork.keys()],
+    list: () => [...line.list(), ...atWork.keys()],
     add,
     areElsewhere: () => liveness.isElsewhere(livenessName),
     async stop() {
       stopped.abort();
       stopListening();
-      resellerOf.clear();
+      line.clear();
       await Promise.all(atWork.values());
       liveness.remove(livenessName);
     },

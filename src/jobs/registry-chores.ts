@@ -2,8 +2,6 @@
 import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sweepRenewals } from "#domains/renewal-sweep.ts";
-import type { NewOrders } from "#jobs/new-orders.ts";
-import { takeUpForgotten } from "#jobs/order-steps.ts";
 import { createAbsenceWatch } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -25,8 +23,15 @@ const chores: Chore[] = [
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
-/** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
-export async function doChores(sessions: RegistrySessions, newOrders: NewOrders, ended: AbortSignal): Promise<void> {
+/**
+ * Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn.
+ * @param searchForgotten looks for orders that nobody works on
+ */
+export async function doChores(
+  sessions: RegistrySessions,
+  searchForgotten: () => Promise<void>,
+  ended: AbortSignal,
+): Promise<void> {
   const { context, profile } = sessions;
   const repeat = async ({ name, intervalMs, run }: Chore) => {
     for (let round = 0; !ended.aborted; round++) {
@@ -37,7 +42,7 @@ export async function doChores(sessions: RegistrySessions, newOrders: NewOrders,
     }
   };
   const itsOwn: Chore[] = [
-    { name: "take up forgotten orders", intervalMs: seldomMs, run: () => takeUpForgotten(sessions, newOrders, ended) },
+    { name: "take up forgotten orders", intervalMs: seldomMs, run: searchForgotten },
     { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
   ];
   await Promise.all([...chores, ...itsOwn].map(repeat));

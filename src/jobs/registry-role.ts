@@ -7,10 +7,11 @@ import type { Pool } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { orderTask, renewalTask } from "#jobs/enqueue.ts";
+import { forgottenOrdersSearch } from "#jobs/forgotten-orders.ts";
 import type { Liveness } from "#jobs/liveness.ts";
 import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { beginNewOrders } from "#jobs/new-orders.ts";
-import { type OrderStep, orderSteps, takeUpForgotten } from "#jobs/order-steps.ts";
+import { type OrderStep, orderSteps } from "#jobs/order-steps.ts";
 import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
@@ -27,6 +28,8 @@ const drainMs = 10_000;
  * should never wait for that (bench/README.md).
  */
 const ordersPerSession = 12;
+/** New orders, and as many jobs: together they fit into the line for sessions (src/registry/epp/waiting-line.ts). */
+const ordersAtOnceMax = 400;
 
 const lockKey = `${ownerLockClass}, hashtext($1)`;
 const lockSql = `SELECT pg_advisory_lock(${lockKey})`;
@@ -113,15 +116,12 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const step = orderSteps(sessions);
-  const atOnceMax = profile.sessionsMax * ordersPerSession;
-  const stopAnswering = answerChecks(sessions);
+  const atOnceMax = Math.min(profile.sessionsMax * ordersPerSession, ordersAtOnceMax);
   const newOrders = await beginNewOrders({ sessions, step, liveness: options.liveness, ordersMax: atOnceMax });
+  const stopAnswering = answerChecks(sessions);
+  const searchForgotten = forgottenOrdersSearch(sessions, newOrders, ended);
   // While nobody listened, orders may have come.
-  const stopReconnects = context.listener.onReconnect(() => {
-    takeUpForgotten(sessions, newOrders, ended).catch((error: unknown) =>
-      context.log.warn({ err: error, registry: profile.id }, "forgotten orders could not be looked for"),
-    );
-  });
+  const stopReconnects = context.listener.onReconnect(() => void searchForgotten());
   let runner: JobRunner | undefined;
   try {
     runner = await startJobRunner({
@@ -136,7 +136,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
       jobsMax: atOnceMax,
       jobsAhead: atOnceMax,
     });
-    await doChores(sessions, newOrders, ended);
+    await doChores(sessions, searchForgotten, ended);
   } finally {
     stopReconnects();
     stopAnswering();

@@ -62,7 +62,7 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       { file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" },
       {
-        file: "src/jobs/order-steps.ts",
+        file: "src/jobs/forgotten-orders.ts",
         find: "if (here.has(id) || newOrders.has(id)) continue;",
         replace: "continue;",
       },

@@ -1,6 +1,7 @@
 /** A new order has no job: whatever becomes of the word that it is there, the registry's owner begins it. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { DatabaseUnavailable } from "#db/errors.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
@@ -52,6 +53,21 @@ test("an order that was placed while the owner did not listen is begun as soon a
   await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
 });
 
+test("a search for such orders that fails is made again at once", async (t) => {
+  const { gateway, first } = await start(t, hourMs);
+  const { database } = gateway.context;
+  const query = database.query.bind(database);
+  let searches = 0;
+  database.query = async (asked, values) => {
+    if (asked.name === "orders-forgotten" && searches++ === 0) throw new DatabaseUnavailable();
+    return query(asked, values);
+  };
+  await runSql(gateway.databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  await endSessions(gateway.databaseUrl, "deedhouse-listener");
+  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
+  await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
+});
+
 test("an order whose first step fails gets a job, and goes on by that", async (t) => {
   const { gateway, reseller } = await start(t, hourMs);
   const broken = `
@@ -79,4 +95,28 @@ test("orders that wait behind others when their owner is killed are begun by the
   hold.release();
   await startProcess();
   for (const order of orders) await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("what an owner that hangs has not begun is begun by its successor, and what it has begun is left to it", async (t) => {
+  const { gateway, start: startProcess } = await startWithWorkers(t);
+  const { databaseUrl, registry } = gateway;
+  const hanging = await startProcess();
+  const reseller = await gateway.addReseller();
+  const first = await place(gateway, reseller, "first.example");
+  await assertEnds(gateway, reseller, first, "Finished");
+  await startProcess();
+  const hold = registry.hold({ command: "domain:create", name: "held.example", at: "before-answer", times: 1 });
+  const held = await place(gateway, reseller, "held.example");
+  await hold.reached(1);
+  hanging.freeze();
+  await runSql(databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  await endSessions(databaseUrl, "deedhouse-owner-sandbox", "idle");
+  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
+  await until("the successor has begun it", async () => (await runSql(databaseUrl, begun)).length > 0);
+  const asked = "SELECT FROM order_history WHERE event = 'unanswered'";
+  assert.deepEqual(await runSql(databaseUrl, asked), []);
+  await hanging.kill();
+  hold.release();
+  await assertEnds(gateway, reseller, held, "Finished");
+  assert.equal(creates(gateway, held.name).length, 1);
 });

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sleep } from "#lib/clock.ts";
+import { createLog } from "#lib/log.ts";
+import { testDatabase } from "../../test/harness/database.ts";
+import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
+import { startLiveness } from "./liveness.ts";
+
+const log = createLog("test", "silent");
+test("what a process is at work on is seen by the others, and no longer when it is done", async (t) => {
+  const { url, database } = await testDatabase(t);
+  const [one, other] = [startLiveness({ database, log }, url), startLiveness({ database, log }, url)];
+  t.after(() => Promise.all([one.close(), other.close()]));
+  for (const liveness of [one, other]) await liveness.add("both do it");
+  await one.add("this work");
+  while (!(await other.isElsewhere("this work"))) await sleep(10);
+  assert.equal(await one.isElsewhere("this work"), false, "it takes itself for another");
+  one.remove("both do it");
+  while (await other.isElsewhere("both do it")) await sleep(10);
+  assert.equal(await one.isElsewhere("both do it"), true);
+});
+
+test("a connection that answers no more is replaced, and nobody waits for it for good", async (t) => {
+  const { url, database } = await testDatabase(t);
+  const proxy = await startDatabaseProxy(url);
+  t.after(() => proxy.close());
+  const liveness = startLiveness({ database, log }, proxy.url, 50);
+  const observer = startLiveness({ database, log }, url);
+  t.after(() => Promise.all([liveness.close(), observer.close()]));
+  const untilSeen = async (name: string) => {
+    while (!(await observer.isElsewhere(name))) await sleep(10);
+  };
+  await liveness.add("before");
+  await untilSeen("before");
+  await proxy.holdNextCommitAnswer("SELECT 1");
+  await liveness.add("after");
+  await untilSeen("after");
+  await untilSeen("before");
+});
