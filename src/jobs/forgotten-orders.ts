@@ -15,6 +15,9 @@ const predecessorMs = 250;
 /** By then it begins no more: it has lost the registry's lock, and its statements are over (src/db/connection.ts). */
 const beginsMsMax = 15_000;
 
+const stillHeld =
+  "another worker has lost the registry's lock and still holds orders that it has begun; if it hangs, kill it";
+
 const forgottenOrders = statement(
   "orders-forgotten",
   `SELECT id, reseller_id, status = 'NotProvisioned' AND next_step_at IS NULL AS is_new FROM registration_orders AS o
@@ -55,7 +58,7 @@ export function forgottenOrdersSearch(
     let isTold = false;
     while (!ended.aborted && (await newOrders.areElsewhere())) {
       if (context.clock.monotonicMs() - startedMs > beginsMsMax) {
-        if (!isTold) context.log.warn({ registry: profile.id }, "the owner from before still holds orders");
+        if (!isTold) context.log.warn({ registry: profile.id }, stillHeld);
         isTold = true;
         await takeUp(true);
       }

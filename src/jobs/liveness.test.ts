@@ -7,6 +7,7 @@ import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 import { startLiveness } from "./liveness.ts";
 
 const log = createLog("test", "silent");
+
 test("what a process is at work on is seen by the others, and no longer when it is done", async (t) => {
   const { url, database } = await testDatabase(t);
   const [one, other] = [startLiveness({ database, log }, url), startLiveness({ database, log }, url)];

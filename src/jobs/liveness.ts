@@ -4,7 +4,7 @@
  * The queue marks each job with the pool of workers that took it, and each pool has a lock named by its id. A job whose pool
  * holds no such lock is nobody's any more: it is given to the others within two seconds; by itself the queue would wait for
  * four hours. New orders are in no queue: who works on a registry's says so by a lock that is named by the registry
- * (registry-role.ts), and more than one process may hold it.
+ * (new-orders.ts), and more than one process may hold it.
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
