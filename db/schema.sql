@@ -699,7 +699,7 @@ BEGIN
       priority := call_job.priority, job_key_mode := key_mode) AS job;
     EXIT WHEN job_id IS NOT NULL;
   END LOOP;
-  IF delay_ms <= 0 AND task NOT LIKE 'order:%' AND task NOT LIKE 'renewal:%' THEN
+  IF delay_ms <= 0 THEN
     PERFORM pg_notify('job_called', task);
   END IF;
   RETURN job_id;

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
-import { enqueueProvision } from "./enqueue.ts";
+import { enqueueOrder, enqueueProvision } from "./enqueue.ts";
 
 /** Takes a job as a worker does, but for the commit. */
 const take = `UPDATE graphile_worker._private_jobs
@@ -55,4 +55,20 @@ test("a delay is cut short by a call", async (t) => {
   assert.deepEqual(await runSql(url, waiting), [{ key, is_due: false }]);
   await enqueueProvision(database, 7, 0);
   assert.deepEqual(await runSql(url, waiting), [{ key, is_due: true }]);
+});
+
+test("the queue of a job that is due is told of it, and of one that has time it is not", async (t) => {
+  const { url, database } = await testDatabase(t);
+  const listener = new Client({ connectionString: url });
+  await listener.connect();
+  t.after(() => listener.end());
+  const told: (string | undefined)[] = [];
+  listener.on("notification", ({ payload }) => told.push(payload));
+  await listener.query("LISTEN job_called");
+  await enqueueProvision(database, 7, 60_000);
+  await enqueueOrder(database, { id: 7, registryId: "sandbox" }, 60_000);
+  await enqueueProvision(database, 8, 0);
+  await enqueueOrder(database, { id: 8, registryId: "sandbox" }, 0);
+  await listener.query("SELECT 1");
+  assert.deepEqual(told, ["provision", "order:sandbox"]);
 });

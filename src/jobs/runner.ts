@@ -25,8 +25,8 @@ export interface JobRunnerOptions {
    */
   jobsAhead?: number;
   /**
-   * Where the queue hears of its new jobs (call_job in db/migrations). PostgreSQL announces every new job to every queue that
-   * has none, also each order's: some 25 us of its time an order for each of them, and as much again to look for its own.
+   * Where the queue hears of its new jobs (call_job in db/migrations). Without it it listens by a connection of its own, which
+   * every notification of the database wakes: some 25 us of PostgreSQL's time an order.
    */
   calls?: Pick<Listener, "on">;
   /** Schedules, in crontab form; times are UTC. */
