@@ -2,7 +2,8 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { medianSeconds } from "#domains/estimate.ts";
-import { ownedRegistryKeys, registryKey } from "#jobs/owner-lock.ts";
+import { lockKey } from "#jobs/advisory-locks.ts";
+import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
 
 // LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it
 // whole. And = in place of IS NOT DISTINCT FROM would let it read the index of all finished orders.
@@ -22,7 +23,7 @@ const facts = statement(
      registry.circuit_open_until, registry.creates_paused_reason,
      CASE WHEN registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at
        THEN registry.maintenance_until END AS maintenance_until,
-     EXISTS (SELECT FROM owned WHERE key = ${registryKey("asked.registry_id")}) AS has_owner,
+     EXISTS (SELECT FROM owned WHERE key = ${lockKey("asked.registry_id")}) AS has_owner,
      median.seconds AS median_seconds
    FROM asked
    JOIN median ON median.suffix = asked.suffix

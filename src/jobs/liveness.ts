@@ -9,6 +9,7 @@
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { heldLocks, lockKey } from "#jobs/advisory-locks.ts";
 import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -23,11 +24,8 @@ const endMsMax = 1_000;
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
 
-/** SQL: the database processes that hold a lock of that name. `name` is SQL too. */
-const holdersOf = (name: string) => `
-  SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = ${livenessLockClass}
-    AND objid = (hashtext(${name})::int8 & 4294967295)::oid AND objsubid = 2
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+/** SQL: who holds a lock of that name, as heldLocks has them. `name` is SQL too. */
+const holdersOf = (name: string) => `${heldLocks(livenessLockClass)} AND objid = ${lockKey(name)}`;
 
 // A pool takes its lock when it is made and its first job just after: the second leaves time for it.
 const freeJobsOfDead = statement(
@@ -41,7 +39,7 @@ const freeJobsOfDead = statement(
 
 const heldElsewhere = statement(
   "liveness-elsewhere",
-  `SELECT EXISTS (${holdersOf("$1::text")} AND pid <> $2::int4) AS held`,
+  `SELECT EXISTS (${holdersOf("$1")} AND pid <> $2::int4) AS held`,
   { held: "bool" },
 );
 
@@ -83,7 +81,12 @@ async function holdOnly({ client, held }: Connection, names: ReadonlySet<string>
  * @param onChange told of each connection, and when it is there no more
  */
 async function keepConnected(
-  { log, databaseUrl, askMs, stopped }: { log: Log; databaseUrl: string; askMs?: number; stopped: AbortSignal },
+  {
+    log,
+    databaseUrl,
+    askMs,
+    stopped,
+  }: { log: Log; databaseUrl: string; askMs: number | undefined; stopped: AbortSignal },
   onChange: (connection: Connection | undefined) => void,
 ): Promise<void> {
   while (!stopped.aborted) {
@@ -144,13 +147,10 @@ export function startLiveness(
     }
   }
 
-  const connected = keepConnected(
-    { log: context.log, databaseUrl, ...(askMs !== undefined && { askMs }), stopped: stopped.signal },
-    (connection) => {
-      current = connection;
-      follow();
-    },
-  );
+  const connected = keepConnected({ log: context.log, databaseUrl, askMs, stopped: stopped.signal }, (connection) => {
+    current = connection;
+    follow();
+  });
   const running = Promise.all([connected, sweep()]);
   return {
     add(name) {
