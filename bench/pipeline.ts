@@ -34,9 +34,9 @@ interface Round {
 
 /**
  * What the registry does with a name, by its first label (sandbox/registry/README.md). The sandbox by itself answers as
- * soon as it can, on the same processors and disk; one that is asked over a network takes its time. So many names a round that the
- * first and the last, for which not all parts have work, do not count much, and so many rounds that their median stays: the
- * rates of single ones differ by half.
+ * soon as it can, on the same processors and disk; one that is asked over a network takes its time. So many names a round
+ * that the first and the last, for which not all parts have work, do not count much, and so many rounds that their median
+ * stays: the rates of single ones differ by half.
  */
 const registries = [
   { label: "", title: "the sandbox registry as it is", namesCount: 6_000, roundsCount: 9 },

@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
-import { assertEnds, creates, place, until } from "./judge.ts";
+import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";
 
 const hourMs = 3_600_000;
@@ -18,12 +18,27 @@ async function start(t: TestContext, pollIntervalMs: number) {
   return { gateway, reseller, first };
 }
 
-/** Another order like that one, of which nobody is told. */
-const placeUnheard = `
-  INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-    auth_info_sealed, status, checked_at, created_at, updated_at)
-  SELECT $2, reseller_id, $3, suffix, registry_id, period_years, auth_info_sealed, 'NotProvisioned', checked_at, now(), now()
-  FROM registration_orders WHERE order_code = $1`;
+const unheardCode = "REG-00000000-001";
+
+/**
+ * Another order like that one, of which nobody is told. Its authInfo is sealed for that one, so it cannot be read: of this order
+ * only that it was begun is of interest.
+ */
+async function placeUnheard(databaseUrl: string, like: PlacedOrder): Promise<void> {
+  const insert = `
+    INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+      auth_info_sealed, status, checked_at, created_at, updated_at)
+    SELECT $2, reseller_id, 'unheard.example', suffix, registry_id, period_years, auth_info_sealed, 'NotProvisioned',
+      checked_at, now(), now()
+    FROM registration_orders WHERE order_code = $1`;
+  await runSql(databaseUrl, insert, [like.code, unheardCode]);
+}
+
+async function untilUnheardBegins(databaseUrl: string): Promise<void> {
+  const begun = "SELECT FROM order_attempts WHERE cl_trid = $1";
+  const look = () => runSql(databaseUrl, begun, [`${unheardCode}-1`]);
+  await until("the order of which nobody was told has begun", async () => (await look()).length > 0);
+}
 
 test("an order goes its way without a job", async (t) => {
   const { gateway, reseller } = await start(t, hourMs);
@@ -39,18 +54,15 @@ test("an order goes its way without a job", async (t) => {
 
 test("an order of which nobody was told is found", async (t) => {
   const { gateway, first } = await start(t, 50);
-  // Its authInfo is sealed for the first one, so it cannot be read: of this order only that it was begun is of interest.
-  await runSql(gateway.databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
-  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
-  await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
+  await placeUnheard(gateway.databaseUrl, first);
+  await untilUnheardBegins(gateway.databaseUrl);
 });
 
 test("an order that was placed while the owner did not listen is begun as soon as it does", async (t) => {
   const { gateway, first } = await start(t, hourMs);
-  await runSql(gateway.databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  await placeUnheard(gateway.databaseUrl, first);
   await endSessions(gateway.databaseUrl, "deedhouse-listener");
-  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
-  await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
+  await untilUnheardBegins(gateway.databaseUrl);
 });
 
 test("a search for such orders that fails is made again at once", async (t) => {
@@ -62,10 +74,9 @@ test("a search for such orders that fails is made again at once", async (t) => {
     if (asked.name === "orders-forgotten" && searches++ === 0) throw new DatabaseUnavailable();
     return query(asked, values);
   };
-  await runSql(gateway.databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  await placeUnheard(gateway.databaseUrl, first);
   await endSessions(gateway.databaseUrl, "deedhouse-listener");
-  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
-  await until("it has begun", async () => (await runSql(gateway.databaseUrl, begun)).length > 0);
+  await untilUnheardBegins(gateway.databaseUrl);
 });
 
 test("an order whose first step fails gets a job, and goes on by that", async (t) => {
@@ -109,10 +120,9 @@ test("what an owner that hangs has not begun is begun by its successor, and what
   const held = await place(gateway, reseller, "held.example");
   await hold.reached(1);
   hanging.freeze();
-  await runSql(databaseUrl, placeUnheard, [first.code, "REG-00000000-001", "unheard.example"]);
+  await placeUnheard(databaseUrl, first);
   await endSessions(databaseUrl, "deedhouse-owner-sandbox", "idle");
-  const begun = "SELECT FROM order_attempts WHERE cl_trid = 'REG-00000000-001-1'";
-  await until("the successor has begun it", async () => (await runSql(databaseUrl, begun)).length > 0);
+  await untilUnheardBegins(databaseUrl);
   const asked = "SELECT FROM order_history WHERE event = 'unanswered'";
   assert.deepEqual(await runSql(databaseUrl, asked), []);
   await hanging.kill();
