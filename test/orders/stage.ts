@@ -73,3 +73,8 @@ export async function countEvents({ databaseUrl }: TestGateway, order: PlacedOrd
 export async function openAlarms({ databaseUrl }: TestGateway): Promise<{ kind: string; subject: string }[]> {
   return runSql(databaseUrl, "SELECT kind, subject FROM alarms WHERE resolved_at IS NULL ORDER BY id");
 }
+
+/** The orders that are alarms, by their codes. */
+export async function alarmedOrders(gateway: TestGateway): Promise<string[]> {
+  return (await openAlarms(gateway)).filter(({ kind }) => kind === "order").map(({ subject }) => subject);
+}
