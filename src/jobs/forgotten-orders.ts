@@ -4,6 +4,7 @@
  * the registry's owner finds them.
  */
 import { statement } from "#db/statement.ts";
+import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import type { NewOrders } from "#jobs/new-orders.ts";
@@ -14,9 +15,8 @@ const retryMs = 1_000;
 const predecessorMs = 250;
 /** By then it begins no more: it has lost the registry's lock, and its statements are over (src/db/connection.ts). */
 const beginsMsMax = 15_000;
-
-const stillHeld =
-  "another worker has lost the registry's lock and still holds orders that it has begun; if it hangs, kill it";
+/** While it hangs, orders of which nobody was told are begun so often, and its alarm is raised anew. */
+const hangingMs = 60_000;
 
 const forgottenOrders = statement(
   "orders-forgotten",
@@ -39,6 +39,9 @@ export function forgottenOrdersSearch(
   ended: AbortSignal,
 ): () => Promise<void> {
   const { context, profile } = sessions;
+  const alarm = { kind: "worker-stuck", subject: profile.id } as const;
+  // One that the owner before this one has raised may be open.
+  let isAlarmPossible = true;
   let running: Promise<void> | undefined;
   let isAskedAgain = false;
 
@@ -54,17 +57,27 @@ export function forgottenOrdersSearch(
   }
 
   async function search(): Promise<void> {
-    const startedMs = context.clock.monotonicMs();
-    let isTold = false;
-    while (!ended.aborted && (await newOrders.areElsewhere())) {
-      if (context.clock.monotonicMs() - startedMs > beginsMsMax) {
-        if (!isTold) context.log.warn({ registry: profile.id }, stillHeld);
-        isTold = true;
+    await awaitPredecessor();
+    if (ended.aborted) return;
+    if (isAlarmPossible) await resolveAlarm(context, alarm);
+    isAlarmPossible = false;
+    await takeUp(false);
+  }
+
+  async function awaitPredecessor(): Promise<void> {
+    let nextTellMs = context.clock.monotonicMs() + beginsMsMax;
+    for (;;) {
+      const holder = await newOrders.findElsewhere();
+      if (holder === undefined || ended.aborted) return;
+      if (context.clock.monotonicMs() > nextTellMs) {
+        nextTellMs += hangingMs;
+        isAlarmPossible = true;
+        const note = `the worker of ${holder} has lost the registry's lock and holds orders that it has begun: if it hangs, kill it`;
+        await raiseAlarm(context, { ...alarm, note });
         await takeUp(true);
       }
       await sleep(predecessorMs, ended);
     }
-    if (!ended.aborted) await takeUp(false);
   }
 
   async function searchUntilDone(): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import { test } from "node:test";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
@@ -14,11 +15,11 @@ test("what a process is at work on is seen by the others, and no longer when it 
   t.after(() => Promise.all([one.close(), other.close()]));
   for (const liveness of [one, other]) await liveness.add("both do it");
   await one.add("this work");
-  while (!(await other.isElsewhere("this work"))) await sleep(10);
-  assert.equal(await one.isElsewhere("this work"), false, "it takes itself for another");
+  while (!(await other.findElsewhere("this work"))) await sleep(10);
+  assert.equal(await one.findElsewhere("this work"), undefined, "it takes itself for another");
   one.remove("both do it");
-  while (await other.isElsewhere("both do it")) await sleep(10);
-  assert.equal(await one.isElsewhere("both do it"), true);
+  while (await other.findElsewhere("both do it")) await sleep(10);
+  assert.equal(await one.findElsewhere("both do it"), `process ${process.pid} on ${hostname()}`);
 });
 
 test("a connection that answers no more is replaced, and nobody waits for it for good", async (t) => {
@@ -29,7 +30,7 @@ test("a connection that answers no more is replaced, and nobody waits for it for
   const observer = startLiveness({ database, log }, url);
   t.after(() => Promise.all([liveness.close(), observer.close()]));
   const untilSeen = async (name: string) => {
-    while (!(await observer.isElsewhere(name))) await sleep(10);
+    while (!(await observer.findElsewhere(name))) await sleep(10);
   };
   await liveness.add("before");
   await untilSeen("before");

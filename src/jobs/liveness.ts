@@ -6,6 +6,7 @@
  * four hours. New orders are in no queue: who works on a registry's says so by a lock that is named by the registry
  * (new-orders.ts), and more than one process may hold it.
  */
+import { hostname } from "node:os";
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -20,6 +21,11 @@ const sweepMs = 1_000;
 const reconnectMs = 500;
 /** For saying goodbye. */
 const endMsMax = 1_000;
+/** Connections of our own that are gone for us, and whose locks PostgreSQL may hold yet. */
+const ownPidsMax = 10;
+
+/** How PostgreSQL knows the connection, and operators the process; of a name it keeps 63 bytes. */
+const applicationName = `deedhouse-liveness ${process.pid} on ${hostname()}`;
 
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
@@ -37,10 +43,11 @@ const freeJobsOfDead = statement(
   { freed: "text?" },
 );
 
-const heldElsewhere = statement(
+const holderElsewhere = statement(
   "liveness-elsewhere",
-  `SELECT EXISTS (${holdersOf("$1")} AND pid <> $2::int4) AS held`,
-  { held: "bool" },
+  `SELECT coalesce(substring(application_name FROM '^deedhouse-liveness (.+)$'), '(unknown)') AS process
+   FROM (${holdersOf("$1")} AND pid <> ALL($2::int4[])) AS held LEFT JOIN pg_stat_activity USING (pid) LIMIT 1`,
+  { process: "text" },
 );
 
 export interface Liveness {
@@ -51,13 +58,14 @@ export interface Liveness {
   add(name: string): Promise<void>;
   /** Call it when a pool has ended, whose jobs others may have then, or other work of that name. */
   remove(name: string): void;
-  /** Whether another process is at work on what has that name. */
-  isElsewhere(name: string): Promise<boolean>;
+  /** Another process that is at work on what has that name: "process 4711 on host", or nothing. */
+  findElsewhere(name: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 interface Connection {
   client: Client;
+  /** Of PostgreSQL's process that serves it. */
   pid: number;
   held: Set<string>;
 }
@@ -90,7 +98,7 @@ async function keepConnected(
   onChange: (connection: Connection | undefined) => void,
 ): Promise<void> {
   while (!stopped.aborted) {
-    const client = createLockClient(databaseUrl, "deedhouse-liveness");
+    const client = createLockClient(databaseUrl, applicationName);
     const broke = new Promise<void>((resolve) => {
       client.on("error", () => resolve());
       client.once("end", () => resolve());
@@ -124,6 +132,7 @@ export function startLiveness(
   const names = new Set<string>();
   const stopped = new AbortController();
   let current: Connection | undefined;
+  let ownPids: number[] = [];
   let following: Promise<void> = Promise.resolve();
 
   /** Lets the connection hold the lock of each name, once, and no others. */
@@ -149,6 +158,7 @@ export function startLiveness(
 
   const connected = keepConnected({ log: context.log, databaseUrl, askMs, stopped: stopped.signal }, (connection) => {
     current = connection;
+    if (connection) ownPids = [...ownPids, connection.pid].slice(-ownPidsMax);
     follow();
   });
   const running = Promise.all([connected, sweep()]);
@@ -161,9 +171,9 @@ export function startLiveness(
       names.delete(name);
       follow();
     },
-    async isElsewhere(name) {
-      const [answer] = await context.database.query(heldElsewhere, [name, current?.pid ?? 0]);
-      return answer?.held === true;
+    async findElsewhere(name) {
+      const [holder] = await context.database.query(holderElsewhere, [name, ownPids]);
+      return holder && `process ${holder.process}`;
     },
     async close() {
       stopped.abort();

@@ -19,10 +19,10 @@ export interface NewOrders {
   list(): number[];
   add(orderId: number, resellerId: number): void;
   /**
-   * Whether another process is at work on some of this registry's: it was the owner before, has lost the registry's lock and
-   * lives on, so it will still write down what their creates are answered.
+   * Another process that is at work on some of this registry's, in words: it was the owner before, has lost the registry's lock
+   * and lives on, so it will still write down what their creates are answered.
    */
-  areElsewhere(): Promise<boolean>;
+  findElsewhere(): Promise<string | undefined>;
   /** Begins no more orders, and waits for those at work. Who waits is found by the next owner. */
   stop(): Promise<void>;
 }
@@ -127,7 +127,7 @@ export async function beginNewOrders(options: NewOrdersOptions): Promise<NewOrde
     has,
     list: () => [...line.list(), ...atWork.keys()],
     add,
-    areElsewhere: () => liveness.isElsewhere(livenessName),
+    findElsewhere: () => liveness.findElsewhere(livenessName),
     async stop() {
       stopped.abort();
       stopListening();

@@ -1,5 +1,6 @@
 /** A new order has no job: whatever becomes of the word that it is there, the registry's owner begins it. */
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { startTestGateway } from "../harness/gateway.ts";
@@ -108,7 +109,7 @@ test("orders that wait behind others when their owner is killed are begun by the
   for (const order of orders) await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("what an owner that hangs has not begun is begun by its successor, and what it has begun is left to it", async (t) => {
+test("what an owner that hangs has not begun is begun by its successor; what it has begun is left to it, and an alarm until it is gone", async (t) => {
   const { gateway, start: startProcess } = await startWithWorkers(t);
   const { databaseUrl, registry } = gateway;
   const hanging = await startProcess();
@@ -125,7 +126,11 @@ test("what an owner that hangs has not begun is begun by its successor, and what
   await untilUnheardBegins(databaseUrl);
   const asked = "SELECT FROM order_history WHERE event = 'unanswered'";
   assert.deepEqual(await runSql(databaseUrl, asked), []);
+  const stuck = "SELECT note FROM alarms WHERE kind = 'worker-stuck' AND subject = 'sandbox' AND resolved_at IS NULL";
+  const [alarm] = await runSql<{ note: string }>(databaseUrl, stuck);
+  assert.ok(alarm?.note.includes(`process ${hanging.pid} on ${hostname()} `), alarm?.note);
   await hanging.kill();
+  await until("the alarm is over", async () => (await runSql(databaseUrl, stuck)).length === 0);
   hold.release();
   await assertEnds(gateway, reseller, held, "Finished");
   assert.equal(creates(gateway, held.name).length, 1);

@@ -13,6 +13,7 @@ import { masterKey, startTestGateway, type TestGateway } from "../harness/gatewa
 const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 
 export interface WorkerProcess {
+  pid: number | undefined;
   /** SIGSTOP: it does nothing more, but is not gone yet. */
   freeze(): void;
   /** SIGKILL: it finds no time for anything. Resolves when it is gone. */
@@ -97,6 +98,7 @@ async function startProcess(
     await exited;
   };
   const worker: WorkerProcess = {
+    pid: child.pid,
     freeze: () => void child.kill("SIGSTOP"),
     kill: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
