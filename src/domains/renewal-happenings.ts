@@ -81,8 +81,8 @@ export interface RenewalHappening {
   countsAsFailure?: boolean;
 }
 
-/** They begin the next try; whether that one fails too is not known yet, so the backoff goes on growing. */
-const retryingEvents = new Set<RenewalEvent>(["renewable", "resumed"]);
+/** They are steps of the next try; whether that one fails too is not known yet, so the backoff goes on growing. */
+const retryingEvents = new Set<RenewalEvent>(["renewable", "resumed", "pending", "unanswered"]);
 
 /**
  * Lets something happen to a renewal: new state, history, the name and the next job in one transaction.
@@ -145,7 +145,7 @@ async function changeName(
 async function tellOperator(
   context: RenewalContext,
   tx: Transaction,
-  { domain_name, registry_id }: Renewal,
+  { domain_name, registry_id, term_ends_at: termEndsAt }: Renewal,
   { event, reason, alarm }: RenewalHappening,
   to: RenewalState,
 ): Promise<void> {
@@ -154,10 +154,13 @@ async function tellOperator(
     const note = `renewals wait for credit at ${registry_id}: ${reason}`;
     await raiseAlarm(context, { kind: "renewal-credit", subject: registry_id, note }, tx);
   }
-  if (event === "answered") await resolveAlarm(context, { kind: "renewal-credit", subject: registry_id }, tx);
+  // A delete costs nothing, so that it is accepted says nothing of the credit.
+  const isAccepted = to === "Processing (verify: answered)" && event === "answered";
+  if (isAccepted) await resolveAlarm(context, { kind: "renewal-credit", subject: registry_id }, tx);
   if (to === "Attention") await raiseAlarm(context, { kind: "renewal", subject, note: reason ?? event }, tx);
   // It stays open until somebody has seen it.
   if (alarm !== undefined) await raiseAlarm(context, { kind: "renewal-dates", subject, note: alarm }, tx);
-  const isSettled = isRenewalOver(to) || event === "not-wanted";
+  // Once its term is over, a name that nobody wants still has to go.
+  const isSettled = isRenewalOver(to) || (event === "not-wanted" && context.clock.now() < termEndsAt);
   if (isSettled) await resolveAlarm(context, { kind: "renewal", subject }, tx);
 }

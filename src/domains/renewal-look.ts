@@ -6,7 +6,7 @@ import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sessionWaitMs } from "#domains/registry-sessions.ts";
 import { readRenewalAttempts } from "#domains/renewal-attempts.ts";
 import type { RenewalHappening } from "#domains/renewal-happenings.ts";
-import { isAnotherDate, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
+import { isAnotherDate, isNextTerm, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
 import { postponeRenewal, type Renewal } from "#domains/renewals.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 
@@ -48,7 +48,7 @@ function lookLost({ confirm_after }: Renewal, reason: string): RenewalHappening 
 /** Rows 2 to 4: what there is to do. Nothing is under way. */
 export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
   const sight = await lookAtName(sessions, renewal);
-  const { will_renew: isWanted, term_ends_at: termEndsAt, period_years: periodYears } = renewal;
+  const { will_renew: isWanted, term_ends_at: termEndsAt } = renewal;
   switch (sight.kind) {
     case "unknown":
       return lookLost(renewal, sight.reason);
@@ -58,28 +58,31 @@ export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renew
       return isWanted ? { event: "gone", reason: sight.reason } : { event: "not-wanted" };
   }
   const { exDate } = sight;
-  const isAhead = periodsBetween(termEndsAt, exDate, periodYears) > 0;
-  const baseExDate = renewal.base_ex_date ?? (isAhead ? termEndsAt : exDate);
+  const base = renewal.base_ex_date ?? termEndsAt;
   const isOver = sessions.context.clock.now() >= termEndsAt;
   // What is renewed before its term is over was renewed by a command of ours, whatever is wished since.
-  if (periodsBetween(baseExDate, exDate, periodYears) > 0 && (isWanted || !isOver)) {
-    return renewed(renewal, baseExDate, exDate);
-  }
+  if (isNextTerm(base, exDate) && (isWanted || !isOver)) return renewed(renewal, base, exDate);
   if (!isWanted) return { event: "not-wanted", exDate };
-  const isOff = renewal.base_ex_date === null && isAnotherDate(exDate, termEndsAt);
-  const alarm = `it expires on ${exDate.toISOString()} at the registry, and on ${termEndsAt.toISOString()} here`;
-  return { event: "renewable", exDate, baseExDate, ...(isOff && { alarm }) };
+  const alarm = `it expires on ${exDate.toISOString()} at the registry, and on ${base.toISOString()} here`;
+  return { event: "renewable", exDate, baseExDate: exDate, ...(isAnotherDate(exDate, base) && { alarm }) };
 }
 
-/** A reseller's term is one period, even where the registry has added two: it is not asked for the second one again. */
+/**
+ * A reseller's term is one period, even where the registry has added two: it is not asked for the second one again. What is
+ * neither one period nor the year of a registry that renews by itself is an alarm.
+ */
 function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappening {
   const { period_years: periodYears } = renewal;
   const isTwice = periodsBetween(baseExDate, exDate, periodYears) === 2;
+  const isOff = [1, periodYears].every((years) => isAnotherDate(exDate, termAfter(baseExDate, years)));
+  const alarm = isTwice
+    ? `the registry moved its expiry by two periods, to ${exDate.toISOString()}`
+    : `the registry moved its expiry to ${exDate.toISOString()}, and here it was ${baseExDate.toISOString()}`;
   return {
     event: "renewed",
     exDate,
     renewedUntil: isTwice ? termAfter(baseExDate, periodYears) : exDate,
-    ...(isTwice && { alarm: `the registry moved its expiry by two periods, to ${exDate.toISOString()}` }),
+    ...((isTwice || isOff) && { alarm }),
   };
 }
 
@@ -143,13 +146,13 @@ async function lookAgain({ context }: RegistrySessions, renewal: Renewal, at: Da
 /** Rows 17 to 19: a name that is not to be renewed, until its term is over and after. */
 export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening | undefined> {
   const { context, profile } = sessions;
-  const { term_ends_at: termEndsAt, period_years: periodYears } = renewal;
+  const { term_ends_at: termEndsAt } = renewal;
   if (renewal.will_renew) return { event: "wanted" };
   if (context.clock.now() < termEndsAt) return lookAgain(sessions, renewal, termEndsAt);
   const sight = await lookAtName(sessions, renewal);
   if (sight.kind === "unknown") return lookLost(renewal, sight.reason);
   if (sight.kind === "gone") return { event: "left", reason: sight.reason };
-  if (sight.kind === "held" && periodsBetween(termEndsAt, sight.exDate, periodYears) > 0) {
+  if (sight.kind === "held" && isNextTerm(termEndsAt, sight.exDate)) {
     const { exDate } = sight;
     if (profile.atExpiry === "auto-renew") return { event: "renewed-by-registry", exDate };
     const reason = "the name was renewed at a registry that lets names expire, and it should not be";

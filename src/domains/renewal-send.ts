@@ -4,7 +4,7 @@ import { beginRenewalAttempt, readRenewalAttempts } from "#domains/renewal-attem
 import { eventOfDelete, eventOfRenew } from "#domains/renewal-codes.ts";
 import type { RenewalHappening } from "#domains/renewal-happenings.ts";
 import type { RenewalEvent } from "#domains/renewal-states.ts";
-import { addDays } from "#domains/renewal-terms.ts";
+import { addDays, termAfter } from "#domains/renewal-terms.ts";
 import type { Renewal } from "#domains/renewals.ts";
 import { type Answered, answeredAttempt, answerInWords, lostAnswer, sendOnce } from "#domains/send-once.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -45,10 +45,16 @@ export async function sendDelete(sessions: RegistrySessions, renewal: Renewal): 
   const { unanswered } = await readRenewalAttempts(context, renewal.id);
   if (unanswered > 0) return lostAnswer(sessions);
   if (renewal.will_renew) return { event: "wanted" };
-  if (context.clock.now() > addDays(renewal.term_ends_at, profile.graceDays.autoRenew)) {
+  if (context.clock.now() > addDays(renewedByRegistryAt(renewal), profile.graceDays.autoRenew)) {
     return { event: "grace-over", reason: "the registry renewed the name, and the time to take that back is over" };
   }
   return send(sessions, renewal, domainDelete(renewal.domain_name), eventOfDelete);
+}
+
+/** It does that at its own date, a year before the one that it shows now. Where that is later than ours, ours is safe. */
+function renewedByRegistryAt({ term_ends_at: termEndsAt, registry_ex_date: exDate }: Renewal): Date {
+  const itsDate = termAfter(exDate, -1);
+  return itsDate < termEndsAt ? itsDate : termEndsAt;
 }
 
 async function send(

@@ -53,7 +53,7 @@ const dueWithoutJob = statement(
 
 const alarmsDue = statement(
   "renewal-alarms-due",
-  `SELECT r.id, r.domain_name, term_ends_at, due_at, alarm_at, r.status, reason, will_renew
+  `SELECT r.id, r.domain_name, term_ends_at, due_at, alarm_at, r.status, reason
    FROM renewals AS r JOIN domains ON domains.renewal_id = r.id
    WHERE r.registry_id = $1 AND ended_at IS NULL AND alarm_at <= $2 ORDER BY alarm_at LIMIT $3`,
   {
@@ -64,15 +64,15 @@ const alarmsDue = statement(
     alarm_at: "timestamptz?",
     status: "text",
     reason: "text?",
-    will_renew: "bool",
   },
 );
 type AlarmDue = NonNullable<(typeof alarmsDue)["row"]>;
 
 const moveAlarm = statement(
   "renewal-alarm-next",
-  "UPDATE renewals SET alarm_at = $3 WHERE id = $1 AND alarm_at = $2 AND ended_at IS NULL RETURNING id",
-  { id: "int8" },
+  `UPDATE renewals SET alarm_at = $3 FROM domains
+   WHERE renewals.id = $1 AND alarm_at = $2 AND ended_at IS NULL AND domains.renewal_id = renewals.id RETURNING will_renew`,
+  { will_renew: "bool" },
 );
 
 /** Never throws for one name's sake: the others have their turn. */
@@ -147,12 +147,13 @@ async function raiseAlarms(context: Context, profile: RegistryProfile): Promise<
 }
 
 async function raiseNotProven(context: Context, profile: RegistryProfile, renewal: AlarmDue): Promise<void> {
-  const { id, domain_name, term_ends_at: termEndsAt, due_at: dueAt, alarm_at: alarmAt, will_renew: isWanted } = renewal;
+  const { id, domain_name, term_ends_at: termEndsAt, due_at: dueAt, alarm_at: alarmAt } = renewal;
   const now = context.clock.now();
   const next = nextAlarmAt(profile, termEndsAt, dueAt, now);
   await context.database.transaction(async (tx) => {
     const [moved] = await tx.query(moveAlarm, [id, alarmAt, next ?? null]);
-    if (!moved || !isWanted) return;
+    // It may have been switched off since the alarms that are due were read.
+    if (!moved?.will_renew) return;
     const days = Math.floor((termEndsAt.getTime() - now.getTime()) / addDays(new Date(0), 1).getTime());
     const why = renewal.reason === null ? "" : `; last: ${renewal.reason}`;
     const note = `its term ends in ${days} days, and that it is renewed is not proven (${renewal.status}${why})`;

@@ -1,6 +1,7 @@
 /** The arithmetic of terms. Registries count in years of the calendar, each in its own way about 29 February. */
 
 const dayMs = 24 * 60 * 60_000;
+const halfYearMs = 183 * dayMs;
 /** Two exDates that are as near as this are the same one: a leap day, a time zone. */
 const toleranceMs = 2 * dayMs;
 
@@ -22,6 +23,14 @@ export function periodsBetween(base: Date, exDate: Date, periodYears: number): 0
     exDate.getTime() >= termAfter(base, periods * periodYears).getTime() - toleranceMs;
   if (isAtLeast(2)) return 2;
   return isAtLeast(1) ? 1 : 0;
+}
+
+/**
+ * Whether `exDate` is the end of a later term than the one that ended, or ends, at `termEndsAt`. A registry that renews by
+ * itself does so for one year, whatever we renew for, and from its own date, which may be off from ours.
+ */
+export function isNextTerm(termEndsAt: Date, exDate: Date): boolean {
+  return exDate.getTime() - termEndsAt.getTime() > halfYearMs;
 }
 
 /** Whether two exDates differ by more than the calendars of two registries do. */
