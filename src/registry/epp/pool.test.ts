@@ -7,11 +7,11 @@ import { Secret } from "#lib/secret.ts";
 import type { CircuitStatus } from "./circuit.ts";
 import { domainCheck } from "./commands/domain-check.ts";
 import { domainInfo } from "./commands/domain-info.ts";
-import { EppCheckRefused, EppNotSent, EppUnanswered } from "./errors.ts";
+import { EppNotSent, EppUnanswered } from "./errors.ts";
 import type { EppPool } from "./pool.ts";
 import { count, startFixture } from "./pool-fixture.ts";
 import type { StandIn } from "./stand-in-server.ts";
-import { availabilityXml, responseXml } from "./stand-in-server.ts";
+import { responseXml } from "./stand-in-server.ts";
 
 const waitMs = 5_000;
 
@@ -87,6 +87,19 @@ describe("lending sessions", () => {
     assert.deepEqual(order, ["check", "create", "late check"]);
   });
 
+  test("at a slow registry too, a check goes before slow work that waits for its turn to be sent", async (context) => {
+    const { standIn, pool } = await startFixture(context, { sessionsMax: 5, commandsPerSecond: 2 });
+    const kept = await pool.acquire("check", { waitMs });
+    const leases = await Promise.all(Array.from({ length: 4 }, () => pool.acquire("transform", { waitMs })));
+    kept.release();
+    const slow = leases.map((lease, index) =>
+      lease.request(domainInfo("example.com"), { clTRID: `slow-${index}` }).finally(() => lease.release()),
+    );
+    await Promise.all([...slow, pool.checkDomain("a.example", { budgetMs: waitMs })]);
+    const sent = standIn.requests.map(({ name }) => name).filter((name) => name.startsWith("domain:"));
+    assert.deepEqual(sent, ["domain:info", "domain:info", "domain:check", "domain:info", "domain:info"]);
+  });
+
   test("a lone session is shared by every lane", async (context) => {
     const { pool } = await startFixture(context, { sessionsMax: 1 });
     for (const lane of ["transform", "poll", "check"] as const) (await pool.acquire(lane, { waitMs })).release();
@@ -131,38 +144,6 @@ describe("lending sessions", () => {
     ]) {
       await assert.rejects(startFixture(context, wrong), RangeError);
     }
-  });
-});
-
-describe("coalesced checks", () => {
-  test("callers who ask for one name at the same time share one command", async (context) => {
-    const { standIn, pool } = await startFixture(context);
-    const names = ["a.example", "b.example", "a.example", "a.example"];
-    const answers = await Promise.all(names.map((name) => pool.checkDomain(name, { budgetMs: waitMs })));
-    assert.ok(answers.every(({ available }) => available));
-    assert.equal(count(standIn, "domain:check"), 2);
-    await pool.checkDomain("a.example", { budgetMs: waitMs });
-    assert.equal(count(standIn, "domain:check"), 3);
-  });
-
-  test("a budget ends one caller's waiting, not the command", async (context) => {
-    const { standIn, pool } = await startFixture(context);
-    const taken = (clTRID: string) => responseXml(1000, clTRID, availabilityXml("a.example", false, "In use"));
-    standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { lateMs: 100, xml: taken(clTRID) } : undefined);
-    const patient = pool.checkDomain("a.example", { budgetMs: waitMs });
-    await assert.rejects(pool.checkDomain("a.example", { budgetMs: 10 }), { name: "EppUnanswered", reason: "timeout" });
-    assert.deepEqual(await patient, { available: false, reason: "In use" });
-    assert.deepEqual([count(standIn, "domain:check"), count(standIn, "login")], [1, 1]);
-  });
-
-  test("a failure code is told as such", async (context) => {
-    const { standIn, pool } = await startFixture(context);
-    standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { xml: responseXml(2306, clTRID) } : undefined);
-    await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), (error: Error) => {
-      assert.ok(error instanceof EppCheckRefused);
-      assert.equal(error.resultCode, 2306);
-      return true;
-    });
   });
 });
 

@@ -45,6 +45,12 @@ export interface EppPoolOptions {
   readonly onCircuit?: (status: CircuitStatus) => void;
 }
 
+export interface AcquireOptions {
+  readonly waitMs: number;
+  /** Of a check: whether somebody still waits for what it is wanted for; looked at when its turn comes. Default: yes. */
+  readonly isWanted?: () => boolean;
+}
+
 /** A session on loan. Give it back in every case: `using lease = await pool.acquire(…)`. */
 export interface Lease {
   /** Namespaces of the extensions that this session has: others must not be sent (2103). */
@@ -62,10 +68,11 @@ export interface Lease {
 
 export interface EppPool {
   /** @throws EppUnavailable certainly nothing was sent */
-  acquire(lane: Lane, options: { readonly waitMs: number }): Promise<Lease>;
+  acquire(lane: Lane, options: AcquireOptions): Promise<Lease>;
   /**
-   * Asks the registry about one name; callers who ask at the same time share the answer. A name with a price that
-   * `premium` does not allow is not available, for the reason "Premium".
+   * Asks the registry about one name; callers who ask at the same time share the answer. What nobody waits for any more is
+   * not sent, and what a session's end leaves unanswered is asked again. A name with a price that `premium` does not allow
+   * is not available, for the reason "Premium".
    * @param name an A-label name in lower case
    * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
    */

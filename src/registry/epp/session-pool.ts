@@ -12,14 +12,14 @@ import { isAccountThreat, isServerFault } from "./codes.ts";
 import type { EppCommand } from "./command.ts";
 import type { DomainAvailability } from "./commands/domain-check.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "./errors.ts";
-import type { EppPool, EppPoolOptions, Lane, Lease } from "./pool.ts";
+import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "./pool.ts";
 import type { EppResponse, EppSession, RequestOptions } from "./session.ts";
 import { isRefusedLogin } from "./session.ts";
 import { isSessionLimit, SessionOpener } from "./session-opener.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 import { eppTimeoutsDefault } from "./timeouts.ts";
 import { TokenBucket } from "./token-bucket.ts";
-import { type Waiter, WaitingLine } from "./waiting-line.ts";
+import { rankOf, type Waiter, WaitingLine } from "./waiting-line.ts";
 
 export class SessionPool implements EppPool {
   readonly #options: EppPoolOptions;
@@ -53,12 +53,12 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  async acquire(lane: Lane, { waitMs }: { readonly waitMs: number }): Promise<Lease> {
+  async acquire(lane: Lane, options: AcquireOptions): Promise<Lease> {
     if (this.#isDraining) throw new EppUnavailable("draining");
     if (!this.#circuit.isClosed) throw this.#circuitOpen();
     // Nothing that could be waited for: what the last login came to is all there is to tell.
     if (this.#sessionCount === 0 && this.#opener.pauseCause) throw this.#opener.pauseCause;
-    const lease = this.#waiters.join(lane, waitMs);
+    const lease = this.#waiters.join(lane, options);
     this.#serve();
     return lease;
   }
@@ -133,10 +133,10 @@ export class SessionPool implements EppPool {
 
   #lend(session: EppSession, waiter: Waiter): void {
     this.#lent.set(session, waiter.lane);
-    this.#waiters.serve(waiter, this.#leaseOf(session));
+    this.#waiters.serve(waiter, this.#leaseOf(session, waiter.lane));
   }
 
-  #leaseOf(session: EppSession): Lease {
+  #leaseOf(session: EppSession, lane: Lane): Lease {
     let isReleased = false;
     const release = () => {
       if (isReleased) return;
@@ -146,7 +146,7 @@ export class SessionPool implements EppPool {
     return {
       extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
-        await this.#bucket.take();
+        await this.#bucket.take(rankOf(lane, this.#options.clock));
         if (isReleased) throw new EppNotSent("the lease was released");
         return this.#request(session, command, requestOptions);
       },

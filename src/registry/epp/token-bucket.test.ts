@@ -50,6 +50,20 @@ describe("the token bucket", () => {
     );
   });
 
+  test("lets those of an earlier rank pass first, and they pass none of their equals", async () => {
+    let nowMs = 0;
+    const bucket = new TokenBucket(100, { now: () => new Date(nowMs), monotonicMs: () => nowMs });
+    await Promise.all(Array.from({ length: 100 }, () => bucket.take()));
+    const order: string[] = [];
+    const takes = ["late 2", "late 2b", "early 1", "late 2c", "early 1b"].map(async (who) => {
+      await bucket.take(Number(/\d/.exec(who)?.[0]));
+      order.push(who);
+    });
+    nowMs = 1_000;
+    await Promise.all(takes);
+    assert.deepEqual(order, ["early 1", "early 1b", "late 2", "late 2b", "late 2c"]);
+  });
+
   test("saves up for one second and no longer", async () => {
     let nowMs = 0;
     const bucket = new TokenBucket(10, { now: () => new Date(nowMs), monotonicMs: () => nowMs });

@@ -1,13 +1,20 @@
 import type { Clock } from "#lib/clock.ts";
 import { sleep } from "#lib/clock.ts";
 
-/** Lets commands pass at a registry's pace: at most one second's worth at once, first come, first served. */
+interface Waiting {
+  readonly rankMs: number;
+  readonly pass: () => void;
+}
+
+/** Lets commands pass at a registry's pace: at most one second's worth at once, by rank, and first come, first served. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #clock: Clock;
   #tokens: number;
   #filledAtMs: number;
-  #queue: Promise<void> = Promise.resolve();
+  /** Who passes next stands first. Each holds a session, so there are few. */
+  readonly #line: Waiting[] = [];
+  #isPassing = false;
 
   /** @param perSecond how many commands a second the registry allows; more than 0 */
   constructor(perSecond: number, clock: Clock) {
@@ -17,19 +24,27 @@ export class TokenBucket {
     this.#filledAtMs = clock.monotonicMs();
   }
 
-  /** Resolves when the next command may go. */
-  take(): Promise<void> {
-    this.#queue = this.#queue.then(() => this.#takeNext());
-    return this.#queue;
+  /** Resolves when the next command may go. @param rankMs the earlier, the sooner (`rankOf`); nobody passes their equals */
+  take(rankMs = 0): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = this.#line.findLastIndex((waiting) => waiting.rankMs <= rankMs);
+    this.#line.splice(before + 1, 0, { rankMs, pass: resolve });
+    void this.#passAll();
+    return promise;
   }
 
-  async #takeNext(): Promise<void> {
-    this.#fill();
-    while (this.#tokens < 1) {
-      await sleep(Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1000));
+  async #passAll(): Promise<void> {
+    if (this.#isPassing) return;
+    this.#isPassing = true;
+    while (this.#line.length > 0) {
       this.#fill();
+      if (this.#tokens < 1) await sleep(Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1000));
+      else {
+        this.#tokens -= 1;
+        this.#line.shift()?.pass();
+      }
     }
-    this.#tokens -= 1;
+    this.#isPassing = false;
   }
 
   #fill(): void {

@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 import { EppUnavailable } from "./errors.ts";
-import type { Lane, Lease } from "./pool.ts";
+import type { AcquireOptions, Lane, Lease } from "./pool.ts";
 
 /** More callers than this are refused at once. */
 const waitersMax = 1000;
@@ -10,12 +10,17 @@ const waitersMax = 1000;
  */
 const checkLeadMs = 1_000;
 
+/** The earlier, the sooner it is its turn. */
+export function rankOf(lane: Lane, clock: Clock): number {
+  return clock.monotonicMs() + (lane === "check" ? 0 : checkLeadMs);
+}
+
 /** A caller who waits for a session. */
 export interface Waiter {
   readonly lane: Lane;
+  readonly isWanted: () => boolean;
   readonly lent: PromiseWithResolvers<Lease>;
   readonly timer: NodeJS.Timeout;
-  /** The earlier, the sooner it is served. */
   readonly rankMs: number;
 }
 
@@ -38,26 +43,34 @@ export class WaitingLine {
     return this.#others.size;
   }
 
-  /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs`, or what `refuseAll` says */
-  join(lane: Lane, waitMs: number): Promise<Lease> {
+  /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs` or when unwanted, or what `refuseAll` says */
+  join(lane: Lane, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
     const lent = Promise.withResolvers<Lease>();
     if (this.#checks.size + this.#others.size >= waitersMax) {
       lent.reject(new EppUnavailable("pool-full"));
       return lent.promise;
     }
     const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
-    const rankMs = this.#clock.monotonicMs() + (lane === "check" ? 0 : checkLeadMs);
-    const waiter: Waiter = { lane, lent, timer, rankMs };
+    const waiter: Waiter = { lane, isWanted, lent, timer, rankMs: rankOf(lane, this.#clock) };
     this.#lineOf(waiter).add(waiter);
     return lent.promise;
   }
 
   /** Who is to be served next. @param checksOnly whether other work has to wait */
   next(checksOnly: boolean): Waiter | undefined {
+    this.#dismissUnwanted();
     const [check] = this.#checks;
     const [other] = checksOnly ? [] : this.#others;
     if (!check || !other) return check ?? other;
     return check.rankMs <= other.rankMs ? check : other;
+  }
+
+  /** Those who would be next: to serve somebody who has gone takes from those who still wait. */
+  #dismissUnwanted(): void {
+    for (const waiter of this.#checks) {
+      if (waiter.isWanted()) return;
+      this.#refuse(waiter, new EppUnavailable("pool-full"));
+    }
   }
 
   serve(waiter: Waiter, lease: Lease): void {
