@@ -84,7 +84,10 @@ export async function askAvailability(context: Context, registryId: string, name
   waiting.set(id, resolve);
   const ask = () => context.database.together(askCheck, { id, registry_id: registryId, domain_name: name });
   const halfOver = setTimeout(() => void ask().catch(() => {}), context.checkBudgetMs / 2);
-  const budgetOver = setTimeout(() => resolve({ availability: "unknown" }), context.checkBudgetMs);
+  const budgetOver = setTimeout(() => {
+    context.log.warn({ registry: registryId, name }, "nobody said in time whether a name is free");
+    resolve({ availability: "unknown" });
+  }, context.checkBudgetMs);
   try {
     await ask();
     return await promise;

@@ -12,10 +12,14 @@ const answerCheck = statement(
 /** Answers what is asked from now on; who asks before this process listens asks again. @returns what ends it */
 export function answerChecks(sessions: RegistrySessions): () => void {
   const { context, profile } = sessions;
+  const underWay = new Set<string>();
   return context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
       const [id = "", registryId, name = ""] = question.split(" ");
-      if (registryId === profile.id) void answer(sessions, id, name);
+      // One that is asked once more, because its answer takes long, has it by the first time.
+      if (registryId !== profile.id || underWay.has(id)) continue;
+      underWay.add(id);
+      void answer(sessions, id, name).finally(() => underWay.delete(id));
     }
   });
 }
@@ -23,7 +27,11 @@ export function answerChecks(sessions: RegistrySessions): () => void {
 async function answer({ context, profile, pool }: RegistrySessions, id: string, name: string): Promise<void> {
   const answered = await pool.checkDomain(name, { budgetMs: context.checkBudgetMs }).then(
     (check) => nameCheckOf(profile, check),
-    () => ({ availability: "unknown" }) as const,
+    (error: Error) => {
+      const why = { registry: profile.id, name, reason: error.message };
+      context.log.warn(why, "the registry did not say whether a name is free");
+      return { availability: "unknown" } as const;
+    },
   );
   await context.database
     .together(answerCheck, { id, ...answered } satisfies CheckAnswer)
