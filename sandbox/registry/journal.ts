@@ -27,6 +27,9 @@ export interface JournalFilter
   after?: number | undefined;
 }
 
+/** Longer frames are told without their text, so that so many of them fit into memory. */
+const frameCharsMax = 64 * 1024;
+
 /** The frames of the recent past, oldest first, in bounded memory. */
 export class Journal {
   readonly #framesMax: number;
@@ -41,8 +44,10 @@ export class Journal {
   }
 
   record(entry: JournalEntry): void {
-    this.restore(entry);
-    this.#write(entry);
+    const isLong = entry.xml !== undefined && entry.xml.length > frameCharsMax;
+    const kept = isLong ? { ...entry, xml: undefined } : entry;
+    this.restore(kept);
+    this.#write(kept);
   }
 
   /** Takes an entry back that was recorded before a restart. */
@@ -78,11 +83,4 @@ export class Journal {
     this.#entries = [];
     this.#clTRIDs.clear();
   }
-}
-
-const secretElement = /(<((?:[\w.-]+:)?(?:pw|newPW|ext))\b[^>]*>)[\s\S]*?(<\/\2\s*>)/g;
-
-/** A frame's XML without the contents of passwords and authInfo. Only for text that parsed: else nothing is safe. */
-export function redactXml(xml: string): string {
-  return xml.replace(secretElement, "$1[redacted]$3");
 }

@@ -1,9 +1,10 @@
 import { greeting, response } from "./answer.ts";
 import { type ParsedFrame, readFrame } from "./command.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
-import { type JournalEntry, redactXml } from "./journal.ts";
+import type { JournalEntry } from "./journal.ts";
 import { askedByLabel, type Delivery, type LabelEffect, noEffect } from "./labels.ts";
 import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
+import { redactXml } from "./redact.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
 import { extensionUrisOf, objectUrisOf } from "./services.ts";
