@@ -1,4 +1,5 @@
-import { type FileHandle, open, readFile, rename } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** One change of one table: put a row, delete a key, or clear the table. */
@@ -41,19 +42,16 @@ export class AppendLog {
 
   /** Replays `path` through `apply` and returns the last sequence it holds; nothing if there is no such file. */
   async replay(path: string, apply: (change: Change) => void): Promise<number | undefined> {
-    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined;
-      throw error;
-    });
-    if (text === undefined) return undefined;
-    const lines = text.split("\n");
-    let sequence = 0;
-    for (const [index, line] of lines.entries()) {
+    let sequence: number | undefined;
+    let number = 0;
+    for await (const { line, isWhole } of linesOf(path)) {
+      number += 1;
+      sequence ??= 0;
       if (line === "") continue;
       const batch = parseBatch(line);
       if (!batch) {
-        if (index === lines.length - 1) break;
-        throw new Error(`${path}: line ${index + 1} is damaged, and is not the last one`);
+        if (!isWhole) break;
+        throw new Error(`${path}: line ${number} is damaged, and is not the last one`);
       }
       batch.changes.forEach(apply);
       sequence = batch.sequence;
@@ -131,6 +129,33 @@ export class AppendLog {
   #line(changes: Change[]): string {
     return `${JSON.stringify({ sequence: this.#sequence(), changes } satisfies Batch)}\n`;
   }
+}
+
+const newline = "\n".charCodeAt(0);
+const chunkBytes = 1024 * 1024;
+
+/**
+ * The lines of a file, of a missing one none. One after the other: the whole file may be longer than a string can be
+ * (512 MiB). Cut at the byte: readline would also cut at U+2028, which JSON leaves in texts.
+ */
+async function* linesOf(path: string): AsyncGenerator<{ line: string; isWhole: boolean }> {
+  let parts: Buffer[] = [];
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>) {
+      let start = 0;
+      for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+        parts.push(chunk.subarray(start, end));
+        yield { line: Buffer.concat(parts).toString("utf8"), isWhole: true };
+        parts = [];
+        start = end + 1;
+      }
+      parts.push(chunk.subarray(start));
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return;
+  }
+  yield { line: Buffer.concat(parts).toString("utf8"), isWhole: false };
 }
 
 function parseBatch(line: string): Batch | undefined {

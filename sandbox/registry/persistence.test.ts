@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { constants } from "node:buffer";
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,6 +77,46 @@ test("starts over a torn last line, and refuses one damaged in the middle", asyn
 
   await writeFile(file, `broken\n${await readFile(file, "utf8")}`);
   await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /line 1 is damaged/);
+});
+
+test("lets no second process use its folder, and the next one once it is gone", async (context) => {
+  const dataDir = await folderFor(context);
+  const first = await startSandboxRegistry({ ...options, dataDir });
+  await assert.rejects(
+    startSandboxRegistry({ ...options, dataDir }),
+    /^Error: Another sandbox registry is at work in /,
+  );
+  await first.seed(["a.test"]);
+  await first.close();
+  const second = await startSandboxRegistry({ ...options, dataDir });
+  assert.ok(second.store.domains.find("a.test"));
+  await second.close();
+});
+
+/** 540 MB of disk, for a file that no string can hold. */
+const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
+
+test("starts on more than one string can hold", { skip: !isFull && "only in the full matrix" }, async (context) => {
+  const dataDir = await folderFor(context);
+  const first = await startSandboxRegistry({ ...options, dataDir });
+  await first.seed(["a.test"]);
+  await first.close();
+  const line = `{"sequence":9,"changes":[]${" ".repeat(2 ** 24)}}\n`;
+  const file = join(dataDir, "registry.jsonl");
+  for (let bytes = 0; bytes <= constants.MAX_STRING_LENGTH; bytes += line.length) await appendFile(file, line);
+  const second = await startSandboxRegistry({ ...options, dataDir });
+  assert.ok(second.store.domains.find("a.test"));
+  await second.close();
+});
+
+test("keeps texts whole over a restart that other programs would cut into lines", async (context) => {
+  const dataDir = await folderFor(context);
+  const first = await startSandboxRegistry({ ...options, dataDir });
+  await first.seed([{ name: "a.test", authInfo: "\u2028\u2029\u0085\r\n\ufeff" }]);
+  await first.close();
+  const second = await startSandboxRegistry({ ...options, dataDir });
+  assert.equal(second.store.domains.find("a.test")?.authInfo, "\u2028\u2029\u0085\r\n\ufeff");
+  await second.close();
 });
 
 test("keeps the key and the store from other users", async (context) => {

@@ -71,8 +71,8 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const client = options.clientCertificates ? await loadClientCertificate(tlsDir) : undefined;
   const clientCaFile = options.clientCaFile ?? client?.clientCertFile;
   const store = new Store(settings.journalFramesMax);
-  if (options.dataDir) await store.open(options.dataDir);
   opened.defer(() => store.close());
+  if (options.dataDir) await store.open(options.dataDir);
   const validator = opened.adopt(new FrameValidator(), (held) => held.dispose());
   const clock = new VirtualClock(options.now ?? systemNow, store.clock.find("clock")?.offsetMs ?? 0);
   const schedule = opened.adopt(new Schedule(store, settings, clock), (held) => held.clear());

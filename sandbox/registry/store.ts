@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AppendLog, type Change } from "./append-log.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
 import type {
   ChangedPassword,
@@ -80,6 +81,7 @@ export class Table<Row> {
  */
 export class Store {
   #sequence = 0;
+  #lock: Disposable | undefined;
   readonly #log = new AppendLog(() => this.#sequence);
   readonly #append = (change: Change): void => this.#log.append(change);
 
@@ -100,9 +102,10 @@ export class Store {
     this.journal = new Journal(journalFramesMax, (entry) => this.#log.appendLazily({ table: framesTable, put: entry }));
   }
 
-  /** Reads `dataDir`/registry.jsonl if there is one, and writes to it from now on. */
+  /** Reads `dataDir`/registry.jsonl if there is one, and writes to it from now on. Throws if another process does. */
   async open(dataDir: string): Promise<void> {
     await mkdir(dataDir, { recursive: true });
+    this.#lock = lockFolder(dataDir);
     const path = join(dataDir, "registry.jsonl");
     const last = await this.#log.replay(path, (change) => {
       if (change.table !== framesTable) this.#tables.get(change.table)?.replay(change);
@@ -133,7 +136,11 @@ export class Store {
   }
 
   async close(): Promise<void> {
-    await this.#log.close();
+    try {
+      await this.#log.close();
+    } finally {
+      this.#lock?.[Symbol.dispose]();
+    }
   }
 
   #table<Row>(name: string, keyOf: (row: Row) => string): Table<Row> {

@@ -1,0 +1,23 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+const sqliteBusy = 5;
+
+/**
+ * Holds a data folder until disposed: a second process would replace the file that the first one writes to, and what the first
+ * one answered from then on would be lost. The lock is SQLite's on a file, and so the kernel's: it ends with the process,
+ * however that ends. Throws one sentence where another process has it.
+ */
+export function lockFolder(folder: string): Disposable {
+  const file = join(folder, "lock.sqlite");
+  const lock = new DatabaseSync(file);
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    const { errcode, message } = error as Error & { errcode?: number };
+    if (errcode === sqliteBusy) throw new Error(`Another sandbox registry is at work in ${folder}.`);
+    throw new Error(`The lock ${file} cannot be used (${message}): remove that file, it holds nothing.`);
+  }
+  return { [Symbol.dispose]: () => lock.close() };
+}
