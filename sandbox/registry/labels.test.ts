@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { effectOf, noEffect } from "./labels.ts";
 import type { SandboxRegistry } from "./server.ts";
+import { defaultSettings } from "./settings.ts";
 import { ackFrame, checkFrame, createFrame, deleteFrame, infoFrame, pollFrame, renewFrame } from "./test/frames.ts";
 import { type Answer, RawClient, textOf } from "./test/raw-client.ts";
 import { startWithClient } from "./test/setup.ts";
@@ -142,6 +144,16 @@ test("spoils the answer of an executed create: garbage, another clTRID, half a f
   assert.equal(await client.receive(), undefined);
   for (const name of ["garbage-a.test", "trid-a.test", "short-a.test"])
     assert.equal(executedCreates(registry, name), 1);
+});
+
+test("takes the most it may for a delay that is longer, and a number that is none for part of the name", () => {
+  const delayOf = (name: string) => effectOf(name, { ...defaultSettings, slowMsMax: 30 }).delivery;
+  for (const ms of ["31", "999999", "9999999", "9".repeat(50)]) {
+    assert.deepEqual(delayOf(`slow-${ms}-a.test`), { kind: "delay", delayMs: 30 });
+  }
+  for (const name of ["slow--a.test", "slow-a.test", "code-9999-a.test", "code-1000-a.test", "code-24000-a.test"]) {
+    assert.equal(effectOf(name, defaultSettings), noEffect, name);
+  }
 });
 
 test("holds answers back, or dribbles them, and stays correct", async (context) => {

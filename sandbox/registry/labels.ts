@@ -128,7 +128,7 @@ export const labels: readonly Label[] = [
   }),
   {
     form: "slow-<ms>-",
-    pattern: /^slow-(\d{1,6})-/,
+    pattern: /^slow-(\d+)-/,
     means: "the answers to check and create come so many milliseconds later (at most slowMsMax)",
     effect: (number, { slowMsMax }) => ({
       delivery: { kind: "delay", delayMs: Math.min(number, slowMsMax) },

@@ -153,6 +153,10 @@ test("refuses to put the clock back, or forward by what is no time", async (cont
   assert.equal(registry.now().toISOString(), start);
   await registry.advance(dayMs);
   assert.equal(registry.now().toISOString(), "2028-03-02T10:00:00.000Z");
+  const century = 36_525 * dayMs;
+  await assert.rejects(registry.advance(century), /a hundred years in all/);
+  await registry.advance(century - dayMs);
+  await assert.rejects(registry.advance(1), RangeError);
   await registry.reset();
   assert.equal(registry.now().toISOString(), start);
 });

@@ -27,7 +27,7 @@ export interface Operations {
   now(): Date;
   /**
    * Puts the clock forward; all that falls due on the way is done in order, each thing at its own time, when this
-   * resolves. Rejects with a RangeError for anything but 0 to 100 years in whole milliseconds.
+   * resolves. Rejects with a RangeError for anything but whole milliseconds that are 100 years at most in all, since a reset.
    */
   advance(ms: number): Promise<void>;
   /** Puts a message at the end of a registrar's poll queue; returns its id. */

@@ -7,8 +7,8 @@ import type { Store } from "./store.ts";
 /** Node's timers take no longer delay; a later one is waited for in parts. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** A hundred years: more leads out of the dates that clients can read. */
-const advanceMsMax = 36_525 * 24 * 60 * 60_000;
+/** A hundred years in all: more leads out of the dates that clients can read, and in the end out of those that exist. */
+const offsetMsMax = 36_525 * 24 * 60 * 60_000;
 
 /**
  * Does what falls due in the lives of the names: each thing once, in the order of their times, each at its own time.
@@ -41,11 +41,15 @@ export class Schedule {
 
   /** Puts the clock forward and does what falls due on the way. Throws a RangeError for what is no such time. */
   advance(ms: number): void {
-    if (!Number.isInteger(ms) || ms < 0 || ms > advanceMsMax) {
-      throw new RangeError(`The clock goes forward by 0 to ${advanceMsMax} whole milliseconds, not by ${ms}.`);
+    const passedMs = this.#store.clock.find("clock")?.offsetMs ?? 0;
+    const offsetMs = passedMs + ms;
+    if (!Number.isInteger(ms) || ms < 0 || offsetMs > offsetMsMax) {
+      const leftMs = offsetMsMax - passedMs;
+      throw new RangeError(
+        `The clock goes forward by 0 to ${leftMs} whole milliseconds, a hundred years in all, not by ${ms}.`,
+      );
     }
     this.#runUntil(this.#clock.now().getTime() + ms);
-    const offsetMs = (this.#store.clock.find("clock")?.offsetMs ?? 0) + ms;
     this.#store.clock.put({ id: "clock", offsetMs });
     this.#clock.setOffset(offsetMs);
     this.#setTimer();

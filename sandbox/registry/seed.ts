@@ -11,15 +11,21 @@ export interface DomainSeed {
   name: string;
   /** Absent: the other registrar, `sandbox-other`. */
   registrar?: string;
-  /** Times in ISO 8601. An exDate that has passed is acted upon at once, as the settings say. */
+  /** Times in ISO 8601, of the years 1900 to 2999. An exDate that has passed is acted upon at once, as the settings say. */
   crDate?: string;
   exDate?: string;
-  /** client… and server… statuses, or pendingCreate. */
+  /** client… and server… statuses, or pendingCreate; each once. */
   statuses?: string[];
   authInfo?: string;
   /** The id of a contact that exists. */
   registrant?: string;
 }
+
+/** What XML 1.0 can carry (§2.2): an answer shows it. */
+const xmlText = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
+
+const yearMin = 1900;
+const yearMax = 2999;
 
 const statusPattern = /^((client|server)(Hold|(Delete|Renew|Transfer|Update)Prohibited)|pendingCreate)$/;
 
@@ -39,6 +45,8 @@ function seededDomain(registry: Registry, seed: DomainSeed): Domain {
   requireRegistrar(registry, registrar);
   const badStatus = statuses.find((status) => !statusPattern.test(status));
   if (badStatus !== undefined) throw new RangeError(`"${badStatus}" is no status that a name can be given.`);
+  if (new Set(statuses).size < statuses.length) throw new RangeError("A status is given twice.");
+  if (!xmlText.test(authInfo)) throw new RangeError("The authInfo holds a character that XML does not have.");
   if (registrant !== undefined && !registry.store.contacts.find(registrant)) {
     throw new RangeError(`There is no contact "${registrant}".`);
   }
@@ -60,5 +68,8 @@ function seededDomain(registry: Registry, seed: DomainSeed): Domain {
 function timeOf(text: string | undefined, otherwise: Date): string {
   const time = text === undefined ? otherwise : new Date(text);
   if (Number.isNaN(time.getTime())) throw new RangeError(`"${text}" is no time in ISO 8601.`);
+  // What follows from a time further off leads out of the four digits that clients read.
+  const year = time.getUTCFullYear();
+  if (year < yearMin || year > yearMax) throw new RangeError(`"${text}" is not of the years ${yearMin} to ${yearMax}.`);
   return time.toISOString();
 }

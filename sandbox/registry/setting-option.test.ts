@@ -27,6 +27,11 @@ test("says how a setting is written that it can't read", () => {
     ["restoreReport=maybe", /restoreReport=true, not "maybe"/],
     ['extensions=["launch"]', /not "\["launch"\]"/],
     ['graceDays={"add":-1}', /graceDays is as in/],
+    ['graceDays={"add":9007199254740991}', /, at most 36525, not/],
+    ["transferDays=36526", /, at most 36525, not/],
+    ["lateMs=2147483648", /lateMs=35000, at most 2147483647, not/],
+    ["slowMsMax=2147483648", /, at most 2147483647, not/],
+    ["feeCurrency=eur", /feeCurrency=EUR, not "eur"/],
     ['graceDays={"adding":1}', /graceDays is as in/],
   ];
   for (const [text, sentence] of refused) assert.throws(() => parseSetting(text), sentence);

@@ -30,8 +30,12 @@ export function parseSetting(text: string): [name: keyof Settings, value: unknow
   const written = text.slice(equals + 1);
   const standard = defaultSettings[name];
   const value = typeof standard === "string" ? written : jsonOf(written);
-  if (!isLike(value, standard) || !isChosen(name, value)) {
-    throw new Error(`--setting ${name} is as in ${name}=${textOf(standard)}${choiceNote(name)}, not "${written}".`);
+  const max = maxOf(name);
+  if (!isLike(value, standard, max) || !isChosen(name, value)) {
+    const limit = max === Number.MAX_SAFE_INTEGER ? "" : `, at most ${max}`;
+    throw new Error(
+      `--setting ${name} is as in ${name}=${textOf(standard)}${limit}${choiceNote(name)}, not "${written}".`,
+    );
   }
   return [name, value];
 }
@@ -58,17 +62,28 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Whether a value can stand where `standard` stands. Numbers are counts and times: whole, and not below zero. */
-function isLike(value: unknown, standard: unknown): boolean {
-  if (typeof standard === "number") return Number.isSafeInteger(value) && Number(value) >= 0;
+/** What Node's timers take, and a hundred years: times beyond would be no time at all. */
+const msMax = 2 ** 31 - 1;
+const daysMax = 36_525;
+
+function maxOf(name: string): number {
+  if (name.endsWith("Ms") || name.endsWith("MsMax")) return msMax;
+  return name.endsWith("Days") ? daysMax : Number.MAX_SAFE_INTEGER;
+}
+
+/** Whether a value can stand where `standard` stands. Numbers are counts and times: whole, and from 0 to `max`. */
+function isLike(value: unknown, standard: unknown, max: number): boolean {
+  if (typeof standard === "number") return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= max;
   if (Array.isArray(standard)) return Array.isArray(value);
   if (typeof standard !== "object" || standard === null) return typeof value === typeof standard;
   const parts = standard as Record<string, unknown>;
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject && Object.entries(value).every(([key, part]) => key in parts && isLike(part, parts[key]));
+  return isObject && Object.entries(value).every(([key, part]) => key in parts && isLike(part, parts[key], max));
 }
 
 function isChosen(name: keyof Settings, value: unknown): boolean {
+  // Three capitals (RFC 8748 §3.2): no other could be answered.
+  if (name === "feeCurrency") return /^[A-Z]{3}$/.test(String(value));
   const list = choices[name];
   return !list || [value].flat().every((one) => list.includes(one));
 }
