@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from "typebox";
+import { commandLabels } from "./dispatch.ts";
 import type { FaultSettings } from "./faults.ts";
 import { type HoldRequest, holdPoints } from "./holds.ts";
 import type { Operations } from "./operations.ts";
@@ -68,7 +69,7 @@ const seedBody = Type.Object(
 
 const holdBody = Type.Object(
   {
-    command: Type.String(),
+    command: Type.Enum([...commandLabels]),
     name: maybeText,
     at: Type.Enum([...holdPoints]),
     times: Type.Optional(Type.Integer({ minimum: 1 })),

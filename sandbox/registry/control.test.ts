@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { test } from "node:test";
 import type { JournalEntry } from "./journal.ts";
 import type { SandboxRegistry } from "./server.ts";
@@ -50,6 +52,25 @@ test("shows names, and seeds names that another registrar holds", async (context
   assert.equal(domains.length, 1);
   assert.equal((await post(registry, "/seed", { names: ["no_name"] })).status, 400);
   assert.equal((await post(registry, "/seed", ["a.test"])).status, 400);
+});
+
+test("seeds no name that no answer could show", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const cases: [object, RegExp][] = [
+    [{ exDate: "+275760-09-13T00:00:00.000Z" }, /years 1900 to 2999/],
+    [{ crDate: "-000005-01-01T00:00:00.000Z" }, /years 1900 to 2999/],
+    [{ authInfo: "\u0001" }, /authInfo/],
+    [{ authInfo: "\ud800" }, /authInfo/],
+    [{ statuses: ["clientHold", "clientHold"] }, /twice/],
+  ];
+  for (const [bad, sentence] of cases) {
+    const answer = await post(registry, "/seed", { domains: [{ name: "a.test", ...bad }] });
+    assert.match(await answer.text(), sentence);
+    assert.equal(answer.status, 400);
+  }
+  const emoji = { name: "b.test", registrar: "gate-one", authInfo: "\u{1f511}", exDate: "2999-12-31T00:00:00Z" };
+  await post(registry, "/seed", { domains: [emoji] });
+  assert.match((await client.ask(infoFrame("b.test"))).xml, /2999-12-31T.*\u{1f511}/su);
 });
 
 test("resets every connection while paused, and takes them again after", async (context) => {
@@ -169,6 +190,7 @@ test("says in an answer 400 what is wrong with a request", async (context) => {
     ["/clock", { advanceMs: -1 }, /goes forward by 0 to/],
     ["/clock", { advanceHours: 1 }, /advanceHours is not known here/],
     ["/credit", { registrar: "gate-one", amount: -1 }, /0 or more units/],
+    ["/holds", { command: "domain:crate", at: "before-answer" }, /command must be one of .*domain:create/],
   ];
   for (const [path, body, sentence] of cases) {
     const answer = await post(registry, path, body);
@@ -185,9 +207,24 @@ test("says in an answer 400 what is wrong with a request", async (context) => {
   }
 });
 
-test("refuses what a web page makes a browser send, and unknown routes", async (context) => {
+/** The status of a request whose target and host are sent as they are: fetch would mend them. */
+async function statusOf(registry: SandboxRegistry, path: string, host: string): Promise<number | undefined> {
+  const asked = request({ host: "127.0.0.1", port: registry.controlPort, path, headers: { host } });
+  const [answer] = (await once(asked.end(), "response")) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
+
+test("refuses what a web page makes a browser send, also under a name of its own, and unknown routes", async (context) => {
   const { registry } = await startWithClient(context);
   assert.equal((await post(registry, "/reset", undefined, { origin: "http://evil.test" })).status, 403);
+  for (const host of ["evil.test", "evil.test:7001", "127.0.0.1.evil.test", "localhost.evil.test:1"]) {
+    assert.equal(await statusOf(registry, "/domains", host), 403, host);
+  }
+  for (const host of ["127.0.0.1", "localhost:7001", "[::1]:7001"]) {
+    assert.equal(await statusOf(registry, "/domains", host), 200, host);
+  }
+  assert.equal(await statusOf(registry, "//", "localhost"), 400);
   assert.equal((await fetch(url(registry, "/nothing"))).status, 404);
   assert.equal((await fetch(url(registry, "/journal?after=x"))).status, 400);
 });

@@ -37,15 +37,25 @@ export async function startControl(
 }
 
 async function answer(registry: Operations, request: IncomingMessage): Promise<Reply> {
-  // A browser sends Origin with what a web page makes it send: no page has business here.
-  if (request.headers.origin !== undefined) return { status: 403, body: { error: "not for browsers" } };
-  const url = new URL(request.url ?? "/", "http://control");
+  if (isOfWebPage(request)) return { status: 403, body: { error: "not for web pages; say 127.0.0.1 or localhost" } };
+  const url = URL.parse(request.url ?? "/", "http://control");
+  if (!url) throw new RangeError("the address makes no sense");
   if (request.method === "GET" && url.pathname === "/") return { status: 200, body: { routes: routeMeanings() } };
   const { route, item } = findRoute(request.method ?? "", url.pathname);
   if (!route) return { status: 404, body: { error: "no such route", routes: Object.keys(routes) } };
   const query = checkShape(route.query, Object.fromEntries(url.searchParams), "the query");
   const body = route.body && checkShape(route.body, await readJson(request), "the body");
   return { status: 200, body: await route.handle({ registry, item, query: query as never, body: body as never }) };
+}
+
+const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
+
+/**
+ * A browser sends Origin with what a web page makes it send, but for what the page reads from its own host; and whose name
+ * leads to 127.0.0.1 is a matter of that page's DNS (DNS rebinding).
+ */
+function isOfWebPage({ headers: { origin, host = "" } }: IncomingMessage): boolean {
+  return origin !== undefined || !loopbackHost.test(host);
 }
 
 function routeMeanings(): Record<string, string> {

@@ -19,7 +19,7 @@ import { updateHost } from "./commands/host-update.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { poll } from "./commands/poll.ts";
-import { contactUri, domainUri, eppUri, feeUri, hostUri, rgpUri, secDnsUri } from "./namespaces.ts";
+import { contactUri, domainUri, eppUri, feeUri, hostUri, objectNames, rgpUri, secDnsUri } from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
 
 /** The commands of RFC 5730 §2.9; another word under `<command>` is 2000. */
@@ -66,6 +66,17 @@ export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${hostUri} info`, infoHost],
   [`${hostUri} update`, updateHost],
 ]);
+
+/** Every word that the journal has for a command, and "hello". */
+export const commandLabels: readonly string[] = [
+  ...["hello", "login", "logout", "poll:req", "poll:ack"],
+  ...[...handlers.keys()]
+    .map((key) => key.split(" "))
+    .flatMap(([uri = "", verb]) => {
+      const object = objectNames[uri];
+      return object ? [`${object}:${verb}`] : [];
+    }),
+];
 
 /** Which command an extension's element belongs to, as the journal writes it. */
 export const extensionUses: ReadonlyMap<string, string> = new Map([

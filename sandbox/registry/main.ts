@@ -5,7 +5,7 @@ import { type RegistrarAccount, type SandboxRegistryOptions, startSandboxRegistr
 import { parseSetting, settingLines } from "./setting-option.ts";
 
 const help = `An EPP registry for development and tests. It keeps no promise to the outside world, and does not start where
-DEEDHOUSE_DEPLOYMENT is "production".
+DEEDHOUSE_DEPLOYMENT is "production", or anything but "sandbox".
 
   --suffix SUFFIX              under which names are sold; repeat for more
   --registrar ID:PASSWORD      who may log in; repeat for more
@@ -85,7 +85,7 @@ async function readOptions(args: string[]): Promise<SandboxRegistryOptions | und
     controlPort: parseNumber("--control-port", values["control-port"] ?? "0"),
     ...(values.host !== undefined && { host: values.host }),
     ...(values.data !== undefined && { dataDir: values.data }),
-    production: values.production === true || process.env.DEEDHOUSE_DEPLOYMENT === "production",
+    production: values.production === true || !["sandbox", undefined].includes(process.env.DEEDHOUSE_DEPLOYMENT),
     ...(values["client-ca"] !== undefined && { clientCaFile: values["client-ca"] }),
     ...(values["client-certificate"] && { clientCertificates: true }),
     ...(values.faults !== undefined && { faults: parseJson("--faults", values.faults) as Partial<FaultSettings> }),
