@@ -541,13 +541,6 @@ TABLE registries
   CONSTRAINT registries_check CHECK ((maintenance_from < maintenance_until))
   CONSTRAINT registries_pkey PRIMARY KEY (id)
 
-UNLOGGED TABLE registry_checks
-  id uuid NOT NULL
-  registry_id text NOT NULL
-  domain_name text NOT NULL
-  asked_at timestamp with time zone NOT NULL
-  CONSTRAINT registry_checks_pkey PRIMARY KEY (id)
-
 TABLE registry_contacts
   registry_id text NOT NULL
   contact_id text NOT NULL
