@@ -5,7 +5,9 @@ import { Pool } from "pg";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
+import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 import { endSessions, runSql } from "../../test/harness/sql.ts";
+import { createJobPool } from "./job-pool.ts";
 import { startLiveness } from "./liveness.ts";
 import { startJobRunner } from "./runner.ts";
 
@@ -93,6 +95,31 @@ test("the queue works again after all of its database connections broke, even in
   await addJob();
   await untilEqual(() => jobsLeft(url), 0);
   assert.ok(runs >= 2);
+});
+
+test("the queue works again, and can be stopped, after all of its connections have fallen silent", async (t) => {
+  const { url, database } = await testDatabase(t);
+  const proxy = await startDatabaseProxy(url);
+  t.after(() => proxy.close());
+  const pool = createJobPool({ databaseUrl: proxy.url, connectionsMax: 6, log, statementTimeoutMs: 200 });
+  const liveness = startLiveness({ database, log }, url);
+  let runs = 0;
+  const task = () => {
+    runs += 1;
+    // In the middle of a job: its end cannot be written down.
+    if (runs === 1) proxy.silence();
+  };
+  const runner = await startJobRunner({ pool, log, liveness, tasks: { task }, jobsMax: 2, jobsAhead: 2 });
+  t.after(async () => {
+    await runner.stop();
+    await liveness.close();
+    await pool.end();
+  });
+  await runSql(url, "SELECT graphile_worker.add_job('task')");
+  await untilEqual(() => jobsLeft(url), 0);
+  assert.equal(runs, 2);
+  proxy.silence();
+  await runner.stop();
 });
 
 test("a queue that cannot write down how a job ended is started again, and the job is done again", async (t) => {

@@ -1,7 +1,5 @@
 /** The role that changes the outside world: hosting nodes by itself, registries through the owner's role it may get. */
-import { Pool } from "pg";
 import type { Context } from "#context.ts";
-import { plannerOptions } from "#db/connection.ts";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
 import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
@@ -13,6 +11,7 @@ import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { enqueueMove, enqueueProvision, moveTask, provisionTask, reconcileTask } from "#jobs/enqueue.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
+import { createJobPool } from "#jobs/job-pool.ts";
 import { startLiveness } from "#jobs/liveness.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
@@ -76,16 +75,11 @@ export interface WorkerRole {
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
   // Two connections beside those of the jobs: for LISTEN, and for taking the next job.
   const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);
-  const jobPool = new Pool({
-    connectionString: databaseUrl,
-    max: Math.min(provisionsMax + movesMax + sessions + 2 * (context.registries.length + 3), 20),
-    application_name: "deedhouse-jobs",
-    // Only what the queue itself writes: that a job was taken or done. If PostgreSQL crashes at once it is done again,
-    // and finds its row as it left it. Who enqueues a job does it in a transaction of the database's own pool.
-    options: `${plannerOptions} -c synchronous_commit=off`,
+  const jobPool = createJobPool({
+    databaseUrl,
+    connectionsMax: Math.min(provisionsMax + movesMax + sessions + 2 * (context.registries.length + 3), 20),
+    log: context.log,
   });
-  jobPool.on("error", (error) => context.log.warn({ err: error }, "an idle job connection broke"));
-  jobPool.on("connect", (client) => client.on("error", () => {}));
   const liveness = startLiveness(context, databaseUrl);
   const startedAt = context.clock.now();
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));

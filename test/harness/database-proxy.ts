@@ -11,6 +11,8 @@ export interface DatabaseProxy {
   /** Cuts all connections and refuses new ones. */
   cut(): void;
   restore(): void;
+  /** Carries nothing more on the connections that there are, which stay open, as a firewall does that has forgotten them. */
+  silence(): void;
   /**
    * Lets the next COMMIT, or the statement of this name that commits by itself, reach the database, and keeps the answer
    * to it. Resolves when it is committed.
@@ -25,9 +27,11 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const target = { host: url.hostname, port: Number(url.port) };
   const executed: string[] = [];
   let committed: { by: string; resolve: () => void } | undefined;
+  let silenced = new AbortController();
   const relay = await startTcpRelay({
     target: () => target,
     carry(client, upstream) {
+      const { signal } = silenced;
       let held: (() => void) | undefined;
       const readMessages = createMessageReader((executedNow) => {
         executed.push(executedNow);
@@ -36,10 +40,12 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         committed = undefined;
       });
       client.on("data", (chunk) => {
+        if (signal.aborted) return;
         readMessages(chunk);
         upstream.write(chunk);
       });
       upstream.on("data", (chunk) => {
+        if (signal.aborted) return;
         if (held) held();
         else client.write(chunk);
       });
@@ -52,6 +58,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     executed,
     cut: relay.cut,
     restore: relay.join,
+    silence() {
+      silenced.abort();
+      silenced = new AbortController();
+    },
     holdNextCommitAnswer(by = "COMMIT") {
       const { promise, resolve } = Promise.withResolvers<void>();
       committed = { by, resolve };
