@@ -179,6 +179,7 @@ export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv
 /** What the operator's commands, and `start`, may be given instead of what is in a data folder. */
 export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env) {
   return {
+    deployment: environment.DEEDHOUSE_DEPLOYMENT,
     databaseUrl: environment.DATABASE_URL,
     masterKeys: read(environment, "DEEDHOUSE_MASTER_KEY"),
     registriesFile: environment.DEEDHOUSE_REGISTRIES_FILE,

@@ -22,12 +22,13 @@ export async function start(options: StartOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.resolve());
   // A terminal or a pipe that is gone is no reason to leave processes behind.
   process.stdout.on("error", () => {});
+  const { databaseUrl, deployment } = operatorEnvironment();
+  refuseProduction(deployment);
   const dir = openDataDir(options.dataDir, systemRandom);
   using _lock = lockDataDir(dir);
   checkReadyFile(options.readyFile);
   await waitForPredecessor(dir.root);
   const ports = portsFrom(options.portBase);
-  const { databaseUrl } = operatorEnvironment();
   const isPostgresKept = existsSync(join(dir.postgres, "cluster", "postmaster.pid"));
   await refuseTakenPorts(ports, databaseUrl !== undefined || isPostgresKept);
   const log = createLog("start", "silent");
@@ -50,6 +51,14 @@ export async function start(options: StartOptions): Promise<void> {
     await parts.stop();
   }
   say("Stopped.");
+}
+
+/** All that it starts is told to be a sandbox: it must not be so where somebody has said otherwise. */
+function refuseProduction(deployment: string | undefined): void {
+  if (deployment === undefined || deployment === "sandbox") return;
+  throw new Error(
+    `DEEDHOUSE_DEPLOYMENT is "${deployment}", and start runs a sandbox, whose names are registered nowhere: unset it, or start the processes api and worker each by itself`,
+  );
 }
 
 async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<Seeded> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { chown, mkdir } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -43,6 +43,13 @@ function assertRefused({ code, stderr }: Ended, sentence: RegExp): void {
 test("refuses a folder that another start uses, and leaves that one alone", async () => {
   assertRefused(await startOn(data), /another deedhouse already runs on .*--data DIR/);
   assert.equal((await system.send("GET", "/domains")).status, 200);
+});
+
+test("starts no sandbox where the environment says production, and makes nothing", async () => {
+  const fresh = join(folder, "production");
+  const refused = await startOn(fresh, [], { env: { DEEDHOUSE_DEPLOYMENT: "production" } });
+  assertRefused(refused, /DEEDHOUSE_DEPLOYMENT is "production".*sandbox/);
+  assert.equal(existsSync(fresh), false);
 });
 
 test("refuses ports that others have, by name, before it starts anything", async () => {
