@@ -15,8 +15,8 @@ export interface EppCommand<Data> {
   frame(clTRID: string): XmlElement;
   /**
    * Reads what a success (1xxx) brings, and whatever the session's own commands are answered with; undefined when that
-   * is nothing, as it may be for a pending action.
-   * @throws XmlError when something is missing that the answer can't be understood without
+   * is nothing. A transform was executed, whatever else its answer says or leaves out: it never throws then.
+   * @throws XmlError when something is missing that the answer to a query can't be understood without
    */
   parse(resData: XmlElement | undefined, response: ResponseFrame): Data | undefined;
 }

@@ -111,6 +111,18 @@ describe("a session", () => {
     });
   }
 
+  test("is used on after a create whose answer is a success and nothing else", async (context) => {
+    const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
+    script(standIn, "domain:create", ({ clTRID }) => ({ xml: responseXml(1000, clTRID) }));
+    const create = domainCreate({ name: "example.com", periodYears: 1, authInfo: new Secret("auth-SECRET") });
+    for (let number = 1; number <= 6; number += 1) {
+      using lease = await pool.acquire("transform", { waitMs });
+      const { code, data } = await lease.request(create, { clTRID: `create-${number}` });
+      assert.deepEqual([code, data], [1000, undefined]);
+    }
+    assert.deepEqual([count(standIn, "login"), pool.circuit().state], [1, "closed"]);
+  });
+
   test("sends nothing of a frame that breaks the schema, and stays usable", async (context) => {
     const { standIn, pool } = await startFixture(context);
     using lease = await pool.acquire("check", { waitMs });

@@ -10,7 +10,7 @@ export function parseXmlBoolean(text: string): boolean {
   throw new XmlError("a value is not a boolean");
 }
 
-const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)?)?$/i;
+const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
  * A registry's time, with or without a fraction, an offset or the time of day. Without an offset it is UTC, as RFC 5731
@@ -19,7 +19,8 @@ const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-
  */
 export function parseXmlDate(text: string): Date {
   const [, day, time = "00:00:00", fraction = "", offset = "Z"] = dateTimePattern.exec(text) ?? [];
-  const date = new Date(`${day}T${time}${fraction.slice(0, 4)}${offset.toUpperCase()}`);
+  const zone = offset.toUpperCase().replace(/^(...)(\d\d)$/, "$1:$2");
+  const date = new Date(`${day}T${time}${fraction.slice(0, 4)}${zone}`);
   if (Number.isNaN(date.getTime())) throw new XmlError("a value is not a date");
   return date;
 }

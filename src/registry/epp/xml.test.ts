@@ -33,6 +33,12 @@ describe("parsing XML", () => {
     assert.equal(textOf(parseXml("<a>x &amp; <![CDATA[<y>]]>&#233;</a>")), "x & <y>é");
   });
 
+  test("takes UTF-8 by each of its names", () => {
+    for (const name of ["UTF-8", "utf-8", "UTF8", "us-ascii"]) {
+      assert.equal(parseXml(`<?xml version="1.0" encoding="${name}"?><a/>`).name, "a");
+    }
+  });
+
   test("refuses a DOCTYPE, its entities, and encodings other than UTF-8", () => {
     for (const text of [
       "<!DOCTYPE a><a/>",
@@ -157,6 +163,7 @@ describe("values", () => {
       ["2026-01-02T03:04:05.1234567Z", "2026-01-02T03:04:05.123Z"],
       ["2026-01-02T03:04:05.0+01:00", "2026-01-02T02:04:05.000Z"],
       ["2026-01-02T03:04:05-05:30", "2026-01-02T08:34:05.000Z"],
+      ["2026-01-02T03:04:05+0200", "2026-01-02T01:04:05.000Z"],
       ["2026-01-02T03:04:05", "2026-01-02T03:04:05.000Z"],
       ["2026-01-02 03:04:05", "2026-01-02T03:04:05.000Z"],
       ["2026-01-02", "2026-01-02T00:00:00.000Z"],

@@ -51,7 +51,7 @@ export function parseAnyXml(text: string): XmlElement {
     throw new XmlError(error.message);
   });
   parser.on("xmldecl", ({ encoding }) => {
-    if (encoding !== undefined && !/^(utf-8|us-ascii)$/i.test(encoding))
+    if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding))
       throw new XmlError("the encoding is not UTF-8");
   });
   parser.on("doctype", () => {

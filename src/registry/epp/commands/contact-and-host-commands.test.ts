@@ -87,13 +87,15 @@ describe("contacts", () => {
     assertTolerant(contactCheck("sah8013"), contactCheckAnswer);
   });
 
-  test("create: its id and date; a pending create may come without", () => {
+  test("create: its id and date; it is made without them too", () => {
     const resData = `<contact:creData><contact:id>sh8013</contact:id><contact:crDate>1999-04-03T22:00:00.0Z</contact:crDate></contact:creData>`;
     assert.deepEqual(read(contactCreate(contact), { resData }), {
       id: "sh8013",
       crDate: new Date("1999-04-03T22:00:00Z"),
     });
-    assert.equal(read(contactCreate(contact), { code: 1001 }), undefined);
+    for (const code of [1000, 1001]) assert.equal(read(contactCreate(contact), { code }), undefined);
+    const undated = resData.replace(/1999[^<]*/, "unknown");
+    assert.equal(read(contactCreate(contact), { resData: undated }), undefined);
   });
 
   test("info: whose it is, and what it says", () => {
@@ -109,6 +111,11 @@ describe("contacts", () => {
     const resData = `<contact:infData><contact:id>sh8013</contact:id><contact:clID>ClientY</contact:clID></contact:infData>`;
     const info = read(contactInfo("sh8013"), { resData });
     assert.deepEqual([info?.postalInfos, info?.statuses, info?.email, info?.crDate], [[], [], undefined, undefined]);
+    const never = `<contact:upDate>0000-00-00 00:00:00</contact:upDate></contact:infData>`;
+    assert.equal(
+      read(contactInfo("sh8013"), { resData: resData.replace("</contact:infData>", never) })?.clID,
+      "ClientY",
+    );
     const hidden = "<contact:postalInfo><contact:addr><contact:cc>US</contact:cc></contact:addr></contact:postalInfo>";
     const partly = read(contactInfo("sh8013"), {
       resData: resData.replace("<contact:clID>", `${hidden}<contact:clID>`),
@@ -127,6 +134,7 @@ describe("hosts", () => {
     const resData = `<host:creData><host:name>ns1.example.com</host:name><host:crDate>1999-04-03T22:00:00.0Z</host:crDate></host:creData>`;
     const command = hostCreate({ name: host, addresses });
     assert.deepEqual(read(command, { resData }), { name: host, crDate: new Date("1999-04-03T22:00:00Z") });
+    for (const code of [1000, 1001]) assert.equal(read(command, { code }), undefined);
     assertSame(
       command,
       `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><command><create><host:create xmlns:host="urn:ietf:params:xml:ns:host-1.0"><host:name>ns1.example.com</host:name><host:addr ip="v4">192.0.2.2</host:addr><host:addr ip="v4">192.0.2.29</host:addr><host:addr ip="v6">1080:0:0:0:8:800:200C:417A</host:addr></host:create></create><clTRID>ABC-12345</clTRID></command></epp>`,

@@ -2,7 +2,7 @@ import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { contactNamespace } from "../namespaces.ts";
-import { elementsOf, getChild, getText, optionalOf } from "../xml.ts";
+import { elementsOf, findChild, getText, optionalOf, tolerate } from "../xml.ts";
 import { findDate } from "../xml-values.ts";
 import type { PostalInfo } from "./postal-info.ts";
 import { postalInfoElement } from "./postal-info.ts";
@@ -26,7 +26,7 @@ export interface ContactCreated {
 const contact = elementsOf(contactNamespace);
 const optional = optionalOf(contact);
 
-/** RFC 5733 §3.2.1. */
+/** RFC 5733 §3.2.1. No data where the answer has none that can be read: the contact is created, or pending, all the same. */
 export function contactCreate(request: ContactCreateRequest): EppCommand<ContactCreated> {
   const element = contact("create", [
     contact("id", [request.id]),
@@ -40,13 +40,12 @@ export function contactCreate(request: ContactCreateRequest): EppCommand<Contact
     name: "contact:create",
     kind: "transform",
     frame: (clTRID) => objectCommandFrame(element, clTRID),
-    parse: (resData, { code }) => {
-      if (!resData && code === 1001) return undefined;
-      const creData = getChild(resData, contactNamespace, "creData");
-      return {
+    parse: (resData) => {
+      const creData = findChild(resData, contactNamespace, "creData");
+      return tolerate(() => ({
         id: getText(creData, contactNamespace, "id"),
         crDate: findDate(creData, contactNamespace, "crDate"),
-      };
+      }));
     },
   };
 }

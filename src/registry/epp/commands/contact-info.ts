@@ -2,7 +2,7 @@ import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { contactNamespace } from "../namespaces.ts";
-import { elementsOf, findChildren, findText, getAttribute, getChild, getText } from "../xml.ts";
+import { elementsOf, findChildren, findText, getAttribute, getChild, getText, tolerate } from "../xml.ts";
 import { findDate } from "../xml-values.ts";
 import type { PostalInfo } from "./postal-info.ts";
 import { findPostalInfos } from "./postal-info.ts";
@@ -45,8 +45,8 @@ export function contactInfo(id: string, authInfo?: Secret): EppCommand<ContactIn
         email: find("email"),
         clID: getText(infData, contactNamespace, "clID"),
         crID: find("crID"),
-        crDate: findDate(infData, contactNamespace, "crDate"),
-        upDate: findDate(infData, contactNamespace, "upDate"),
+        crDate: tolerate(() => findDate(infData, contactNamespace, "crDate")),
+        upDate: tolerate(() => findDate(infData, contactNamespace, "upDate")),
       };
     },
   };

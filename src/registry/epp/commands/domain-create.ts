@@ -3,7 +3,7 @@ import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, getChild, getText, optionalOf } from "../xml.ts";
+import { elementsOf, findChild, getText, optionalOf, tolerate } from "../xml.ts";
 import { findDate, getDate } from "../xml-values.ts";
 import type { DomainContact } from "./domain-contacts.ts";
 import { domainContactElements } from "./domain-contacts.ts";
@@ -41,23 +41,22 @@ export interface DomainCreated {
 const domain = elementsOf(domainNamespace);
 const optional = optionalOf(domain);
 
-/** RFC 5731 §3.2.1. A pending create (1001) may come without data. */
+/** RFC 5731 §3.2.1. No data where the answer has none that can be read: the name is created, or pending, all the same. */
 export function domainCreate(request: DomainCreateRequest): EppCommand<DomainCreated> {
   const extensions = [secDnsCreateElement(request.secDns), feeElement("create", request.fee)];
   return {
     name: "domain:create",
     kind: "transform",
     frame: (clTRID) => objectCommandFrame(createElement(request), clTRID, extensions),
-    parse: (resData, { code, extension }) => {
-      if (!resData && code === 1001) return undefined;
-      const creData = getChild(resData, domainNamespace, "creData");
+    parse: (resData, { extension }) => {
+      const creData = findChild(resData, domainNamespace, "creData");
       const charge = findCharge(extension, "creData");
-      return {
+      return tolerate(() => ({
         name: getText(creData, domainNamespace, "name"),
         crDate: getDate(creData, domainNamespace, "crDate"),
         exDate: findDate(creData, domainNamespace, "exDate"),
         ...(charge && { charge }),
-      };
+      }));
     },
   };
 }

@@ -3,7 +3,17 @@ import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findChildren, findText, getAttribute, getChild, getText, textOf } from "../xml.ts";
+import {
+  elementsOf,
+  findChild,
+  findChildren,
+  findText,
+  getAttribute,
+  getChild,
+  getText,
+  textOf,
+  tolerate,
+} from "../xml.ts";
 import { findDate } from "../xml-values.ts";
 import { findDomainContacts } from "./domain-contacts.ts";
 import type { NameServers } from "./name-servers.ts";
@@ -74,8 +84,9 @@ function parseInfo(infData: XmlElement, extension: XmlElement | undefined): Doma
     crID: findText(infData, domainNamespace, "crID"),
     crDate: findDate(infData, domainNamespace, "crDate"),
     exDate: findDate(infData, domainNamespace, "exDate"),
-    upDate: findDate(infData, domainNamespace, "upDate"),
-    trDate: findDate(infData, domainNamespace, "trDate"),
+    // Registries write what they please where there was no update or transfer yet, and nothing is decided by these.
+    upDate: tolerate(() => findDate(infData, domainNamespace, "upDate")),
+    trDate: tolerate(() => findDate(infData, domainNamespace, "trDate")),
     authInfo: password === undefined ? undefined : new Secret(password),
     secDns: findSecDns(extension),
   };

@@ -1,7 +1,7 @@
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace } from "../namespaces.ts";
-import { elementsOf, getChild, getText } from "../xml.ts";
+import { elementsOf, findChild, getText, tolerate } from "../xml.ts";
 import { findDate } from "../xml-values.ts";
 import type { Money } from "./fee.ts";
 import { feeElement, findCharge } from "./fee.ts";
@@ -25,7 +25,7 @@ export interface DomainRenewed {
 
 const domain = elementsOf(domainNamespace);
 
-/** RFC 5731 §3.2.3. A pending renewal (1001) may come without data. */
+/** RFC 5731 §3.2.3. No data where the answer has none that can be read: the name is renewed, or pending, all the same. */
 export function domainRenew(request: DomainRenewRequest): EppCommand<DomainRenewed> {
   const element = domain("renew", [
     domain("name", [request.name]),
@@ -36,15 +36,14 @@ export function domainRenew(request: DomainRenewRequest): EppCommand<DomainRenew
     name: "domain:renew",
     kind: "transform",
     frame: (clTRID) => objectCommandFrame(element, clTRID, [feeElement("renew", request.fee)]),
-    parse: (resData, { code, extension }) => {
-      if (!resData && code === 1001) return undefined;
-      const renData = getChild(resData, domainNamespace, "renData");
+    parse: (resData, { extension }) => {
+      const renData = findChild(resData, domainNamespace, "renData");
       const charge = findCharge(extension, "renData");
-      return {
+      return tolerate(() => ({
         name: getText(renData, domainNamespace, "name"),
         exDate: findDate(renData, domainNamespace, "exDate"),
         ...(charge && { charge }),
-      };
+      }));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { domainNamespace, rgpNamespace } from "../namespaces.ts";
 import type { XmlElement } from "../xml.ts";
-import { elementsOf } from "../xml.ts";
+import { elementsOf, tolerate } from "../xml.ts";
 import { rgpStatusesOf } from "./rgp.ts";
 
 /** Why a deleted name is wanted back, as registries ask to know (RFC 3915 §4.2.5). */
@@ -52,6 +52,6 @@ function restore(commandName: string, name: string, element: XmlElement): EppCom
     name: commandName,
     kind: "transform",
     frame: (clTRID) => objectCommandFrame(update, clTRID, [rgp("update", [element])]),
-    parse: (_resData, { extension }) => ({ rgpStatuses: rgpStatusesOf(extension, "upData") }),
+    parse: (_resData, { extension }) => ({ rgpStatuses: tolerate(() => rgpStatusesOf(extension, "upData")) ?? [] }),
   };
 }

@@ -2,7 +2,7 @@ import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../command.ts";
 import { commandFrame } from "../command.ts";
 import { domainNamespace, eppNamespace } from "../namespaces.ts";
-import { elementsOf, XmlError } from "../xml.ts";
+import { elementsOf, tolerate, XmlError } from "../xml.ts";
 import type { Money } from "./fee.ts";
 import { feeElement } from "./fee.ts";
 import type { TransferData } from "./transfer-data.ts";
@@ -41,8 +41,9 @@ export function domainTransfer(
     kind: operation === "query" ? "query" : "transform",
     frame: (clTRID) => commandFrame(verb, clTRID, [feeElement("transfer", fee)]),
     parse: (resData) => {
+      if (operation !== "query") return tolerate(() => findTransferData(resData));
       const data = findTransferData(resData);
-      if (!data && operation === "query") throw new XmlError("<trnData> is missing in <resData>");
+      if (!data) throw new XmlError("<trnData> is missing in <resData>");
       return data;
     },
   };

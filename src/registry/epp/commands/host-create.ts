@@ -1,7 +1,7 @@
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { hostNamespace } from "../namespaces.ts";
-import { elementsOf, getChild, getText } from "../xml.ts";
+import { elementsOf, findChild, getText, tolerate } from "../xml.ts";
 import { findDate } from "../xml-values.ts";
 import { hostAddressElements } from "./host-addresses.ts";
 import type { NameServer } from "./name-servers.ts";
@@ -20,10 +20,12 @@ export function hostCreate({ name, addresses }: NameServer): EppCommand<HostCrea
     kind: "transform",
     frame: (clTRID) =>
       objectCommandFrame(host("create", [host("name", [name]), ...hostAddressElements(addresses)]), clTRID),
-    parse: (resData, { code }) => {
-      if (!resData && code === 1001) return undefined;
-      const creData = getChild(resData, hostNamespace, "creData");
-      return { name: getText(creData, hostNamespace, "name"), crDate: findDate(creData, hostNamespace, "crDate") };
+    parse: (resData) => {
+      const creData = findChild(resData, hostNamespace, "creData");
+      return tolerate(() => ({
+        name: getText(creData, hostNamespace, "name"),
+        crDate: findDate(creData, hostNamespace, "crDate"),
+      }));
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { EppCommand } from "../command.ts";
 import { objectCommandFrame } from "../command.ts";
 import { hostNamespace } from "../namespaces.ts";
-import { elementsOf, findChildren, findText, getAttribute, getChild, getText, textOf } from "../xml.ts";
+import { elementsOf, findChildren, findText, getAttribute, getChild, getText, textOf, tolerate } from "../xml.ts";
 import { findDate } from "../xml-values.ts";
 
 export interface HostInfo {
@@ -34,8 +34,8 @@ export function hostInfo(name: string): EppCommand<HostInfo> {
         addresses: findChildren(infData, hostNamespace, "addr").map(textOf),
         clID: getText(infData, hostNamespace, "clID"),
         crID: findText(infData, hostNamespace, "crID"),
-        crDate: findDate(infData, hostNamespace, "crDate"),
-        upDate: findDate(infData, hostNamespace, "upDate"),
+        crDate: tolerate(() => findDate(infData, hostNamespace, "crDate")),
+        upDate: tolerate(() => findDate(infData, hostNamespace, "upDate")),
       };
     },
   };

@@ -5,6 +5,7 @@ import type { ResponseFrame } from "../response.ts";
 import type { XmlElement } from "../xml.ts";
 import {
   elementsOf,
+  findAttribute,
   findChild,
   findText,
   getAttribute,
@@ -32,8 +33,8 @@ export interface PendingActionData {
 }
 
 export interface PollMessage {
-  /** Messages waiting, this one included. */
-  readonly count: number;
+  /** Messages waiting, this one included; undefined where the registry does not say so. */
+  readonly count: number | undefined;
   /** What acknowledges it. */
   readonly id: string;
   readonly queuedAt: Date | undefined;
@@ -65,7 +66,7 @@ function parseMessage(response: ResponseFrame): PollMessage {
   const message = findChild(response.messageQueue, eppNamespace, "msg");
   const { messageQueue } = response;
   return {
-    count: parseCount(response.messageQueue),
+    count: findCount(response.messageQueue),
     id: getAttribute(response.messageQueue, "id"),
     queuedAt: tolerate(() => findDate(messageQueue, eppNamespace, "qDate")),
     text: message ? textOf(message).replace(/\s+/g, " ") : "",
@@ -75,10 +76,10 @@ function parseMessage(response: ResponseFrame): PollMessage {
   };
 }
 
-function parseCount(messageQueue: XmlElement): number {
-  const count = Number(getAttribute(messageQueue, "count"));
-  if (!Number.isSafeInteger(count) || count < 0) throw new XmlError("the message count is not a number");
-  return count;
+/** Only for people: a message without it is a message. */
+function findCount(messageQueue: XmlElement): number | undefined {
+  const count = findAttribute(messageQueue, "count");
+  return count !== undefined && /^\d{1,15}$/.test(count) ? Number(count) : undefined;
 }
 
 const panDataObjects = [

@@ -224,6 +224,13 @@ describe("poll messages", () => {
     );
   });
 
+  test("a message that is not counted, or counted strangely, is a message", () => {
+    for (const count of ["", 'count=""', 'count="many"']) {
+      const message = read(pollRequest(), { code: 1301, head: `<msgQ ${count} id="7"><msg>Low balance</msg></msgQ>` });
+      assert.deepEqual([message?.id, message?.count, message?.text], ["7", undefined, "Low balance"]);
+    }
+  });
+
   test("a message's text may hold elements, and its date may be none", () => {
     const head = '<msgQ count="1" id="7"><qDate>yesterday</qDate><msg>Low <b>balance</b></msg></msgQ>';
     const message = read(pollRequest(), { code: 1301, head });
