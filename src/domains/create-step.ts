@@ -98,6 +98,7 @@ async function readAnswer(
   const reason = answerInWords(response);
   switch (event) {
     case "created": {
+      sessions.createsDone += 1;
       const { crDate, exDate } = response.data ?? {};
       // Without an expiry date there is nothing true to tell the reseller yet: an info will bring it.
       if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
@@ -114,7 +115,7 @@ async function readAnswer(
       await pauseCreates(context, profile.id, "configuration", reason);
       return { event, attempt, reason };
     case "out-of-credit": {
-      const creditPause = { pauseForCredit: reason };
+      const creditPause = { pauseForCredit: { reason, createsDone: sessions.createsDone } };
       const since = order.waiting_since ?? context.clock.now();
       const isOver = context.clock.now().getTime() - since.getTime() > creditWaitMsMax;
       if (isOver) return { event: "credit-never-came", attempt, reason, ...creditPause };

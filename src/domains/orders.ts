@@ -201,8 +201,11 @@ export interface OrderHappening {
   contactRenewed?: boolean;
   /** It waits because creates at the registry are stopped; if they are not any more, it does not happen. */
   whileCreatesStopped?: boolean;
-  /** Why creates at the registry are paused for want of credit, once this is written: who resumes them wakes the order. */
-  pauseForCredit?: string;
+  /**
+   * Why creates at the registry are paused for want of credit, once this is written: who resumes them wakes the order. With how
+   * many creates were done when it was heard.
+   */
+  pauseForCredit?: { reason: string; createsDone: number };
   /** Counts a failure, for the backoff. */
   countsAsFailure?: boolean;
 }

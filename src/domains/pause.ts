@@ -38,11 +38,15 @@ const clearPause = statement(
   { id: "text" },
 );
 
+/** Credit for one name may not be enough for another: one that has just been refused would be so again, after each create. */
+const refusedMsMin = 5 * 60_000;
+
 // What waits has no command under way, so its delay may be cut short.
 const wakeOrders = statement(
   "orders-after-pause",
   `UPDATE registration_orders SET next_step_at = NULL
-   WHERE registry_id = $1 AND status = 'Processing' AND phase = 'waiting' RETURNING id`,
+   WHERE registry_id = $1 AND status = 'Processing' AND phase = 'waiting'
+     AND ($2::timestamptz IS NULL OR updated_at < $2) RETURNING id`,
   { id: "int8" },
 );
 
@@ -70,7 +74,10 @@ export async function holdCreatesStopped(tx: Transaction, registryId: string): P
   return (await tx.query(holdPause, [registryId])).length > 0;
 }
 
-/** Ends a pause with this cause, or with any for "any", and lets waiting orders go on. Returns whether there was one. */
+/**
+ * Ends a pause with this cause, or with any for "any", and lets waiting orders go on; after a lack of credit those that have
+ * not just been refused. Returns whether there was one.
+ */
 export async function resumeCreatesPausedFor(
   context: PauseContext,
   registryId: string,
@@ -83,7 +90,10 @@ export async function resumeCreatesPausedFor(
     const [resumed] = await tx.query(clearPause, [registryId, pattern, context.clock.now()]);
     if (!resumed) return false;
     await resolveAlarm(context, { kind: "creates-paused", subject: registryId }, tx);
-    for (const { id } of await tx.query(wakeOrders, [registryId])) await enqueueOrder(tx, { id, registryId }, 0);
+    const refusedBefore = cause === "credit" ? new Date(context.clock.now().getTime() - refusedMsMin) : null;
+    for (const { id } of await tx.query(wakeOrders, [registryId, refusedBefore])) {
+      await enqueueOrder(tx, { id, registryId }, 0);
+    }
     return true;
   });
 }

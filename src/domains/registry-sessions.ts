@@ -9,6 +9,8 @@ export interface RegistrySessions {
   pool: EppPool;
   /** The contacts of resellers that the registry holds, by reseller, with the version of the profile that they say. */
   contacts: Map<number, { version: string; id: string }>;
+  /** Creates that were answered with 1000, since this process owns the registry. */
+  createsDone: number;
   /** A clTRID for a command that changes nothing; those of attempts come from their rows. */
   queryClTrid(): string;
 }

@@ -21,7 +21,7 @@ import {
   postponeUntil,
   readCreateAttempts,
 } from "#domains/orders.ts";
-import { holdCreatesStopped, pauseCreates } from "#domains/pause.ts";
+import { holdCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { reconcilePending } from "#domains/pending-step.ts";
 import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { settleOrder } from "#domains/settle-step.ts";
@@ -89,9 +89,7 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
       await happen(context, tx, order, heeded);
     });
     // Not before: what is resumed wakes only the orders that are written down as waiting.
-    if (happening.pauseForCredit !== undefined) {
-      await pauseCreates(context, order.registry_id, "credit", happening.pauseForCredit);
-    }
+    if (happening.pauseForCredit) await pauseForCredit(sessions, happening.pauseForCredit);
     return heeded;
   } catch (error) {
     if (!(error instanceof OrderChanged)) throw error;
@@ -109,6 +107,16 @@ async function record(sessions: RegistrySessions, order: Order, happening: Order
     const nextStepAt = isCalled ? calledFor(context, now, happening) : happening.nextStepAt;
     return record(sessions, now, { ...happening, nextStepAt });
   }
+}
+
+/** A create that was done since shows that there is credit again; and it saw no pause that it could have ended. */
+async function pauseForCredit(
+  sessions: RegistrySessions,
+  { reason, createsDone }: { reason: string; createsDone: number },
+) {
+  const { context, profile } = sessions;
+  await pauseCreates(context, profile.id, "credit", reason);
+  if (sessions.createsDone > createsDone) await resumeCreatesPausedFor(context, profile.id, "credit");
 }
 
 /** When the next step of an order comes that was called while it was at work. */

@@ -8,6 +8,7 @@ import { statement } from "#db/statement.ts";
 import { findKnownContact } from "#domains/contact.ts";
 import { createCommand, readCreate } from "#domains/create-step.ts";
 import type { OrderHappening } from "#domains/orders.ts";
+import { resumeCreatesPausedFor } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { sendBegun } from "#domains/send-once.ts";
 import { nextOrderState, type OrderEvent, type OrderState, orderColumns } from "#domains/states.ts";
@@ -124,8 +125,10 @@ const finishOrders = statement(
    history AS (
      INSERT INTO order_history (order_id, at, event, status)
      SELECT id, at, 'created', '${created.status}' FROM change JOIN finished USING (item))
-   SELECT item, pg_notify('order_changed', order_code)::text AS notified FROM finished`,
-  { item: "int4", notified: "text" },
+   SELECT item, pg_notify('order_changed', order_code)::text AS notified, EXISTS (SELECT FROM registries
+     WHERE registries.id = finished.registry_id AND creates_paused_reason LIKE 'credit:%') AS is_paused_for_credit
+   FROM finished`,
+  { item: "int4", notified: "text", is_paused_for_credit: "bool" },
 );
 
 /**
@@ -221,13 +224,15 @@ async function isFree(sessions: RegistrySessions, order: StraightOrder): Promise
 }
 
 /** Returns false when something came between: then nothing is written. */
-async function finish({ context }: RegistrySessions, { id }: StraightOrder, happening: OrderHappening) {
+async function finish({ context, profile }: RegistrySessions, { id }: StraightOrder, happening: OrderHappening) {
   const { attempt, registered } = happening;
   if (!attempt || !registered) throw new Error("an order can only finish with its create's answer");
-  const finished = await context.database.together(finishOrders, {
+  const [finished] = await context.database.together(finishOrders, {
     ...{ order_id: id, cl_trid: attempt.clTrid, result_code: attempt.resultCode, sv_trid: attempt.svTrid },
     ...{ registered_at: registered.registeredAt, expires_at: registered.expiresAt, domain_status: registered.status },
     at: context.clock.now(),
   });
-  return finished.length > 0;
+  // There was none when it began.
+  if (finished?.is_paused_for_credit) await resumeCreatesPausedFor(context, profile.id, "credit");
+  return finished !== undefined;
 }

@@ -113,6 +113,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
     profile,
     pool,
     contacts: new Map(),
+    createsDone: 0,
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const step = orderSteps(sessions);

@@ -65,6 +65,43 @@ test("without credit an order waits, and goes on by itself when there is credit 
   await assertEnds(gateway, reseller, await place(gateway, reseller, "after.example"), "Finished");
 });
 
+const untilResumed = ({ databaseUrl }: TestGateway) =>
+  until("creates are not paused", async () => {
+    const resumed = "SELECT FROM registries WHERE creates_paused_reason IS NULL";
+    return (await runSql(databaseUrl, resumed)).length > 0;
+  });
+
+test("a create that works although it began before the credit was out ends the pause, for all but what was just refused", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const hold = gateway.registry.hold({ command: "domain:create", name: "paid.example", at: "before-answer" });
+  const paid = await place(gateway, reseller, "paid.example");
+  await hold.reached(1);
+  const dear = await place(gateway, reseller, "code-2104-dear.example");
+  await assertPaused(gateway, reseller);
+  hold.release();
+  await assertEnds(gateway, reseller, paid, "Finished");
+  await untilResumed(gateway);
+  assert.deepEqual(await openAlarms(gateway), []);
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "after.example"), "Finished");
+  assert.equal(creates(gateway, dear.name).length, 1);
+});
+
+test("a lack of credit that is written down after a later create has worked pauses nothing for long", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const when = "OLD.phase = 'create' AND NEW.phase = 'waiting'";
+  const hold = await holdAt(t, gateway.databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  const refused = await place(gateway, reseller, "once-2104-x.example");
+  await hold.reached();
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "paid.example"), "Finished");
+  await hold.release();
+  const alarms = "SELECT FROM alarms WHERE kind = 'creates-paused'";
+  await until("creates were paused", async () => (await runSql(gateway.databaseUrl, alarms)).length > 0);
+  await untilResumed(gateway);
+  assert.equal(await statusOf(gateway, reseller, refused), "Processing");
+});
+
 test("without credit for a day an order ends, and the day counts from the first refusal (row 12)", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
