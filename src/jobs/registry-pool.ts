@@ -1,6 +1,7 @@
 /** The pool of a registry's EPP sessions, made from its profile; every process reads its circuit in the database. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { resolveAlarm } from "#domains/alarms.ts";
 import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -32,6 +33,8 @@ export async function openRegistryPool(context: Context, profile: RegistryProfil
       saveCircuit(context, profile.id, until).catch((error: unknown) =>
         context.log.error({ err: error }, "the circuit's state could not be written"),
       );
+      // The chore that raises it looks seldom, and ends it after all if this fails (registry-absence.ts).
+      if (state === "closed") resolveAlarm(context, { kind: "registry-away", subject: profile.id }).catch(() => {});
     },
   });
 }

@@ -1,6 +1,7 @@
 /** Several registries at once: names go to the one that serves their suffix, and each stands or falls alone. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { raiseAlarm } from "#domains/alarms.ts";
 import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -12,6 +13,11 @@ import { openAlarms } from "./stage.ts";
 
 /** Tries again soon, so that a test need not wait long for a registry that is back. */
 const circuit = { ...circuitSettingsDefault, probeDelayMsMin: 200, probeDelayMsMax: 1_000 };
+
+async function untilCircuitIsOpen({ databaseUrl }: TestGateway): Promise<void> {
+  const open = "SELECT FROM registries WHERE circuit_open_until IS NOT NULL";
+  await until("the absence is known", async () => (await runSql(databaseUrl, open)).length > 0);
+}
 
 const startWithTwo = (t: TestContext) =>
   startTestGateway(t, {
@@ -78,16 +84,23 @@ test("a registry that stays away is an alarm, until it is back", async (t) => {
   // Noticed although nobody orders anything: the pool keeps a session open.
   const gateway = await startTestGateway(t, { clock, registry: { circuit, pollIntervalMs: 20 } });
   gateway.registry.pause();
-  await until("the absence is known", async () => {
-    const [row] = await runSql(gateway.databaseUrl, "SELECT FROM registries WHERE circuit_open_until IS NOT NULL");
-    return row !== undefined;
-  });
+  await untilCircuitIsOpen(gateway);
   assert.deepEqual(await openAlarms(gateway), [], "it may be short");
   await until("it is an alarm", async () => {
     clock.skip(0.1);
     return (await openAlarms(gateway)).length > 0;
   });
   assert.match(JSON.stringify(await openAlarms(gateway)), /registry-away.*sandbox/);
+  gateway.registry.resume();
+  await until("the alarm is over", async () => (await openAlarms(gateway)).length === 0);
+});
+
+test("the alarm of a registry that was away ends as soon as it is back", async (t) => {
+  // Who looks after its absence does so once, at the start.
+  const gateway = await startTestGateway(t, { registry: { circuit, pollIntervalMs: 3_600_000 } });
+  gateway.registry.pause();
+  await untilCircuitIsOpen(gateway);
+  await raiseAlarm(gateway.context, { kind: "registry-away", subject: "sandbox", note: "it is away" });
   gateway.registry.resume();
   await until("the alarm is over", async () => (await openAlarms(gateway)).length === 0);
 });
