@@ -44,7 +44,7 @@ describe("a password change", () => {
     assert.equal(count(server.standIn, "logout"), 1);
   });
 
-  for (const code of [2200, 2306, 2400, 2501, 2502]) {
+  for (const code of [2200, 2306, 2501, 2502]) {
     test(`that is answered with ${code} has not happened, and nothing more is tried`, async (context) => {
       const { server, change } = await start(context);
       server.refusal = code;
@@ -69,6 +69,16 @@ describe("a password change", () => {
     assert.deepEqual(server.tried, [oldPassword, newPassword, oldPassword]);
     assert.equal(server.password, oldPassword);
   });
+
+  for (const code of [2400, 2500]) {
+    test(`that is done although it is answered with ${code} is found out with one more login`, async (context) => {
+      const { server, change } = await start(context);
+      server.loss = "failure";
+      server.failureCode = code;
+      assert.equal((await change()).result, "changed");
+      assert.deepEqual(server.tried, [oldPassword, newPassword]);
+    });
+  }
 
   test("is unknown when neither login is answered, and no third one is tried", async (context) => {
     const { server, change } = await start(context);

@@ -31,7 +31,7 @@ export interface PasswordChange {
 export async function changePassword(options: PasswordChangeOptions, newPassword: Secret): Promise<PasswordChange> {
   const failure = await logInOnce(options, options.password, newPassword);
   if (!failure) return { result: "changed", reason: undefined };
-  if (!isUnanswered(failure)) return { result: "unchanged", reason: failure.message };
+  if (!isInDoubt(failure)) return { result: "unchanged", reason: failure.message };
   await sleep(options.settleMs);
   return findPassword(options, newPassword);
 }
@@ -69,7 +69,10 @@ async function logInOnce(
   }
 }
 
-/** Whether the login may have been executed: it was sent, and no answer to it was understood. */
-function isUnanswered({ reason, cause }: EppUnavailable): boolean {
-  return reason === "login" && cause instanceof EppUnanswered;
+/**
+ * Whether the login may have been executed: it was sent, and no answer to it was understood, or the server failed over it.
+ * Who would believe too soon that nothing has happened throws the only copy of the new password away.
+ */
+function isInDoubt({ reason, cause, resultCode }: EppUnavailable): boolean {
+  return reason === "login" && (cause instanceof EppUnanswered || resultCode === 2400 || resultCode === 2500);
 }

@@ -4,8 +4,9 @@
  * Its whole promise is that an answer belongs to its question: whatever makes that doubtful (a timeout, an early end,
  * garbage, a frame that nobody waits for) destroys the connection at once, so that nothing late is ever read.
  */
+import { isIP } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { connect } from "node:tls";
+import { checkServerIdentity, connect } from "node:tls";
 import type { Secret } from "#lib/secret.ts";
 import { EppNotSent, EppUnanswered } from "./errors.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
@@ -22,7 +23,7 @@ export interface EppTls {
   /** PEM: our certificate and its key, where the registry asks for one. */
   readonly cert?: string | undefined;
   readonly key?: Secret | undefined;
-  /** The name that is asked for (SNI) and that the registry's certificate must bear. */
+  /** The name that is asked for (SNI) and that the registry's certificate must bear; or its address, which is not asked for. */
   readonly servername: string;
 }
 
@@ -54,13 +55,16 @@ export async function openConnection(
 ): Promise<{ connection: Connection; first: XmlElement }> {
   options.signal.throwIfAborted();
   const { ca, cert, key, servername } = options.tls;
+  // RFC 6066 §3: an address is not sent as a name; the certificate has to bear it all the same.
+  const sentName = isIP(servername) === 0 ? servername : "";
   const socket = connect({
     host: options.host,
     port: options.port,
     ca: typeof ca === "string" ? ca : [...ca],
     cert,
     key: key?.reveal(),
-    servername,
+    servername: sentName,
+    checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
     minVersion: "TLSv1.2",
     rejectUnauthorized: true,
   });

@@ -3,15 +3,17 @@ import type { TestContext } from "node:test";
 import type { StandIn, StandInAnswer, StandInCertificate } from "./stand-in-server.ts";
 import { createCertificate, responseXml, startStandIn } from "./stand-in-server.ts";
 
-export type Loss = "none" | "before" | "after";
+export type Loss = "none" | "before" | "after" | "failure";
 
 export interface PasswordServer {
   readonly standIn: StandIn;
   readonly certificate: StandInCertificate;
   /** The password that holds. */
   password: string;
-  /** What becomes of the next login that changes the password: its answer is lost before or after that is done. */
+  /** What becomes of the next login that changes the password: its answer is lost before or after that is done, or a failure. */
   loss: Loss;
+  /** The failure's. */
+  failureCode: number;
   /** What such a login is answered with instead of being done. */
   refusal: number | undefined;
   /** What logins that change nothing are answered with. */
@@ -26,7 +28,7 @@ export async function startPasswordServer(context: TestContext, password: string
   const standIn = await startStandIn({ certificate });
   context.after(() => standIn.close());
   const server: PasswordServer = {
-    ...{ standIn, certificate, password, loss: "none", refusal: undefined, plainAnswer: undefined },
+    ...{ standIn, certificate, password, loss: "none", failureCode: 2400, refusal: undefined, plainAnswer: undefined },
     tried: [],
   };
   standIn.script = ({ name, clTRID, xml }) => {
@@ -40,6 +42,7 @@ export async function startPasswordServer(context: TestContext, password: string
     if (server.refusal !== undefined) return { xml: responseXml(server.refusal, clTRID) };
     if (server.loss === "before") return "close";
     server.password = wanted;
+    if (server.loss === "failure") return { xml: responseXml(server.failureCode, clTRID) };
     return server.loss === "after" ? "close" : undefined;
   };
   return server;

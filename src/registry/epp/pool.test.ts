@@ -87,6 +87,26 @@ describe("lending sessions", () => {
     assert.deepEqual(order, ["check", "create", "late check"]);
   });
 
+  test("renewals let other work go first, but not what comes three seconds after them", async (context) => {
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => nowMs };
+    const { pool } = await startFixture(context, { sessionsMax: 1, clock });
+    const order: string[] = [];
+    const work = async (what: string, lane: "check" | "transform" | "renewal") => {
+      using _ = await pool.acquire(lane, { waitMs });
+      order.push(what);
+    };
+    const first = await pool.acquire("check", { waitMs });
+    const works = [work("renewal", "renewal"), work("other renewal", "renewal")];
+    nowMs += 2_999;
+    works.push(work("create", "transform"));
+    nowMs += 2;
+    works.push(work("late create", "transform"), work("check", "check"));
+    first.release();
+    await Promise.all(works);
+    assert.deepEqual(order, ["check", "create", "renewal", "other renewal", "late create"]);
+  });
+
   test("at a slow registry too, a check goes before slow work that waits for its turn to be sent", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 5, commandsPerSecond: 2 });
     const kept = await pool.acquire("check", { waitMs });

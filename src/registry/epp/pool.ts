@@ -13,8 +13,8 @@ import type { EppResponse, RequestOptions } from "./session.ts";
 import { SessionPool } from "./session-pool.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 
-/** What a session is wanted for. */
-export type Lane = "check" | "transform" | "poll";
+/** What a session is wanted for; a renewal has weeks, and lets the others go first. */
+export type Lane = "check" | "transform" | "poll" | "renewal";
 
 export interface EppPoolOptions {
   /** For logs. */

@@ -1,7 +1,7 @@
 /**
  * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept, and
- * are lent to one caller at a time: to checks first (waiting-line.ts). One session is kept from slow work, so that an
- * interactive check never waits for a create.
+ * are lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is kept from slow work,
+ * so that an interactive check never waits for a create.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";

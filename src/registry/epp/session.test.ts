@@ -221,6 +221,15 @@ describe("opening a session", () => {
     assert.equal((await refusal(context, { xml: responseXml(2502, "x-1") })).reason, "session-limit");
   });
 
+  test("is refused for the reason that is told, also by a server that has not looked at the clTRID", async (context) => {
+    const nameless = (code: number) => refusal(context, undefined, { xml: responseXml(code, "") });
+    assert.equal((await nameless(2502)).reason, "session-limit");
+    assert.equal((await nameless(2501)).reason, "circuit-open");
+    assert.equal((await nameless(2307)).resultCode, 2307);
+    const doubtful = await nameless(1000);
+    assert.deepEqual([doubtful.reason, doubtful.resultCode], ["login", undefined]);
+  });
+
   test("fails as connect when nobody listens", async (context) => {
     const { standIn, pool } = await startFixture(context, { port: 1 });
     await assert.rejects(pool.acquire("check", { waitMs }), { name: "EppUnavailable", reason: "connect" });

@@ -20,6 +20,7 @@ import type { Greeting } from "./greeting.ts";
 import { parseGreeting } from "./greeting.ts";
 import { loginSecNamespace } from "./namespaces.ts";
 import { hideSecrets, secretsIn } from "./redaction.ts";
+import type { ResponseFrame } from "./response.ts";
 import { isGreeting, parseResponse } from "./response.ts";
 import type { WantedServices } from "./services.ts";
 import { chooseServices, notOffered } from "./services.ts";
@@ -113,6 +114,14 @@ function hideIn(event: LoginSecurityEvent, secrets: readonly string[]): LoginSec
   return { ...event, name: hide(event.name), value: hide(event.value), text: hideSecrets(event.text, secrets) };
 }
 
+/**
+ * A server that refuses to talk at all may not look at what it was sent. A login is the first and only command of its
+ * connection, so a refusal without a clTRID is its own: going on after a 2501 that was not heard may lock the account.
+ */
+function isNamelessRefusal(command: EppCommand<unknown>, { code, clTRID }: ResponseFrame): boolean {
+  return command.kind === "session" && clTRID === undefined && !isSuccess(code);
+}
+
 /** Whether the registry refused who we are, rather than failed: trying again may lock the account. */
 export function isRefusedLogin(error: EppUnavailable): boolean {
   return error.reason === "login" && error.resultCode !== undefined && isLoginRefusal(error.resultCode);
@@ -195,7 +204,7 @@ export class EppSession {
   ): EppResponse<Data> {
     try {
       const response = parseResponse(root);
-      if (response.clTRID !== clTRID) throw new EppUnanswered("wrong-clTRID");
+      if (response.clTRID !== clTRID && !isNamelessRefusal(command, response)) throw new EppUnanswered("wrong-clTRID");
       const { code, svTRID, resData } = response;
       const message = hideSecrets(response.message, secrets);
       const reasons = response.reasons.map((reason) => hideSecrets(reason, secrets));

@@ -36,6 +36,8 @@ export interface StandIn {
   readonly port: number;
   /** Everything the clients sent, in order. */
   readonly requests: StandInRequest[];
+  /** The names that clients asked for (SNI), in order; false for none. */
+  readonly servernames: (string | false)[];
   /** Connections now open. */
   readonly open: () => number;
   /** Sends a frame that nobody asked for over a connection; false when that is gone. */
@@ -52,12 +54,20 @@ export interface StandInCertificate {
   readonly key: string;
 }
 
-/** A certificate for localhost that is its own authority. @param commonName what tells authorities apart */
-export async function createCertificate(commonName = "localhost"): Promise<StandInCertificate> {
+type AltName = { type: 2; value: string } | { type: 7; ip: string };
+
+/**
+ * A certificate that is its own authority.
+ * @param commonName what tells authorities apart @param bears the name or address that it is for
+ */
+export async function createCertificate(
+  commonName = "localhost",
+  bears: AltName = { type: 2, value: "localhost" },
+): Promise<StandInCertificate> {
   const made = await generate([{ name: "commonName", value: commonName }], {
     keyType: "ec",
     algorithm: "sha256",
-    extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: "localhost" }] }],
+    extensions: [{ name: "subjectAltName", altNames: [bears] }],
   });
   return { cert: made.cert, key: made.private };
 }
@@ -82,6 +92,7 @@ export async function startStandIn({ certificate, clientCa, maxVersion }: StandI
       return (server.address() as AddressInfo).port;
     },
     requests: [],
+    servernames: [],
     open: () => sockets.size,
     send: (session, xml) => {
       const socket = connections[session];
@@ -99,6 +110,7 @@ export async function startStandIn({ certificate, clientCa, maxVersion }: StandI
   };
   server.on("secureConnection", (socket) => {
     sockets.add(socket);
+    standIn.servernames.push(socket.servername || false);
     socket.on("close", () => sockets.delete(socket));
     // A client that is tested for hanging up resets the connection now and then.
     socket.on("error", () => socket.destroy());

@@ -101,6 +101,18 @@ describe("the registry's own certificate", () => {
     await assertRefused(logIn(context, { servername: "epp.example" }), /another name than servername/);
   });
 
+  test("may bear an address, which then is not sent as a name (RFC 6066 §3)", async (context) => {
+    const addressed = await createCertificate("addressed", { type: 7, ip: "127.0.0.1" });
+    const tls = { ca: addressed.cert, servername: "127.0.0.1" };
+    const { standIn, pool } = await startFixture(context, { tls }, { certificate: addressed });
+    (await pool.acquire("check", { waitMs })).release();
+    assert.deepEqual(standIn.servernames, [false]);
+    await assertRefused(
+      logIn(context, { ca: addressed.cert, servername: "127.0.0.2" }, { certificate: addressed }),
+      /another name than servername/,
+    );
+  });
+
   test("may be vouched for by any of several pinned authorities, as when one is about to be replaced", async (context) => {
     assert.equal((await logIn(context, { ca: `${other.cert}\n${registry.cert}` })).failure, undefined);
   });

@@ -5,14 +5,14 @@ import type { AcquireOptions, Lane, Lease } from "./pool.ts";
 /** More callers than this are refused at once. */
 const waitersMax = 1000;
 /**
- * A check goes before other work that came up to so much earlier: somebody waits for it, and gives up after a few seconds.
- * What has waited longer takes its turn, so checks without end hold up nothing for good.
+ * Those who come up to so much later go first. Somebody waits for a check, and gives up after a few seconds; a renewal has
+ * weeks, and there may be thousands. What has waited longer takes its turn, so nothing without end holds up the rest for good.
  */
-const checkLeadMs = 1_000;
+const yieldsMs: Record<Lane, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
 
 /** The earlier, the sooner it is its turn. */
 export function rankOf(lane: Lane, clock: Clock): number {
-  return clock.monotonicMs() + (lane === "check" ? 0 : checkLeadMs);
+  return clock.monotonicMs() + yieldsMs[lane];
 }
 
 /** A caller who waits for a session. */
@@ -24,11 +24,12 @@ export interface Waiter {
   readonly rankMs: number;
 }
 
-/** Callers who wait for a session: checks, and all other work. Each gives up by itself when its time is over. */
+/** Callers who wait for a session: checks, renewals, and all other work. Each gives up by itself when its time is over. */
 export class WaitingLine {
   readonly #clock: Clock;
   readonly #checks = new Set<Waiter>();
   readonly #others = new Set<Waiter>();
+  readonly #renewals = new Set<Waiter>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,13 +41,13 @@ export class WaitingLine {
   }
 
   get othersCount(): number {
-    return this.#others.size;
+    return this.#others.size + this.#renewals.size;
   }
 
   /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs` or when unwanted, or what `refuseAll` says */
   join(lane: Lane, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
     const lent = Promise.withResolvers<Lease>();
-    if (this.#checks.size + this.#others.size >= waitersMax) {
+    if (this.checksCount + this.othersCount >= waitersMax) {
       lent.reject(new EppUnavailable("pool-full"));
       return lent.promise;
     }
@@ -60,9 +61,10 @@ export class WaitingLine {
   next(checksOnly: boolean): Waiter | undefined {
     this.#dismissUnwanted();
     const [check] = this.#checks;
-    const [other] = checksOnly ? [] : this.#others;
-    if (!check || !other) return check ?? other;
-    return check.rankMs <= other.rankMs ? check : other;
+    if (checksOnly) return check;
+    const [other] = this.#others;
+    const [renewal] = this.#renewals;
+    return firstOf(check, firstOf(other, renewal));
   }
 
   /** Those who would be next: to serve somebody who has gone takes from those who still wait. */
@@ -79,7 +81,7 @@ export class WaitingLine {
   }
 
   refuseAll(error: Error): void {
-    for (const waiter of [...this.#checks, ...this.#others]) this.#refuse(waiter, error);
+    for (const waiter of [...this.#checks, ...this.#others, ...this.#renewals]) this.#refuse(waiter, error);
   }
 
   #refuse(waiter: Waiter, error: Error): void {
@@ -93,6 +95,11 @@ export class WaitingLine {
   }
 
   #lineOf({ lane }: Waiter): Set<Waiter> {
-    return lane === "check" ? this.#checks : this.#others;
+    if (lane === "check") return this.#checks;
+    return lane === "renewal" ? this.#renewals : this.#others;
   }
+}
+
+function firstOf(one: Waiter | undefined, other: Waiter | undefined): Waiter | undefined {
+  return one && other && other.rankMs < one.rankMs ? other : (one ?? other);
 }
