@@ -23,8 +23,8 @@ type Sight =
 
 async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<Sight> {
   try {
-    // Not in the lane of interactive checks: a night's renewals must not hold up a registration.
-    using lease = await sessions.pool.acquire("transform", { waitMs: sessionWaitMs });
+    // A night's renewals must not hold up a registration.
+    using lease = await sessions.pool.acquire("renewal", { waitMs: sessionWaitMs });
     const { code, data } = await lease.request(domainInfo(domain_name), { clTRID: sessions.queryClTrid() });
     if (code === 2303) return { kind: "gone", reason: "the registry does not hold the name" };
     if (code === 2201 || (data && data.clID !== sessions.profile.registrarId)) {

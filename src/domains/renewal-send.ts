@@ -63,7 +63,8 @@ async function send(
   command: EppCommand<unknown>,
   meaning: (code: number) => RenewalEvent,
 ): Promise<RenewalHappening> {
-  const sent = await sendOnce(sessions, command, () => beginRenewalAttempt(sessions.context, renewal, command.name));
+  const begin = () => beginRenewalAttempt(sessions.context, renewal, command.name);
+  const sent = await sendOnce(sessions, command, begin, "renewal");
   switch (sent.is) {
     case "answered":
       return readAnswer(sessions, sent, meaning);

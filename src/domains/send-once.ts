@@ -7,7 +7,7 @@ import type { OrderHappening } from "#domains/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lease } from "#registry/epp/pool.ts";
+import type { Lane, Lease } from "#registry/epp/pool.ts";
 import { EppFrameInvalid } from "#registry/epp/schema.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
@@ -51,15 +51,17 @@ export type Sent<Data> =
 /**
  * Sends a command under an attempt of its own.
  * @param begin commits the attempt's row and returns its clTRID; what it throws is thrown
+ * @param lane in which it waits for a session
  */
 export async function sendOnce<Data>(
   sessions: RegistrySessions,
   command: EppCommand<Data>,
   begin: () => Promise<string>,
+  lane: Lane = "transform",
 ): Promise<Sent<Data>> {
   let lease: Lease;
   try {
-    lease = await sessions.pool.acquire("transform", { waitMs: sessionWaitMs });
+    lease = await sessions.pool.acquire(lane, { waitMs: sessionWaitMs });
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     return { is: "unreachable", reason: error.message };
