@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runSql } from "../harness/sql.ts";
+import { holdAt } from "../orders/hold.ts";
 import { until } from "../orders/judge.ts";
-import { own, renewalOf, type Stage, setWillRenew, startStage, untilRenewalIs } from "./stage.ts";
+import { giveNames, own, renewalOf, type Stage, setWillRenew, startStage, untilRenewalIs } from "./stage.ts";
 
 interface AlarmRow {
   kind: string;
@@ -61,6 +62,29 @@ test("a name that is not to be renewed raises no alarm", async (t) => {
   const passed = "SELECT FROM renewals WHERE status = 'Lapsing' AND alarm_at IS NULL";
   await until("all three days are over", async () => (await runSql(stage.gateway.databaseUrl, passed)).length === 1);
   assert.deepEqual(await openAlarms(stage, "renewal"), []);
+});
+
+test("a name switched off while the alarms of others are being raised is not among them", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const inDays = (days: number) => new Date(gateway.context.clock.now().getTime() + days * 24 * 60 * 60_000);
+  gateway.registry.pause();
+  const names = { "first.example": inDays(35), "second.example": inDays(36) };
+  const given = Object.entries(names).map(([name, expirationDate]) => [name, { expirationDate }] as const);
+  await giveNames(gateway, reseller, new Map(given));
+  for (const name of Object.keys(names)) await untilRenewalIs(gateway, name, "Scheduled");
+  const isFirst = "NEW.domain_name = 'first.example' AND NEW.alarm_at IS DISTINCT FROM OLD.alarm_at";
+  const hold = await holdAt(t, gateway.databaseUrl, { table: "renewals", on: "UPDATE", when: isFirst });
+  await stage.travel(10);
+  await hold.reached();
+  assert.equal(await setWillRenew(stage, "second.example", false), 204);
+  await hold.release();
+  const moved = "SELECT FROM renewals WHERE domain_name = 'second.example' AND alarm_at > due_at + interval '1 day'";
+  await until("its time is over", async () => (await runSql(gateway.databaseUrl, moved)).length === 1);
+  assert.deepEqual(
+    (await openAlarms(stage, "renewal")).map(({ subject }) => subject),
+    ["first.example"],
+  );
 });
 
 test("switching a name off ends the alarm about it", async (t) => {
