@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { renewalMeanings } from "#registry/registries.ts";
 import { eventOfDelete, eventOfRenew } from "./renewal-codes.ts";
 import { nextRenewalState } from "./renewal-states.ts";
 
@@ -11,6 +12,10 @@ test("whatever code a registry answers with, the renewal knows what to do", () =
     assert.ok(nextRenewalState("Processing (renew)", eventOfRenew(code, {})), `renew ${code}`);
     assert.ok(nextRenewalState("Lapsing (delete)", eventOfDelete(code)), `delete ${code}`);
   }
+});
+
+test("every meaning that a profile may give to a code is one that a renew can have", () => {
+  for (const meaning of renewalMeanings) assert.equal(eventOfRenew(2999, { 2999: meaning }), meaning);
 });
 
 test("only a yes is taken for a yes, and what nobody knows for a lost answer", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMeanings } from "#registry/registries.ts";
 import { availabilityOf } from "./availability.ts";
 import { eventOfCreate } from "./result-codes.ts";
 import { nextOrderState } from "./states.ts";
@@ -31,6 +32,10 @@ test("a code that nobody has described is looked up like a lost answer", () => {
 test("a registry's own meaning of a code goes before the default", () => {
   assert.equal(eventOfCreate(2304, { 2304: "exists" }), "exists");
   assert.equal(eventOfCreate(2302, { 2304: "exists" }), "exists");
+});
+
+test("every meaning that a profile may give to a code is one that a create can have", () => {
+  for (const meaning of createMeanings) assert.equal(eventOfCreate(2999, { 2999: meaning }), meaning);
 });
 
 test("a meaning that a create cannot have counts for nothing", () => {

@@ -1,0 +1,54 @@
+/** The certificates and the key that a profile names, held against each other before anything is done with them. */
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+
+interface PemFiles {
+  id: string;
+  caFile: string;
+  certFile?: string;
+  keyFile?: string;
+}
+
+/**
+ * @param read returns the text of a file that the profile names
+ * @throws Error that names id and field when a file cannot be read, or holds something else; without a certificate in caFile
+ * TLS would trust everybody's authorities
+ */
+export function readPemFiles(files: PemFiles, read: (path: string) => string) {
+  const readFor = (field: "caFile" | "certFile" | "keyFile", path: string) => {
+    try {
+      return read(path);
+    } catch (error) {
+      throw new Error(`${files.id}: ${field} cannot be read: ${(error as Error).message}`);
+    }
+  };
+  const { id, caFile, certFile, keyFile } = files;
+  const ca = readFor("caFile", caFile);
+  if (!findCertificate(ca)) throw new Error(`${id}: caFile holds no certificate in PEM: ${caFile}`);
+  if (certFile === undefined || keyFile === undefined) return { ca, cert: undefined, key: undefined };
+  const cert = readFor("certFile", certFile);
+  const certificate = findCertificate(cert);
+  if (!certificate) throw new Error(`${id}: certFile holds no certificate in PEM: ${certFile}`);
+  const key = readFor("keyFile", keyFile);
+  const privateKey = findPrivateKey(key);
+  if (!privateKey) throw new Error(`${id}: keyFile holds no private key in PEM without a passphrase: ${keyFile}`);
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new Error(`${id}: the key in ${keyFile} is not that of the first certificate in ${certFile}`);
+  }
+  return { ca, cert, key };
+}
+
+function findCertificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+function findPrivateKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}

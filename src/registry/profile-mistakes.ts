@@ -1,0 +1,59 @@
+/** What is wrong with a file of profiles, in sentences for whoever wrote it. They quote no value: it may be a password. */
+import type { TSchema } from "typebox";
+import Value from "typebox/value";
+
+const fieldsPage = "docs/registries.md";
+
+/** A mistake as `typebox` tells it; of `params` only what is used here. */
+interface SchemaError {
+  keyword: string;
+  /** As "/0/timeouts/loginMs". */
+  instancePath: string;
+  params: object;
+  message: string;
+}
+
+/**
+ * @param entries what the file holds, not valid by the schema
+ * @returns a sentence for each of the first eight mistakes (`typebox` looks for no more), which begins with the profile and the field: "nic: timeouts.loginMs must be …"
+ */
+export function describeSchemaMistakes(schema: TSchema, entries: unknown): string[] {
+  const errors: SchemaError[] = Value.Errors(schema, entries);
+  return errors.flatMap((error) => describe(error, entries));
+}
+
+function describe(error: SchemaError, entries: unknown): string[] {
+  const [, index, ...path] = error.instancePath.split("/").map(unescapePart);
+  if (index === undefined) return ["it must be an array of profiles: [ { … } ]"];
+  const profile = nameOf(entries, Number(index));
+  const field = path.join(".");
+  const at = (name: string) => [...path, name].join(".");
+  const params = error.params as Record<string, string[] | string | number>;
+  switch (error.keyword) {
+    case "required":
+      return (params.requiredProperties as string[]).map((name) => `${profile}: ${at(name)} is missing`);
+    case "boolean":
+      return [`${profile}: ${field} is no field of a profile; ${fieldsPage} lists those that there are`];
+    // Tells once more of an object what "boolean" tells of each field.
+    case "additionalProperties":
+      return [];
+    case "enum":
+      return [
+        `${profile}: ${field} must be ${(params.allowedValues as string[]).join(", ").replace(/, (?=[^,]*$)/, " or ")}`,
+      ];
+    case "pattern":
+      return [`${profile}: ${field} is not of the form that ${fieldsPage} tells`];
+    default:
+      return [`${profile}: ${field || "a profile"} ${error.message}`];
+  }
+}
+
+/** JSON pointers (RFC 6901 §4). */
+function unescapePart(part: string): string {
+  return part.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function nameOf(entries: unknown, index: number): string {
+  const id = (entries as { id?: unknown }[])[index]?.id;
+  return typeof id === "string" ? id : `profile ${index + 1}`;
+}
