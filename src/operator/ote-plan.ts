@@ -97,7 +97,7 @@ async function preparePasswordChange(
   const { makePassword } = await import("#registry/ote/memory.ts");
   const { dropDraft, findDraftPassword, writeDraft } = await import("#registry/password-file.ts");
   const password = makePassword(systemRandom);
-  if (list || dryRun) return { password, begin: () => undefined, end: () => undefined };
+  if (list || dryRun) return { password, begin: () => undefined, end: () => undefined, findAdvice: () => undefined };
   if (host !== undefined || port !== undefined) {
     const advice = "If it went wrong, nobody could bring it to an end. Write a profile of its own for the test system.";
     throw new CommandFailure(
@@ -106,9 +106,15 @@ async function preparePasswordChange(
       advice,
     );
   }
+  const advice = `Bring it to its end with deedhouse registry password ${profile.id} --registries ${file}.`;
   if (findDraftPassword(file, profile.id)) {
-    const advice = `Bring it to its end with deedhouse registry password ${profile.id}.`;
     throw new CommandFailure("a change of the password was begun before and not ended", exitCodes.usage, advice);
   }
-  return { password, begin: () => writeDraft(file, profile.id, password), end: () => dropDraft(file) };
+  return {
+    password,
+    begin: () => writeDraft(file, profile.id, password),
+    end: () => dropDraft(file),
+    findAdvice: () =>
+      findDraftPassword(file, profile.id) && `The change of the password was begun and not ended. ${advice}`,
+  };
 }

@@ -79,10 +79,14 @@ Examples:
   deedhouse ote nic --host ote.nic.example --out certification
   deedhouse ote nic --second-registrar registrar-2 --yes < second-password.txt`;
 
+/** They change nothing: nobody has to be asked. */
+const sessionSteps: ReadonlySet<string> = new Set(["login", "hello", "logout"]);
+
 async function runOte(registry: string, options: OteOptions): Promise<void> {
   const plan = await readWalkPlan(registry, options);
   if (options.list) return listSteps(plan, options);
-  if (!options.dryRun) await confirm(plan, options);
+  const isRisky = [...plan.chosen].some((id) => !sessionSteps.has(id));
+  if (isRisky && !options.dryRun) await confirm(plan, options);
   const output = createOteOutput(plan, options);
   if (options.dryRun) {
     const { rehearse } = await import("#registry/ote/rehearse.ts");
@@ -99,6 +103,8 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
     onResult: (result) => interruption.unlessFails(() => output.step(result)),
   });
   output.end(report);
+  const advice = plan.passwordChange?.findAdvice();
+  if (advice) process.stderr.write(`${advice}\n`);
   const failed = report.results.some(({ outcome }) => outcome === "failed");
   if (failed || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
 }

@@ -31,6 +31,45 @@ describe("a walk in trouble", () => {
     assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
   });
 
+  for (const [what, step, point] of [
+    ["a change of name servers that never arrived", "domain-servers-change", "before-execution"],
+    ["a change of name servers that was made", "domain-servers-change", "before-answer"],
+    ["a removal of name servers that was made", "domain-servers-remove", "before-answer"],
+  ] as const) {
+    test(`takes all away after the lost answer to ${what}`, async (context) => {
+      const { registry, report } = await startStage(context);
+      const updates = ["domain-servers-add", "domain-servers-change", "domain-servers-remove"];
+      const holds = updates
+        .slice(0, updates.indexOf(step) + 1)
+        .map(() => registry.hold({ command: "domain:update", at: point, times: 1 }));
+      const walk = report("--yes", "--only", step);
+      for (const hold of holds) {
+        await heldFor(walk, hold);
+        if (hold === holds.at(-1)) {
+          registry.closeSessions();
+          await hold.abandoned(1);
+        }
+        hold.release({ execute: false });
+      }
+      const told = await walk;
+      assert.equal(told.exitCode, 1);
+      assert.equal(failedIds(told)[0], step);
+      assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
+    });
+  }
+
+  test("asks again for what it takes away when the answer is lost", async (context) => {
+    const { registry, report } = await startStage(context);
+    const hold = registry.hold({ command: "contact:delete", at: "before-answer", times: 1 });
+    const walk = report("--yes", "--only", "contact-create");
+    await heldFor(walk, hold);
+    registry.closeSessions();
+    await hold.abandoned(1);
+    hold.release();
+    const told = await walk;
+    assert.deepEqual([holdingsOf(registry), told.leftovers, failedIds(told)], [[], [], []]);
+  });
+
   test("touches no name that was there before", async (context) => {
     const { registry, report } = await startStage(context);
     await registry.seed([{ name: "shop.test", registrar: first.id }]);
@@ -114,9 +153,9 @@ describe("a walk in trouble", () => {
   });
 
   test("leaves the other password where its change can be brought to an end", async (context) => {
-    const { registry, report, profilesFile } = await startStage(context);
+    const { registry, report, run, profilesFile } = await startStage(context);
     const passwordInFile = async () => JSON.parse(await readFile(profilesFile, "utf8"))[0].password;
-    const walk = report("--yes", "--change-password", "--only", "password-change");
+    const walk = run("--json", "--yes", "--change-password", "--only", "password-change");
     // The first logout comes before the change, the second one before the change back.
     for (const fault of [null, { as: "refuse-2502", times: 1 } as const]) {
       const hold = registry.hold({ command: "logout", at: "before-execution", times: 1 });
@@ -124,9 +163,10 @@ describe("a walk in trouble", () => {
       registry.setFaults({ connect: fault });
       hold.release();
     }
-    const told = await walk;
-    assert.equal(told.exitCode, 1);
-    assert.equal(told.results.find(({ id }) => id === "password-change")?.outcome, "failed");
+    const { code, stdout, stderr } = await walk;
+    assert.equal(code, 1);
+    assert.equal(failedIds(JSON.parse(stdout))[0], "password-change");
+    assert.match(stderr, /begun and not ended\. .*deedhouse registry password nic --registries /);
     const other = registry.store.passwords.find(first.id)?.password;
     assert.notEqual(other, first.password);
     assert.equal(await passwordInFile(), first.password);

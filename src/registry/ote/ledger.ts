@@ -4,14 +4,19 @@ import type { Thing } from "./step.ts";
 export class Ledger {
   #things: Thing[] = [];
 
-  /** Writes a thing down, in place of one of the same name. @returns how to take that back */
-  add(thing: Thing): () => void {
-    const before = this.#things;
-    const isThere = before.some(({ what }) => what === thing.what);
-    this.#things = isThere ? before.map((other) => (other.what === thing.what ? thing : other)) : [...before, thing];
-    return () => {
-      this.#things = before;
-    };
+  /** Writes a thing down, beside one of the same name: as long as there is no answer, either may be there. */
+  add(thing: Thing): void {
+    this.#things = [...this.#things, thing];
+  }
+
+  /** The registry has refused it. */
+  takeBack(thing: Thing): void {
+    this.#things = this.#things.filter((other) => other !== thing);
+  }
+
+  /** The registry has made it, in place of one of the same name. */
+  confirm(thing: Thing): void {
+    this.#things = this.#things.filter((other) => other === thing || other.what !== thing.what);
   }
 
   remove(what: string): void {

@@ -78,7 +78,8 @@ const needsSecond = { second: true } as const;
 const second = () => "second" as const;
 
 function transferThing(name: string): Thing {
-  return { what: `transfer of ${name}`, undo: domainTransfer("cancel", { name }), by: "second" };
+  const undo = domainTransfer("cancel", { name });
+  return { what: `transfer of ${name}`, undo, by: "second", partOf: domainThing(name).what };
 }
 
 function requestStep(suffix: string, title: string, buildsOn: string): Step {

@@ -29,6 +29,8 @@ export interface PasswordChange {
   /** Called before the registry hears of it, and once the first one certainly holds. */
   readonly begin: () => void;
   readonly end: () => void;
+  /** What is to be done when it was begun and not ended. */
+  readonly findAdvice: () => string | undefined;
 }
 
 /** @throws RangeError that names a step which does not exist */

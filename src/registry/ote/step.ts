@@ -25,6 +25,8 @@ export interface Thing {
   readonly what: string;
   readonly undo: EppCommand<unknown>;
   readonly by?: Who;
+  /** The `what` of the thing that it is gone with. */
+  readonly partOf?: string;
 }
 
 interface StepBase {
@@ -85,10 +87,11 @@ export function contactThing(id: string): Thing {
 
 /** @param by who has set it */
 export function statusThing(name: string, status: string, by: Who = "main"): Thing {
-  return { what: `${status} of ${name}`, undo: domainUpdate({ name, remove: { statuses: [status] } }), by };
+  const undo = domainUpdate({ name, remove: { statuses: [status] } });
+  return { what: `${status} of ${name}`, undo, by, partOf: domainThing(name).what };
 }
 
 export function serversThing(memory: Memory, name: string, hosts: readonly string[]): Thing {
   const undo = domainUpdate({ name, remove: { nameServers: serversOf(memory, hosts) } });
-  return { what: `name servers of ${name}`, undo };
+  return { what: `name servers of ${name}`, undo, partOf: domainThing(name).what };
 }

@@ -66,7 +66,7 @@ class Walk {
     for (const step of walked) if (!signal.aborted) await this.#take(step);
     const wasInterrupted = signal.aborted;
     const leftovers = keeps
-      ? this.#ledger.inReverse().map(({ what }) => ({ what, why: "kept" }))
+      ? [...new Set(this.#ledger.inReverse().map(({ what }) => what))].map((what) => ({ what, why: "kept" }))
       : await this.#cleanUp();
     for (const step of ending) await this.#take(step);
     await this.#accounts.second.logOut().catch(() => undefined);
@@ -141,15 +141,21 @@ class Walk {
     let command: EppCommand<unknown> | undefined = step.command(memory);
     // Written down before anything is sent: after a lost answer it may be there.
     const thing = step.makes?.(memory);
-    const takeBack = thing && this.#ledger.add(thing);
+    if (thing) this.#ledger.add(thing);
+    const takeBack = thing && (() => this.#ledger.takeBack(thing));
     const expected = this.#options.expected.get(step.id) ?? step.expected;
     for (let sent = 0; command && sent < commandsPerStepMax; sent++) {
       trial.commands.push(command.name);
+      trial.code = undefined;
+      trial.message = undefined;
       const response: EppResponse<unknown> = await sendOrTakeBack(account, command, takeBack);
       trial.code = response.code;
       trial.message = [response.message, ...response.reasons].join("; ");
       if (!isSuccess(response.code)) return takeBack?.();
-      if (thing) this.#goesLater.delete(thing.what);
+      if (thing) {
+        this.#ledger.confirm(thing);
+        this.#goesLater.delete(thing.what);
+      }
       if (step.unmakes) this.#unmake(step.unmakes(memory), response.code);
       if (response.data !== undefined && expected.includes(response.code)) {
         trial.failure = step.judge?.(response.data, memory);
@@ -195,8 +201,10 @@ class Walk {
 
   /** Takes away what there is, the youngest first. @returns what is left */
   async #cleanUp(): Promise<WalkReport["leftovers"]> {
-    const leftovers: { what: string; why: string }[] = [];
+    const leftovers = new Map<string, { why: string; partOf: string | undefined }>();
+    const unmade = new Set<string>();
     for (const thing of this.#ledger.inReverse()) {
+      if (unmade.has(thing.what)) continue;
       const account = this.#accounts[thing.by ?? "main"];
       // A name that is on its way out holds its contacts and hosts until it is gone.
       const expected = this.#goesLater.size > 0 ? [...goneCodes, heldCode] : goneCodes;
@@ -204,16 +212,25 @@ class Walk {
       this.#tell({ id: "clean-up", title: `Clean up: take away ${thing.what}` }, expected, account, trial);
       const isHeld = trial.code === heldCode;
       const why = trial.failure ?? (isHeld ? "held by a name that goes later" : undefined);
-      if (why === undefined) this.#unmake(thing.what, trial.code ?? 0);
-      else leftovers.push({ what: thing.what, why });
+      if (why === undefined) {
+        this.#unmake(thing.what, trial.code ?? 0);
+        unmade.add(thing.what);
+      } else leftovers.set(thing.what, { why, partOf: thing.partOf });
     }
-    return leftovers;
+    return [...leftovers]
+      .filter(([what, { partOf = "" }]) => !unmade.has(what) && !unmade.has(partOf))
+      .map(([what, { why }]) => ({ what, why }));
   }
 
+  /** A lost answer is asked for once more: what is gone answers so. */
   async #undo({ undo }: Thing, account: Account, expected: readonly number[]): Promise<Trial> {
     const trial: Trial = { commands: [undo.name] };
     try {
-      const { code, message } = await account.request(undo);
+      const { code, message } = await account.request(undo).catch((error) => {
+        if (!(error instanceof EppUnanswered)) throw error;
+        trial.commands.push(undo.name);
+        return account.request(undo);
+      });
       return { ...trial, code, message, failure: judgeCode(code, expected) };
     } catch (error) {
       return { ...trial, failure: describeFault(error) };
