@@ -4,12 +4,14 @@ import { wholeNumber } from "#operator/arguments.ts";
 import { addOperatorCommands } from "#operator/commands.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import { CommandFailure, exitCodes, guarded } from "../client/cli/failures.ts";
+import manifest from "../package.json" with { type: "json" };
 
 const portBaseDefault = 7400;
 const portBaseMax = 65_000;
 
 export async function runTool(argv: string[]): Promise<void> {
   const program = new Command("deedhouse").description("A reseller gateway for domain names and hosting accounts.");
+  program.version(manifest.version, "--version", "print the version");
   addClientCommands(program);
   addOperatorCommands(program);
   addStartCommand(program);

@@ -45,7 +45,12 @@ export interface NodesDoorConfig {
 /** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
 function read(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   const file = environment[`${name}_FILE`];
-  return file === undefined ? environment[name] : readFileSync(file, "utf8").trim();
+  if (file === undefined) return environment[name];
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new Error(`${name}_FILE cannot be read: ${(error as Error).message}`);
+  }
 }
 
 /** Reads values one by one and tells all mistakes together. */

@@ -8,6 +8,8 @@ export interface Role {
 
 /** A process that has not stopped by itself after this is ended. */
 const stopBudgetMs = 20_000;
+/** PostgreSQL's undefined_table, undefined_column, undefined_function. */
+const schemaLacks: ReadonlySet<string> = new Set(["42P01", "42703", "42883"]);
 
 /**
  * Runs a role until SIGTERM, SIGINT, or until the parent that started it over an IPC channel is gone.
@@ -16,7 +18,7 @@ const stopBudgetMs = 20_000;
 export async function runRole(start: () => Promise<Role>): Promise<void> {
   const stop = Promise.withResolvers<undefined>();
   for (const event of ["SIGTERM", "SIGINT", "disconnect"] as const) process.once(event, () => stop.resolve(undefined));
-  const role = await Promise.race([start().catch(fail), stop.promise]);
+  const role = await Promise.race([startWhole(start).catch(fail), stop.promise]);
   // Nothing was promised to anybody yet.
   if (!role) process.exit(0);
   if (process.connected) process.send?.({ type: "ready", ...role.ready });
@@ -27,7 +29,15 @@ export async function runRole(start: () => Promise<Role>): Promise<void> {
   if (process.connected) process.disconnect();
 }
 
+/** A setting that is missing is found before there is a promise: that is a failure like any other. */
+async function startWhole(start: () => Promise<Role>): Promise<Role> {
+  return await start();
+}
+
 function fail(error: unknown): never {
-  process.stderr.write(`deedhouse: ${error instanceof Error ? error.message : String(error)}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  const isSchemaOld = schemaLacks.has(String((error as { code?: unknown }).code));
+  const advice = isSchemaOld ? "; the database is not at this version's schema: run deedhouse migrate first" : "";
+  process.stderr.write(`deedhouse: ${message}${advice}\n`);
   process.exit(1);
 }

@@ -6,6 +6,22 @@ import { runSql } from "./harness/sql.ts";
 
 const page = new URL("../docs/operating.md", import.meta.url);
 
+test("the operator's page has every setting of api and worker, and none that there is not", async () => {
+  const source = await readFile(new URL("../src/config.ts", import.meta.url), "utf8");
+  const isOfOthers = (name: string) => name.startsWith("DEEDHOUSE_NODE_");
+  // NAME_FILE names a file that holds what NAME would; the page has either.
+  const bare = (name: string) => name.replace(/_(KEY|CERTIFICATE)_FILE$/, "_$1");
+  const read = source.match(/(?<=")(DATABASE_URL|DEEDHOUSE_[A-Z_]+)(?=")|(?<=\.)DEEDHOUSE_[A-Z_]+/g) ?? [];
+  const rows = (await readFile(page, "utf8")).match(/^\| `(DATABASE_URL|DEEDHOUSE_)[^|]*\|/gm) ?? [];
+  const told = rows.flatMap((row) => {
+    const names = [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
+    const stem = names[0]!.replace(names.length > 2 ? /_PORT$/ : "", "");
+    return names.map((name) => bare(name.replace("…", stem)));
+  });
+  const settings = read.filter((name) => !isOfOthers(name)).map(bare);
+  assert.deepEqual([...new Set(told)].toSorted(), [...new Set(settings)].toSorted());
+});
+
 test("what the operator's page deletes by hand is what is over and old, and nothing else", async (t) => {
   const { url } = await testDatabase(t);
   const sql = /```sql\n(.*?)```/s.exec(await readFile(page, "utf8"))?.[1] ?? assert.fail("the page has no SQL");

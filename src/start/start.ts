@@ -16,6 +16,9 @@ import { waitForPredecessor } from "#start/predecessor.ts";
 import { greeting, readyDocument } from "#start/report.ts";
 import { type Seeded, seedSandbox } from "#start/seed.ts";
 
+const otherRegistries =
+  "\nThe registries of DEEDHOUSE_REGISTRIES_FILE are not served here, only the sandbox: docs/operating.md says how to run api and worker.";
+
 /** Runs until SIGINT, SIGTERM or SIGHUP. @throws Error with one sentence that says what to do */
 export async function start(options: StartOptions): Promise<void> {
   const stop = Promise.withResolvers<void>();
@@ -42,6 +45,7 @@ export async function start(options: StartOptions): Promise<void> {
     if (seeded) {
       report(options, dir, parts, seeded);
       say(greeting(seeded, { ...parts.running(), key: seeded.key }, dir.root));
+      if (operatorEnvironment().registriesFile !== undefined) say(otherRegistries);
       await stop.promise;
     }
     say("Stopping.");

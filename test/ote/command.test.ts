@@ -113,6 +113,13 @@ describe("deedhouse ote", () => {
     assert.match(unreachable.stdout, /restore-request .* if the registry offers rgp/);
   });
 
+  test("asks nobody before a walk that only logs in, because it changes nothing", async (context) => {
+    const { run } = await startStage(context);
+    const { code, stdout } = await run("--only", "login,hello");
+    assert.equal(code, 0);
+    assert.match(stdout, /^[0-9] ok, 0 failed/m);
+  });
+
   test("sends nothing when nobody is there to be asked, and says what is wrong with its options", async (context) => {
     const { registry, run, profilesFile } = await startStage(context);
     const unasked = await run();

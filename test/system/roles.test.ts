@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { emptyDatabase } from "../harness/database.ts";
+import { runTool, systemFolder } from "../harness/running-system.ts";
+
+const folder = await systemFolder({ after });
+const { DATABASE_URL: _, ...surroundings } = process.env;
+const settings = {
+  DATABASE_URL: "postgres://127.0.0.1:1/none",
+  DEEDHOUSE_MASTER_KEY: `1:${"5a".repeat(31)}00`,
+  DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
+  DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
+};
+const run = (role: string, own: Record<string, string>) => runTool([role], { env: { ...surroundings, ...own } });
+
+for (const role of ["api", "worker"]) {
+  test(`the ${role} tells every setting that is missing, and no line of our code`, async () => {
+    const { DATABASE_URL: _url, DEEDHOUSE_REPLAY_DIR: _dir, ...some } = settings;
+    const { code, stderr } = await run(role, some);
+    assert.match(
+      stderr,
+      /^deedhouse: the configuration is not complete:\n {2}DATABASE_URL is not set\n {2}DEEDHOUSE_REPLAY_DIR /,
+    );
+    assert.doesNotMatch(stderr, /\.ts:/);
+    assert.equal(code, 1);
+  });
+
+  test(`the ${role} names the setting whose file is not there`, async () => {
+    const { DEEDHOUSE_MASTER_KEY: _key, ...some } = settings;
+    const { code, stderr } = await run(role, { ...some, DEEDHOUSE_MASTER_KEY_FILE: join(folder, "none.key") });
+    assert.match(stderr, /^deedhouse: DEEDHOUSE_MASTER_KEY_FILE cannot be read: ENOENT[^\n]*none\.key'\n$/);
+    assert.equal(code, 1);
+  });
+
+  test(`the ${role} says to migrate a database that has not been`, async (t) => {
+    await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]");
+    const { url } = await emptyDatabase(t);
+    const { code, stderr } = await run(role, { ...settings, DATABASE_URL: url });
+    assert.match(stderr, /^deedhouse: relation .*run deedhouse migrate first$/m);
+    assert.equal(code, 1);
+  });
+}
+
+test("tells its version", async () => {
+  const { code, stdout } = await runTool(["--version"]);
+  assert.match(stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/);
+  assert.equal(code, 0);
+});
