@@ -94,10 +94,23 @@ const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
 const inMatrix = ({ isExtra = false }: Point) => isFull || !isExtra;
 
 const deletePoints: Point[] = [
+  {
+    name: "after the registry's own renewal is seen",
+    isExtra: true,
+    change: renewals("NEW.phase = 'delete'"),
+    isCommitted: true,
+  },
   { name: "after the attempt, before its bytes", change: attempts, isCommitted: true },
   { name: "after the bytes, never executed", isExtra: true, frame: "before-execution", isExecuted: false },
   { name: "after the bytes, executed after its death", frame: "before-execution", isExecuted: true },
   { name: "after execution, before the answer", frame: "before-answer" },
+  {
+    name: "between the two looks after a lost answer",
+    isExtra: true,
+    label: "delete-drop-after-",
+    change: renewals("NEW.confirm_after IS NOT NULL"),
+    isCommitted: true,
+  },
   {
     name: "before its end is written down",
     isExtra: true,
@@ -190,7 +203,7 @@ test("a name that is not to be renewed is deleted once when the worker is killed
   const { gateway, reseller } = crew;
   for (const [number, point] of deletePoints.filter(inMatrix).entries()) {
     await t.test(point.name, async (step) => {
-      const name = `ending-${number}.example`;
+      const name = `${point.label ?? ""}ending-${number}.example`;
       // The registry has renewed it already.
       const expirationDate = wholeSeconds(-1);
       const registryExDate = new Date(yearsLater(expirationDate.toISOString(), 1));
