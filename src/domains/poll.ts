@@ -119,8 +119,9 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       if (doubt) {
         await raiseAlarm(context, { kind: "message", subject: `${profile.id}/${message.id}`, note: doubt }, tx);
       }
-      // One that waits for its delete looks at the name soon.
-      if (order?.status !== "Pending" && order?.phase !== "cancel") return;
+      // One that waits for its delete looks at the name soon; what is said of its create would only put that off.
+      const isDeleting = order?.phase === "cancel" && about?.command === "domain:delete";
+      if (order?.status !== "Pending" && !isDeleting) return;
       if (outcome) await happen(context, tx, order, outcome);
       else await postpone(context, tx, order, profile.settleMs);
     });

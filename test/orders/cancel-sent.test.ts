@@ -111,6 +111,20 @@ test("a name that the registry deletes later is cancelled only once it is gone (
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
+test("a message about its create does not put off the delete of a name that is not wanted", async (t) => {
+  const { gateway, reseller } = await start(t, {
+    registry: { pollIntervalMs: 50, queryTimeoutMs: 30_000, settleMs: 3_600_000 },
+  });
+  const name = "told-late.example";
+  const look = gateway.registry.hold({ command: "domain:info", name, at: "before-answer" });
+  const order = await cancelSent(gateway, reseller, name);
+  await look.reached(1);
+  putMessage(gateway, "late", name, true, "approved");
+  await until("the message is taken", () => gateway.registry.store.messages.find("late") === undefined);
+  look.release();
+  await assertEnds(gateway, reseller, order, "Cancelled");
+});
+
 test("an operator who waits is told how the order ended, or that it goes on", async (t) => {
   // Longer than the command takes to start.
   const { gateway, reseller } = await start(t, { registry: { transformTimeoutMs: 30_000 } });
