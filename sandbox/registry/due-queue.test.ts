@@ -24,3 +24,19 @@ test("gives keys back in the order of their last times, those of one time by nam
   );
   assert.ok(queue.firstDueMs()! > 500);
 });
+
+test("holds no more for names that come and go than for those that are there", () => {
+  const queue = new DueQueue();
+  for (let round = 0; round < 20_000; round++) {
+    queue.set(`k${round % 10}`, 20_000 - round);
+    if (round % 3 > 0) queue.set(`k${round % 10}`, undefined);
+  }
+  assert.ok(queue.entryCount < 1_100, `${queue.entryCount}`);
+  const taken = [];
+  for (let entry = queue.takeUntil(20_000); entry; entry = queue.takeUntil(20_000)) taken.push(entry.dueMs);
+  assert.ok(taken.length > 0);
+  assert.deepEqual(
+    taken,
+    taken.toSorted((one, other) => one - other),
+  );
+});

@@ -3,9 +3,13 @@ interface Entry {
   key: string;
 }
 
+/** Outdated entries that are kept beside as many as there are keys. */
+const outdatedMin = 1_000;
+
 /**
  * Keys by the time at which they are due, one time per key, those of one time in the order of the keys: a binary heap, where an
- * outdated entry is skipped.
+ * outdated entry is skipped. A name that is registered and deleted again and again outdates one each time, which would be
+ * skipped only when its time comes, so they are thrown away when they are the greater part.
  */
 export class DueQueue {
   readonly #dueMsByKey = new Map<string, number>();
@@ -21,6 +25,12 @@ export class DueQueue {
     this.#dueMsByKey.set(key, dueMs);
     this.#heap.push({ dueMs, key });
     this.#rise(this.#heap.length - 1);
+    if (this.#heap.length > 2 * this.#dueMsByKey.size + outdatedMin) this.#throwOutdatedAway();
+  }
+
+  /** How many entries there are, outdated ones among them. */
+  get entryCount(): number {
+    return this.#heap.length;
   }
 
   /** When the first key is due. */
@@ -41,6 +51,15 @@ export class DueQueue {
   clear(): void {
     this.#dueMsByKey.clear();
     this.#heap = [];
+  }
+
+  #throwOutdatedAway(): void {
+    const entries = [...this.#dueMsByKey].map(([key, dueMs]) => ({ key, dueMs }));
+    this.#heap = [];
+    for (const entry of entries) {
+      this.#heap.push(entry);
+      this.#rise(this.#heap.length - 1);
+    }
   }
 
   #removeFirst(): Entry {
