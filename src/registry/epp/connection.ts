@@ -4,7 +4,7 @@
  * Its whole promise is that an answer belongs to its question: whatever makes that doubtful (a timeout, an early end,
  * garbage, a frame that nobody waits for) destroys the connection at once, so that nothing late is ever read.
  */
-import { isIP } from "node:net";
+import { isIP, type TcpSocketConnectOpts } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { checkServerIdentity, connect } from "node:tls";
 import type { Secret } from "#lib/secret.ts";
@@ -45,6 +45,11 @@ export interface ConnectionOptions {
 }
 
 const keepAliveDelayMs = 60_000;
+/**
+ * How long one of a name's several addresses may take before the next is tried. Node gives the one before up then, and its
+ * own 250 ms are less than the way to the other side of the earth and back, or than a lost SYN's second (RFC 6298 §2).
+ */
+const addressAttemptMs = 2_000;
 
 /**
  * Connects and waits for the first frame, the greeting.
@@ -60,6 +65,7 @@ export async function openConnection(
   const socket = connect({
     host: options.host,
     port: options.port,
+    ...({ autoSelectFamilyAttemptTimeout: addressAttemptMs } satisfies Partial<TcpSocketConnectOpts>),
     ca: typeof ca === "string" ? ca : [...ca],
     cert,
     key: key?.reveal(),
