@@ -118,7 +118,6 @@ function describeFailure(error: unknown): string[] {
 }
 
 function adviceFor(error: ApiError): string | undefined {
-  if (error.errorCode === "authorization_timestamp_invalid") return "Set this machine's clock right.";
   if (error.errorCode === "authorization_hmac_invalid") {
     return "Check that --key (DEEDHOUSE_API_KEY) and the secret (DEEDHOUSE_API_SECRET, --secret-file) are one pair.";
   }

@@ -139,9 +139,14 @@ function timestampProblem(
     return `${serverTime()}, the signature expired at ${expires}. Sign again.`;
   }
   if (timestamp <= replayGuard.horizonSeconds()) {
-    return `${serverTime()}. Requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more after a restart; sign again with the current time.`;
+    return `${serverTime()}. After a restart, requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more; sign again ${whenToSign(replayGuard.horizonSeconds() - now)}.`;
   }
   return undefined;
+}
+
+/** @param seconds from now to the last second that may have been lost; it may lie behind us */
+function whenToSign(seconds: number): string {
+  return seconds < 0 ? "with the current time" : `in ${seconds + 1} s`;
 }
 
 function rateLimited(rateLimit: RateLimit): ApiError {

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { createReplayGuard } from "#api/replay.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
@@ -134,4 +138,25 @@ test("a write whose COMMIT was not answered is told 503, and its resend gets the
   // The refused request used the nonce for good; the write's own resend still finds its answer.
   assert.equal(resent.status, 202, `${errorCode(resent)}`);
   assert.equal(resent.headers.location, `/domains/registrations/${order?.order_code}`);
+});
+
+test("after a restart that lost the used nonces, the refusal says in how many seconds to sign again", async (t) => {
+  const startSeconds = 1_900_000_000;
+  const clock = createManualClock(startSeconds);
+  const journalDir = await mkdtemp(join(tmpdir(), "deedhouse-nonces-"));
+  const replayGuard = createReplayGuard({ journalDir, clock, log: gateway.context.log, windowSeconds: 300 });
+  replayGuard.open(false);
+  const forgetful = await startTestGateway(t, { clock, worker: false, server: { replayGuard } });
+  t.after(async () => {
+    replayGuard.close();
+    await rm(journalDir, { recursive: true });
+  });
+  const known = await forgetful.addReseller();
+  const refused = await forgetful.send(known, "GET", "/domains");
+  const { error_text } = assertError(refused, "authorization_timestamp_invalid");
+  const [, seconds] = /sign again in ([0-9]+) s\.$/.exec(error_text) ?? assert.fail(error_text);
+  clock.advance(Number(seconds) * 1_000 - 1_000);
+  assertError(await forgetful.send(known, "GET", "/domains"), "authorization_timestamp_invalid");
+  clock.advance(1_000);
+  assert.equal((await forgetful.send(known, "GET", "/domains")).status, 200);
 });
