@@ -21,7 +21,12 @@ import { type JobRunner, startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-const reconnectMs = 1_000;
+const reconnectMs = 500;
+/**
+ * What cut this process's connection may have cut its predecessor's too, by which that says what it has begun: so long that one has
+ * to say it again (its connection takes 500 to 1,500 ms, liveness.ts) before its orders are taken for nobody's.
+ */
+const predecessorBackMs = 2_000;
 const drainMs = 10_000;
 /**
  * While one order's command is on its way, others read and write the database, together with as many as can be gathered: sessions
@@ -55,7 +60,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   const stopped = new AbortController();
   const started = Promise.withResolvers<void>();
 
-  async function holdLock(): Promise<void> {
+  async function holdLock(isAgain: boolean): Promise<void> {
     const connection = createLockClient(databaseUrl, `deedhouse-owner-${profile.id}`);
     const lost = new AbortController();
     connection.on("error", () => lost.abort());
@@ -64,6 +69,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
     stopped.signal.addEventListener("abort", end);
     try {
       await connectForLocks(connection);
+      if (isAgain) await sleep(predecessorBackMs, stopped.signal);
       const { rows } = await connection.query<{ is_owner: boolean }>(tryLockSql, [profile.id]);
       started.resolve();
       if (!rows[0]?.is_owner) await connection.query(lockSql, [profile.id]);
@@ -82,8 +88,8 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   }
 
   async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      await holdLock().catch((error: unknown) => {
+    for (let isAgain = false; !stopped.signal.aborted; isAgain = true) {
+      await holdLock(isAgain).catch((error: unknown) => {
         if (!stopped.signal.aborted) context.log.warn({ err: error, registry: profile.id }, "the owner's role ended");
       });
       started.resolve();

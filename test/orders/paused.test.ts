@@ -74,6 +74,8 @@ const untilResumed = ({ databaseUrl }: TestGateway) =>
 test("a create that works although it began before the credit was out ends the pause, for all but what was just refused", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
+  // Only when its contact is known an order goes straight.
+  await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
   const hold = gateway.registry.hold({ command: "domain:create", name: "paid.example", at: "before-answer" });
   const paid = await place(gateway, reseller, "paid.example");
   await hold.reached(1);
