@@ -2,6 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
+import { Command } from "commander";
+import { addOperatorCommands } from "#operator/commands.ts";
+import { addClientCommands } from "../client/cli/client-commands.ts";
+import manifest from "../package.json" with { type: "json" };
 import { ourFiles } from "./house-style/source.ts";
 
 const files = await ourFiles();
@@ -24,5 +28,47 @@ for (const { path, text } of documents) {
       ...[...text.matchAll(linked)].map(([, target]) => target!).filter((target) => !inFolder(target)),
     ];
     assert.deepEqual(dead, [], "correct the path, or the sentence");
+  });
+}
+
+const tool = new Command("deedhouse");
+addClientCommands(tool);
+addOperatorCommands(tool);
+/** Started by the entry point itself; each has a help of its own. */
+const roles = new Set(["start", "api", "worker", "node", "sandbox-registry"]);
+/** "deedhouse orders list --attention", in a line of code or between backticks. */
+const called = /(?:^|`|npx )deedhouse ((?:[^`\n\\]|\\\n)*)/gm;
+
+/** What is wrong with a call of the tool; nothing when every command and option of it exists. */
+function problemOf(call: string): string | undefined {
+  const words = call
+    .replace(/\s#.*/, "")
+    .replace(/'[^']*'/g, "TEXT")
+    .split(/[\s|]+/);
+  let command: Command = tool;
+  for (const word of words) {
+    const next = command.commands.find((candidate) => candidate.name() === word);
+    if (next) command = next;
+    else if (command === tool) return roles.has(word) || !/^[a-z]/.test(word) ? undefined : `no command ${word}`;
+    else if (command.commands.length > 0)
+      return /^[a-z][a-z-]*$/.test(word) ? `${command.name()} has no ${word}` : undefined;
+    else if (
+      /^--[a-z]/.test(word) &&
+      word !== "--help" &&
+      !command.options.some(({ long }) => long === word.replace(/[^a-z-].*/, ""))
+    )
+      return `${command.name()} has no ${word}`;
+  }
+  return undefined;
+}
+
+for (const { path, text } of documents) {
+  const calls = [...text.matchAll(called)].map(([, call]) => call!);
+  const scripts = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, script]) => script!);
+  if (calls.length + scripts.length === 0) continue;
+  test(`${path} calls only commands and options that there are`, () => {
+    const wrong = calls.flatMap((call) => problemOf(call) ?? []);
+    const missing = scripts.filter((script) => !(script in manifest.scripts));
+    assert.deepEqual([...wrong, ...missing], [], "correct the call, or the sentence");
   });
 }
