@@ -1,5 +1,5 @@
 /** Rows 7 to 14: the contact, the attempt row, the create, and what its answer means. */
-import { raiseAlarm } from "#domains/alarms.ts";
+import { raiseAlarm } from "#alarms.ts";
 import { ensureContact } from "#domains/contact.ts";
 import { authInfoRow, beginAttempt, type Order, type OrderHappening, readCreateAttempts } from "#domains/orders.ts";
 import { areCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";

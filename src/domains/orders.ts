@@ -1,8 +1,9 @@
 /** Registration orders in the database: their rows, their attempts, and the one way in which their state changes. */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import type { AttemptResult } from "#domains/send-once.ts";
 import { isFinal, nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";

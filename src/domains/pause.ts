@@ -1,8 +1,9 @@
 /** New registrations at a registry stop while only an operator can help, or because one wants that. */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;

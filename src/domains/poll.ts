@@ -3,8 +3,9 @@
  * after its commit; one that comes again is a no-op. What nobody understands is kept for an operator and acknowledged,
  * so that it never blocks the queue.
  */
+
+import { raiseAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm } from "#domains/alarms.ts";
 import { heedCancel } from "#domains/cancel-step.ts";
 import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postpone } from "#domains/orders.ts";
 import { lookAtPending } from "#domains/pending-step.ts";

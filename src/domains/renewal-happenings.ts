@@ -1,7 +1,8 @@
 /** The one way in which a renewal's state changes. */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { writeDomainHistory } from "#domains/renew-switch.ts";
 import { answerRenewalAttempt, closeRenewalAttempts } from "#domains/renewal-attempts.ts";
 import {

@@ -3,9 +3,10 @@
  * rows whose next step is due, and tells the operator of those that are not proven in time. Each is one look at an index
  * that holds what is due and nothing else: names with years to go cost nothing. All of it goes by the context's clock.
  */
+
+import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm } from "#domains/alarms.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { addDays } from "#domains/renewal-terms.ts";
 import { enqueueRenewal } from "#jobs/enqueue.ts";

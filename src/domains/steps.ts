@@ -5,8 +5,9 @@
  * an attempt is unanswered nothing is sent but questions. So whatever crashes, the next step knows what may have
  * happened, and asks the registry instead of guessing.
  */
+
+import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
-import { raiseAlarm } from "#domains/alarms.ts";
 import { availabilityOf } from "#domains/availability.ts";
 import { cancelUnsent } from "#domains/cancel.ts";
 import { cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";

@@ -1,8 +1,9 @@
 /** Hosting accounts in the database: their rows, and the one way in which their state changes. */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { provenHostNames } from "#hosting/host-names.ts";
 import { releaseRoomOf } from "#hosting/place.ts";
 import { type HostingEvent, type HostingStatus, nextHostingStatus } from "#hosting/states.ts";

@@ -2,11 +2,12 @@
  * Looks whether a host name is its account's: the task `host-name`. Whose portfolio it is in comes before what the DNS
  * says. Every look can be repeated, and one that was overtaken is made again.
  */
+
+import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm } from "#domains/alarms.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { proofLabel, proofText } from "#hosting/host-names.ts";
 import type { TxtLookup } from "#hosting/host-names-dns.ts";

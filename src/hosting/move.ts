@@ -2,11 +2,12 @@
  * Moves of accounts in the database: how one begins, and the one way in which its state changes. A move holds room on the
  * node of the two that the account is not at: first on the one that it comes to, after the switch on the one that it leaves.
  */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { type Account, findAccount } from "#hosting/accounts.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { type MoveEvent, type MoveState, nextMoveState } from "#hosting/move-states.ts";

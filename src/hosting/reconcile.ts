@@ -2,10 +2,11 @@
  * Holds what a node has against what it shall have. Both change while one looks, so the database is read before and after
  * the node: only what is wrong against both, of an account that has not changed between them, is wrong.
  */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { provenHostNames } from "#hosting/host-names.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { enqueueProvision, enqueueReconcile } from "#jobs/enqueue.ts";

@@ -1,7 +1,8 @@
 /** Tells the operator of sites that send more than their pack allows in a month. Nothing is cut off for it. */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 
 /** SQL: what each account has sent in the month $1, and what it may, where it may not send as much as it likes. */
 const sentByAccount = `

@@ -3,8 +3,9 @@
  * one that is due would wait for hours when its job failed often: the queue's own delay grows to six hours. Whatever happened,
  * the registry's owner finds them.
  */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 import type { NewOrders } from "#jobs/new-orders.ts";

@@ -1,6 +1,7 @@
 /** The steps of one registry's orders: one at a time for each order. */
+
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
 import { findOrder } from "#domains/orders.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { advanceOrder } from "#domains/steps.ts";

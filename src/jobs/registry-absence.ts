@@ -1,5 +1,5 @@
 /** Tells an operator of a registry that stays away. A short absence heals by itself: the circuit probes until it does. */
-import { raiseAlarm, resolveAlarm } from "#domains/alarms.ts";
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 
 const absenceToleratedMs = 10 * 60_000;

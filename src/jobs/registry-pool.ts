@@ -1,7 +1,8 @@
 /** The pool of a registry's EPP sessions, made from its profile; every process reads its circuit in the database. */
+
+import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { resolveAlarm } from "#domains/alarms.ts";
 import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";

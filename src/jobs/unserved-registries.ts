@@ -2,9 +2,10 @@
  * Tells an operator of registries that no process serves, although orders or names of theirs are here: one that was taken
  * out of the profiles, or renamed there. Its owner, if it gets one again, resolves the alarm (registry-absence.ts).
  */
+
+import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { raiseAlarm } from "#domains/alarms.ts";
 import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 
 // Every name is in one of the two indexes: without a renewal, or with one that has not ended.

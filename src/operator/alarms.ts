@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { listAlarms, resolveAlarmById } from "#domains/alarms.ts";
+import { listAlarms, resolveAlarmById } from "#alarms.ts";
 import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#resellers/operator-error.ts";

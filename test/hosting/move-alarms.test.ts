@@ -1,7 +1,7 @@
 /** Moves whose nodes are away for longer than anybody should wait without being told. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { listAlarms } from "#domains/alarms.ts";
+import { listAlarms } from "#alarms.ts";
 import { startMove } from "#hosting/move.ts";
 import { advanceMove } from "#hosting/move-steps.ts";
 import { endMove, getMove } from "#hosting/moves-manage.ts";

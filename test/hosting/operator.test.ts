@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { listAlarms } from "#domains/alarms.ts";
+import { listAlarms } from "#alarms.ts";
 import { type AccountFilter, reportAccounts } from "#hosting/account-report.ts";
 import { changePack } from "#hosting/change-pack.ts";
 import { createPack, type NewPack, offerPack, retirePack } from "#hosting/manage-packs.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { listAlarms } from "#domains/alarms.ts";
+import { listAlarms } from "#alarms.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconcile.ts";

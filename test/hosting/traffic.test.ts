@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { listAlarms } from "#domains/alarms.ts";
+import { listAlarms } from "#alarms.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { saveUsage } from "#hosting/usage.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";

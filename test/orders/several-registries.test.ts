@@ -1,7 +1,7 @@
 /** Several registries at once: names go to the one that serves their suffix, and each stands or falls alone. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { raiseAlarm } from "#domains/alarms.ts";
+import { raiseAlarm } from "#alarms.ts";
 import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import type { RegistryProfile } from "#registry/registries.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { createLog } from "#lib/log.ts";
-import { testDatabase } from "../../test/harness/database.ts";
-import { createManualClock } from "../../test/harness/manual-clock.ts";
+import { testDatabase } from "../test/harness/database.ts";
+import { createManualClock } from "../test/harness/manual-clock.ts";
 import { alarmKinds, listAlarms, raiseAlarm, resolveAlarm, resolveAlarmById } from "./alarms.ts";
 
 const alarm = { kind: "order", subject: "REG-00000000-000" } as const;
@@ -48,7 +48,7 @@ test("an alarm that is raised in a transaction is not there without it", async (
 });
 
 test("the operator's page says of every kind of alarm what to do", async () => {
-  const page = await readFile(new URL("../../docs/operating.md", import.meta.url), "utf8");
+  const page = await readFile(new URL("../docs/operating.md", import.meta.url), "utf8");
   const explained = [...page.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, kind]) => kind);
   assert.deepEqual(explained.sort(), [...alarmKinds].sort());
 });
