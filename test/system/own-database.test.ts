@@ -6,14 +6,14 @@ import { runSql } from "../harness/sql.ts";
 
 const folder = await systemFolder({ after });
 
-test("uses the database of DATABASE_URL instead of starting one, and the operator's commands do too", async (t) => {
+test("uses the database of DATABASE_URL, as the operator's commands do, and says that it serves no registries of others", async (t) => {
   const { url } = await emptyDatabase(t);
   const env = { ...process.env, DATABASE_URL: url };
   const migrated = await runTool(["migrate", "--json"], { env });
   assert.equal(migrated.code, 0, migrated.stderr);
   assert.ok((JSON.parse(migrated.stdout) as { applied: string[] }).applied.includes("0001-gateway.sql"));
 
-  const system = await startSystem(folder, [], { env });
+  const system = await startSystem(folder, [], { env: { ...env, DEEDHOUSE_REGISTRIES_FILE: "mine.json" } });
   const { database_url, pids } = system.ready();
   assert.equal(database_url, url);
   assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "registry", "worker"]);
@@ -21,4 +21,5 @@ test("uses the database of DATABASE_URL instead of starting one, and the operato
   assert.deepEqual(await runSql(url, "SELECT name FROM resellers"), [{ name: "sandbox" }]);
   const { code } = await system.kill("SIGINT");
   assert.equal(code, 0);
+  assert.match(system.stdout(), /registries of DEEDHOUSE_REGISTRIES_FILE are not served here/);
 });
