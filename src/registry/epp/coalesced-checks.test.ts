@@ -53,6 +53,15 @@ describe("coalesced checks", () => {
     );
   });
 
+  test("nobody's question is not sent either that has a session and waits for the registry's pace", async (context) => {
+    const { standIn, pool } = await startFixture(context, { sessionsMax: 4, commandsPerSecond: 1 });
+    await pool.checkDomain("a.example", { budgetMs: waitMs });
+    const given = ["b.example", "c.example", "d.example"].map((name) => pool.checkDomain(name, { budgetMs: 100 }));
+    for (const check of given) await assert.rejects(check, { reason: "timeout" });
+    assert.equal((await pool.checkDomain("e.example", { budgetMs: waitMs })).available, true);
+    assert.equal(count(standIn, "domain:check"), 2);
+  });
+
   for (const [what, loss] of [
     ["closes", () => "close"],
     ["has forgotten", ({ clTRID }) => ({ xml: responseXml(2002, clTRID) })],

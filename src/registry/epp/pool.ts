@@ -9,7 +9,7 @@ import type { DomainAvailability } from "./commands/domain-check.ts";
 import { passwordCharsMax, passwordCharsMin } from "./commands/login-security.ts";
 import type { EppTls, FrameTrace } from "./connection.ts";
 import type { WantedServices } from "./services.ts";
-import type { EppResponse, RequestOptions } from "./session.ts";
+import type { EppResponse, LoginNews, RequestOptions } from "./session.ts";
 import { SessionPool } from "./session-pool.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 
@@ -43,11 +43,13 @@ export interface EppPoolOptions {
   readonly onFrame?: FrameTrace;
   /** Told of every change. Must not throw. */
   readonly onCircuit?: (status: CircuitStatus) => void;
+  /** Told of every login that is answered. Must not throw. */
+  readonly onLogin?: (news: LoginNews) => void;
 }
 
 export interface AcquireOptions {
   readonly waitMs: number;
-  /** Of a check: whether somebody still waits for what it is wanted for; looked at when its turn comes. Default: yes. */
+  /** Of a check: whether somebody still waits for what it is wanted for; looked at whenever its turn comes. Default: yes. */
   readonly isWanted?: () => boolean;
 }
 

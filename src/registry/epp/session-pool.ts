@@ -133,10 +133,10 @@ export class SessionPool implements EppPool {
 
   #lend(session: EppSession, waiter: Waiter): void {
     this.#lent.set(session, waiter.lane);
-    this.#waiters.serve(waiter, this.#leaseOf(session, waiter.lane));
+    this.#waiters.serve(waiter, this.#leaseOf(session, waiter));
   }
 
-  #leaseOf(session: EppSession, lane: Lane): Lease {
+  #leaseOf(session: EppSession, { lane, isWanted }: Waiter): Lease {
     let isReleased = false;
     const release = () => {
       if (isReleased) return;
@@ -146,7 +146,8 @@ export class SessionPool implements EppPool {
     return {
       extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
-        await this.#bucket.take(rankOf(lane, this.#options.clock));
+        const isItsTurn = await this.#bucket.take(rankOf(lane, this.#options.clock), isWanted);
+        if (!isItsTurn) throw new EppNotSent("nobody waits for it any more");
         if (isReleased) throw new EppNotSent("the lease was released");
         return this.#request(session, command, requestOptions);
       },

@@ -3,7 +3,8 @@ import { sleep } from "#lib/clock.ts";
 
 interface Waiting {
   readonly rankMs: number;
-  readonly pass: () => void;
+  readonly isWanted: () => boolean;
+  readonly pass: (isWanted: boolean) => void;
 }
 
 /** Lets commands pass at a registry's pace: at most one second's worth at once, by rank, and first come, first served. */
@@ -24,11 +25,14 @@ export class TokenBucket {
     this.#filledAtMs = clock.monotonicMs();
   }
 
-  /** Resolves when the next command may go. @param rankMs the earlier, the sooner (`rankOf`); nobody passes their equals */
-  take(rankMs = 0): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /**
+   * Resolves when the next command may go; with false, and for nothing, when it is not wanted any more by then.
+   * @param rankMs the earlier, the sooner (`rankOf`); nobody passes their equals
+   */
+  take(rankMs = 0, isWanted = () => true): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const before = this.#line.findLastIndex((waiting) => waiting.rankMs <= rankMs);
-    this.#line.splice(before + 1, 0, { rankMs, pass: resolve });
+    this.#line.splice(before + 1, 0, { rankMs, isWanted, pass: resolve });
     void this.#passAll();
     return promise;
   }
@@ -39,12 +43,16 @@ export class TokenBucket {
     while (this.#line.length > 0) {
       this.#fill();
       if (this.#tokens < 1) await sleep(Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1000));
-      else {
-        this.#tokens -= 1;
-        this.#line.shift()?.pass();
-      }
+      else this.#passNext();
     }
     this.#isPassing = false;
+  }
+
+  #passNext(): void {
+    const { isWanted, pass } = this.#line.shift()!;
+    const isPassing = isWanted();
+    if (isPassing) this.#tokens -= 1;
+    pass(isPassing);
   }
 
   #fill(): void {
