@@ -9,6 +9,8 @@ import type { RegistryProfile } from "#registry/registries.ts";
 /** The message queue is read this many times less often while no order waits for a message. */
 const idlePollFactor = 10;
 
+const certificateLookMs = 3_600_000;
+
 interface Chore {
   name: string;
   intervalMs(profile: RegistryProfile): number;
@@ -23,13 +25,17 @@ const chores: Chore[] = [
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
-/**
- * Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn.
- * @param searchForgotten looks for orders that nobody works on
- */
+/** What the owner remembers from one time to the next. */
+interface OwnChores {
+  /** Looks for orders that nobody works on. */
+  searchForgotten(): Promise<void>;
+  lookAtLogins(): Promise<void>;
+}
+
+/** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
 export async function doChores(
   sessions: RegistrySessions,
-  searchForgotten: () => Promise<void>,
+  { searchForgotten, lookAtLogins }: OwnChores,
   ended: AbortSignal,
 ): Promise<void> {
   const { context, profile } = sessions;
@@ -44,6 +50,7 @@ export async function doChores(
   const itsOwn: Chore[] = [
     { name: "take up forgotten orders", intervalMs: seldomMs, run: searchForgotten },
     { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
+    { name: "look at our certificate", intervalMs: () => certificateLookMs, run: lookAtLogins },
   ];
   await Promise.all([...chores, ...itsOwn].map(repeat));
 }

@@ -4,6 +4,7 @@ import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
+import type { LoginNews } from "#registry/epp/session.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -15,20 +16,24 @@ const writeCircuit = statement(
 );
 
 /** Opens it with its circuit closed: what a predecessor saw is over. */
-export async function openRegistryPool(context: Context, profile: RegistryProfile): Promise<EppPool> {
+export async function openRegistryPool(
+  context: Context,
+  profile: RegistryProfile,
+  onLogin: (news: LoginNews) => void,
+): Promise<EppPool> {
   await saveCircuit(context, profile.id, undefined);
   return createEppPool({
     ...eppOptionsOf(profile),
     clock: context.clock,
     random: context.random,
     log: context.log,
+    onLogin,
     // Writing each frame once more without its secrets took 4 % of the worker's time while nobody looked at it.
     ...(context.log.isLevelEnabled("trace") && {
       onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),
     }),
     onCircuit: ({ state, retryAfterMs }) => {
       const until = state === "open" ? new Date(context.clock.now().getTime() + retryAfterMs) : undefined;
-      context.log.warn({ registry: profile.id, state, retryAfterMs }, "the registry's circuit changed");
       // Half-open is still closed to newcomers: the time told before stands until the probe has an answer.
       if (state === "half-open") return;
       saveCircuit(context, profile.id, until).catch((error: unknown) =>

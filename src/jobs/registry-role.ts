@@ -15,6 +15,7 @@ import { type OrderStep, orderSteps } from "#jobs/order-steps.ts";
 import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
+import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { renewalStepTask } from "#jobs/renewal-steps.ts";
 import { type JobRunner, startJobRunner } from "#jobs/runner.ts";
@@ -110,7 +111,8 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
 /** @param lost fires when the lock is gone, and may be a successor's: then nothing new is sent */
 async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: AbortSignal): Promise<void> {
   const { context, profile } = options;
-  const pool = await openRegistryPool(context, profile);
+  const logins = createLoginWatch(context, profile);
+  const pool = await openRegistryPool(context, profile, logins.hear);
   const drain = () => pool.drain(drainMs);
   lost.addEventListener("abort", drain);
   if (lost.aborted) drain();
@@ -143,7 +145,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
       jobsMax: atOnceMax,
       jobsAhead: atOnceMax,
     });
-    await doChores(sessions, searchForgotten, ended);
+    await doChores(sessions, { searchForgotten, lookAtLogins: logins.look }, ended);
   } finally {
     stopReconnects();
     stopAnswering();

@@ -110,12 +110,13 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
 }
 
 async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
-  const [{ steps }, { needsText, whyNotHere }, { readGreeting }] = await Promise.all([
+  const [{ steps }, { needsText, whyNotHere }, { readGreeting }, { systemClock }] = await Promise.all([
     import("#registry/ote/steps.ts"),
     import("#registry/ote/plan.ts"),
     import("#registry/ote/account.ts"),
+    import("#lib/clock.ts"),
   ]);
-  const greeting = await readGreeting(plan.profile).catch((error: Error) => {
+  const greeting = await readGreeting(plan.profile, systemClock).catch((error: Error) => {
     process.stderr.write(`${error.message}\nWhich extensions it has is not known.\n`);
   });
   const rows = steps.map((step) => {

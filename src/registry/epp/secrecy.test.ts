@@ -67,6 +67,7 @@ async function startTalkative(context: TestContext, script: (request: StandInReq
       extensionURIs: [loginSecNamespace],
     },
     log,
+    onLogin: (news) => log.info({ news }),
     onFrame: (direction, xml) => log.trace({ direction, xml }, "EPP frame"),
     circuit: { faultsMax: 1_000 },
     timeouts: { loginPauseFirstMs: 1, loginPauseMsMax: 1 },

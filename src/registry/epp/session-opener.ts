@@ -116,19 +116,15 @@ export class SessionOpener {
   }
 
   async #openSession(): Promise<EppSession> {
-    const { pool, timeouts, log } = this.#options;
-    const { host, port, tls, registrarId, password, services, clock, random } = pool;
-    const session = await openSession({
-      ...{ host, port, tls, services, clock, random, timeouts },
+    const { pool, timeouts } = this.#options;
+    const { host, port, tls, registrarId, password, services, clock, random, onLogin } = pool;
+    return openSession({
+      ...{ host, port, tls, services, clock, random, timeouts, onLogin },
       credentials: { registrarId, password },
       validate: await loadFrameValidator(),
       trace: pool.onFrame && ((direction, xml) => this.#trace(direction, xml)),
       signal: this.#abandon.signal,
     });
-    for (const event of session.loginEvents) {
-      log.warn({ loginSecurity: event }, `the registry says of our login: ${event.type} ${event.level}`);
-    }
-    return session;
   }
 
   /** A failing onlooker must not cost an answer. */

@@ -46,12 +46,21 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** What the registry says about how we log in, with the answer to a login. */
+export interface LoginNews {
+  /** Whether it let us in. */
+  readonly isIn: boolean;
+  readonly events: readonly LoginSecurityEvent[];
+}
+
 export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "greetingMs"> {
   readonly credentials: Credentials;
   readonly services: WantedServices;
   readonly timeouts: EppTimeouts;
   readonly clock: Clock;
   readonly random: Random;
+  /** Told of every login that is answered. Must not throw. */
+  readonly onLogin?: ((news: LoginNews) => void) | undefined;
 }
 
 /** A clTRID for commands that no order has to account for. */
@@ -66,7 +75,7 @@ export function createClTRID(random: Random): string {
 export async function openSession(options: SessionOptions): Promise<EppSession> {
   const { connectMs, greetingMs } = options.timeouts;
   const { connection, first } = await openConnection({ ...options, connectMs, greetingMs }).catch((cause) => {
-    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause) });
+    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause, options) });
   });
   try {
     const services = chooseServices(options.services, expectGreeting(first));
@@ -92,7 +101,7 @@ function expectGreeting(first: XmlElement): Greeting {
   throw new EppUnavailable(code === sessionLimitCode ? "session-limit" : "connect", { resultCode: code });
 }
 
-async function logIn(session: EppSession, { credentials, timeouts, random }: SessionOptions): Promise<void> {
+async function logIn(session: EppSession, { credentials, timeouts, random, onLogin }: SessionOptions): Promise<void> {
   const isLong = [credentials.password, credentials.newPassword].some((secret) => secret && !isPlainPassword(secret));
   if (isLong && !session.services.extensionURIs.includes(loginSecNamespace)) {
     throw notOffered("the password has more than 16 characters, which needs loginSec (RFC 8807)");
@@ -100,9 +109,10 @@ async function logIn(session: EppSession, { credentials, timeouts, random }: Ses
   const command = login(credentials, session.services);
   const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
   const secrets = [credentials.password, credentials.newPassword].flatMap((secret) => secret?.reveal() ?? []);
-  session.loginEvents = (answer.data ?? []).map((event) => hideIn(event, secrets));
+  const heard = (answer.data ?? []).map((event) => hideIn(event, secrets));
+  onLogin?.({ isIn: isSuccess(answer.code), events: heard });
   if (isSuccess(answer.code)) return;
-  const events = session.loginEvents.map(({ type, level, text }) => `${type} ${level} ${text}`);
+  const events = heard.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {
     resultCode: answer.code,
     detail: [answer.message, ...answer.reasons, ...events].join("; "),
@@ -130,8 +140,6 @@ export function isRefusedLogin(error: EppUnavailable): boolean {
 export class EppSession {
   /** What was asked for at login. */
   readonly services: EppServices;
-  /** What the registry said about how we log in. */
-  loginEvents: readonly LoginSecurityEvent[] = [];
   readonly #connection: Connection;
   readonly #timeouts: EppTimeouts;
   readonly #clock: Clock;

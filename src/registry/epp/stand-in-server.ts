@@ -63,8 +63,10 @@ type AltName = { type: 2; value: string } | { type: 7; ip: string };
 export async function createCertificate(
   commonName = "localhost",
   bears: AltName = { type: 2, value: "localhost" },
+  valid: { from?: Date; until?: Date } = {},
 ): Promise<StandInCertificate> {
   const made = await generate([{ name: "commonName", value: commonName }], {
+    ...{ notBeforeDate: valid.from, notAfterDate: valid.until },
     keyType: "ec",
     algorithm: "sha256",
     extensions: [{ name: "subjectAltName", altNames: [bears] }],

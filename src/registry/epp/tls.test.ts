@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { before, describe, test } from "node:test";
+import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { completeProfile, loadRegistries } from "#registry/registries.ts";
 import { domainCheck } from "./commands/domain-check.ts";
@@ -82,6 +83,27 @@ describe("a registry that wants a client certificate", () => {
         /refuses? our .*client certificate/,
       );
     });
+  }
+});
+
+describe("a client certificate outside of its term", () => {
+  const dayMs = 86_400_000;
+  const now = systemClock.now().getTime();
+  for (const [what, from, until] of [
+    ["has ended on", now - 2 * dayMs, now - dayMs],
+    ["is not valid before", now + dayMs, now + 2 * dayMs],
+  ] as const) {
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+      test(`is named when the registry refuses it: ours ${what} … (${maxVersion})`, async (context) => {
+        const term = { from: new Date(from), until: new Date(until) };
+        const ours = await createCertificate("ours", undefined, term);
+        const tls = { cert: ours.cert, key: key(ours) };
+        await assertRefused(
+          logIn(context, tls, { clientCa: ours.cert, maxVersion }),
+          new RegExp(`connect: our client certificate ${what} [0-9T:.-]+Z, and the registry closed the connection$`),
+        );
+      });
+    }
   }
 });
 

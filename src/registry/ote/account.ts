@@ -32,7 +32,7 @@ export interface AccountOptions {
 }
 
 /** What the registry says of itself to anybody: no login. @throws EppUnavailable */
-export async function readGreeting(profile: RegistryProfile): Promise<Greeting> {
+export async function readGreeting(profile: RegistryProfile, clock: Clock): Promise<Greeting> {
   const { host, port, tls, timeouts } = eppOptionsOf(profile);
   const { connectMs, greetingMs } = timeouts;
   const signal = new AbortController().signal;
@@ -42,7 +42,7 @@ export async function readGreeting(profile: RegistryProfile): Promise<Greeting> 
     connection.destroy("the greeting is all that was wanted");
     return parseGreeting(first);
   } catch (cause) {
-    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause) });
+    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause, { tls, clock }) });
   }
 }
 
