@@ -13,16 +13,19 @@ const renewalCommandsMax = 50;
 const dayMs = 24 * 60 * 60_000;
 
 test("new orders go before the renewals that wait for the registry's sessions", async (t) => {
-  const patience = { transformTimeoutMs: 30_000, queryTimeoutMs: 10_000 };
+  const patience = { transformTimeoutMs: 30_000, queryTimeoutMs: 60_000 };
   const stage = await startStage(t, { registry: { ...patience, sessionsMax, commandsPerSecond: 50 } });
   const { gateway, reseller } = stage;
   // Its registrant is at the registry then.
   await own(stage, "earlier.example");
   const expirationDate = new Date(gateway.context.clock.now().getTime() + 20 * dayMs);
   const names = Array.from({ length: namesCount }, (_, index) => `due-${index}.example`);
+  // Held up until they are many, however slowly they become due.
+  const hold = gateway.registry.hold({ command: "domain:info", at: "before-answer" });
   await giveNames(gateway, reseller, new Map(names.map((name) => [name, { expirationDate }])));
   const atWork = "SELECT FROM graphile_worker.jobs WHERE key LIKE 'renewal:%' AND locked_at IS NOT NULL";
   await until("renewals wait", async () => (await runSql(gateway.databaseUrl, atWork)).length > 10 * sessionsMax);
+  hold.release();
   const renewalCommands: number[] = [];
   for (let number = 0; number < ordersCount; number++) {
     const name = `new-${number}.example`;
