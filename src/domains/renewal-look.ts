@@ -9,6 +9,7 @@ import type { RenewalHappening } from "#domains/renewal-happenings.ts";
 import { isAnotherDate, isNextTerm, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
 import { postponeRenewal, type Renewal } from "#domains/renewals.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 /** When a registry has not shown for so long what it said that it did, somebody has to ask it. */
 const contradictionMs = 24 * 60 * 60_000;
@@ -154,12 +155,20 @@ export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): 
   if (sight.kind === "gone") return { event: "left", reason: sight.reason };
   if (sight.kind === "held" && isNextTerm(termEndsAt, sight.exDate)) {
     const { exDate } = sight;
-    if (profile.atExpiry === "auto-renew") return { event: "renewed-by-registry", exDate };
-    const reason = "the name was renewed at a registry that lets names expire, and it should not be";
-    return { event: "operator-needed", exDate, reason };
+    const reason = whyNotByItself(profile, termEndsAt, exDate);
+    return reason === undefined
+      ? { event: "renewed-by-registry", exDate }
+      : { event: "operator-needed", exDate, reason };
   }
   const delayMs = profile.atExpiry === "auto-renew" ? profile.reconcileIntervalMs : expiringLookMs;
   return lookAgain(sessions, renewal, later(sessions, delayMs));
+}
+
+/** Why a registry cannot have renewed a name that nobody wants: then somebody did, who may want it. */
+function whyNotByItself({ atExpiry }: RegistryProfile, termEndsAt: Date, exDate: Date): string | undefined {
+  if (atExpiry === "expire") return "the name was renewed at a registry that lets names expire, and it should not be";
+  if (!isNextTerm(termAfter(termEndsAt, 1), exDate)) return undefined;
+  return `the name expires on ${exDate.toISOString()}, which is more than the year that the registry renews it for by itself`;
 }
 
 /** Rows 21 and 22: whether the delete was executed. A name that the registry still keeps for redemption has left us. */

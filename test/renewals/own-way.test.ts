@@ -55,6 +55,17 @@ for (const [is, offDays, renewalYears] of registries) {
   });
 }
 
+test("a name that somebody has renewed for years is not deleted as one that the registry has renewed by itself", async (t) => {
+  const { gateway, reseller } = await startStage(t);
+  const name = "by-hand.example";
+  const expirationDate = new Date(gateway.context.clock.now().getTime() - dayMs);
+  const registryExDate = new Date(yearsLater(expirationDate.toISOString(), 3));
+  await giveNames(gateway, reseller, new Map([[name, { expirationDate, registryExDate, willRenew: false }]]));
+  await untilRenewalIs(gateway, name, "Attention");
+  assert.match((await renewalOf(gateway, name))?.reason ?? "", /more than the year/);
+  assert.deepEqual(commands(gateway, name, "domain:delete"), []);
+});
+
 test("the time in which a registry takes its renewal back counts from the registry's own date", async (t) => {
   const { gateway, reseller } = await startStage(t);
   const inDays = (days: number) => new Date(gateway.context.clock.now().getTime() + days * dayMs);
