@@ -33,11 +33,16 @@ export function eppOptionsOf(profile: RegistryProfile) {
   };
 }
 
+const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace];
+/** What a profile may leave out. The other objects are what we are there for. */
+export const dispensableServices = [hostNamespace, ...extensions];
+
 /** A thin registry has no contacts, and one with host attributes no hosts, even where it offers the objects. */
-function wantedServices({ dataModel, hostModel }: RegistryProfile): WantedServices {
+function wantedServices({ dataModel, hostModel, withoutServices }: RegistryProfile): WantedServices {
+  const isWanted = (uri: string) => !withoutServices.includes(uri);
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
-    optionalObjectURIs: hostModel === "objects" ? [hostNamespace] : [],
-    extensionURIs: [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace],
+    optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isWanted),
+    extensionURIs: extensions.filter(isWanted),
   };
 }

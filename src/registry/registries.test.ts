@@ -43,6 +43,11 @@ describe("a file of profiles", () => {
     ],
     ["a number as text", { port: "700" }, "nic: port must be integer"],
     ["a word of none that there are", { dataModel: "fat" }, "nic: dataModel must be thick or thin"],
+    [
+      "a service left out that cannot be",
+      { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
+      "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
+    ],
     ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 is not of the form"],
     ["no patience", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
     ["more patience than a timer holds", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],

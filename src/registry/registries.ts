@@ -10,6 +10,7 @@ import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
+import { dispensableServices } from "#registry/epp-options.ts";
 import { readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -69,6 +70,8 @@ const registryFile = Type.Array(
       hostModel: Type.Optional(Type.Enum(["objects", "attributes"])),
       /** The contacts that a thick registry wants beside the registrant. */
       contactTypes: Type.Optional(Type.Array(Type.Enum(["admin", "tech", "billing"]))),
+      /** What the greeting offers and the login refuses all the same; as namespaces. */
+      withoutServices: Type.Optional(Type.Array(Type.Enum(dispensableServices))),
       /** For how long names are registered, and renewed. */
       periodYears: Type.Optional(years),
       renewalYears: Type.Optional(years),
@@ -260,6 +263,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     dataModel: "thick",
     hostModel: "objects",
     contactTypes: ["admin", "tech"],
+    withoutServices: [],
     periodYears: 1,
     renewalYears: 1,
     atExpiry: "auto-renew",

@@ -28,4 +28,9 @@ export function isLoginRefusal(code: number): boolean {
   return code === 2200 || code === 2501;
 }
 
+/** At login: an object or extension that we asked for is not to be had. */
+export function isServiceRefusal(code: number): boolean {
+  return code === 2103 || code === 2307;
+}
+
 export const sessionLimitCode = 2502;

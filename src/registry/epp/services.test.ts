@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { describe, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
+import { completeProfile, type RegistryEntry } from "#registry/registries.ts";
 import {
   contactNamespace,
   domainNamespace,
@@ -14,15 +16,27 @@ import {
 } from "./namespaces.ts";
 import type { EppPoolOptions } from "./pool.ts";
 import { count, startFixture } from "./pool-fixture.ts";
-import { offerXml, responseXml } from "./stand-in-server.ts";
+import { createCertificate, offerXml, responseXml } from "./stand-in-server.ts";
 import { findChild, findChildren, getChild, parseXml, textOf } from "./xml.ts";
 
 const waitMs = 5_000;
+const { cert } = await createCertificate();
 const services = {
   requiredObjectURIs: [domainNamespace, contactNamespace],
   optionalObjectURIs: [hostNamespace],
   extensionURIs: [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace],
 };
+
+/** A profile with these fields of its own. */
+const profileWith = (own: Partial<RegistryEntry>) =>
+  completeProfile(
+    {
+      ...{ id: "nic", host: "127.0.0.1", port: 700, caFile: "ca.pem", registrarId: "ClientX", password: "foo-BAR2" },
+      suffixes: ["example"],
+      ...own,
+    },
+    () => cert,
+  );
 
 async function startWith(context: TestContext, greeting: string, options: Partial<EppPoolOptions> = {}) {
   const fixture = await startFixture(context, { services, ...options });
@@ -85,6 +99,35 @@ describe("a login asks for exactly what is wanted and offered", () => {
       message: `no session with the registry: not-offered: the registry does not offer ${contactNamespace}`,
     });
     assert.equal(count(standIn, "login"), 0);
+  });
+});
+
+describe("a service that the greeting offers and the login refuses", () => {
+  const offered = offerXml([domainNamespace, contactNamespace, hostNamespace], [feeNamespace, rgpNamespace]);
+
+  for (const code of [2103, 2307]) {
+    test(`is among those that the error names, with the field that leaves it out (${code})`, async (context) => {
+      const fixture = await startWith(context, offered, { services: eppOptionsOf(profileWith({})).services });
+      const { script } = fixture.standIn;
+      fixture.standIn.script = (request) =>
+        request.name === "login" ? { xml: responseXml(code, request.clTRID) } : script(request);
+      await assert.rejects(fixture.pool.acquire("check", { waitMs }), {
+        reason: "login",
+        message: new RegExp(
+          `the login asked for ${[domainNamespace, contactNamespace, hostNamespace, rgpNamespace, feeNamespace].join(", ")}; withoutServices`,
+        ),
+      });
+    });
+  }
+
+  test("is not asked for when the profile leaves it out", async (context) => {
+    const { services: wanted } = eppOptionsOf(profileWith({ withoutServices: [feeNamespace, hostNamespace] }));
+    const { standIn, pool } = await startWith(context, offered, { services: wanted });
+    using lease = await pool.acquire("check", { waitMs });
+    const asked = askedFor(standIn.requests.find(({ name }) => name === "login")?.xml ?? "");
+    assert.deepEqual(asked.objects, [domainNamespace, contactNamespace]);
+    assert.deepEqual(asked.extensions, [rgpNamespace]);
+    assert.deepEqual(lease.extensionURIs, [rgpNamespace]);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import { isLoginRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "./codes.ts";
+import { isLoginRefusal, isServiceRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "./codes.ts";
 import type { EppCommand } from "./command.ts";
 import { helloFrame } from "./commands/hello.ts";
 import type { Credentials, EppServices } from "./commands/login.ts";
@@ -115,8 +115,15 @@ async function logIn(session: EppSession, { credentials, timeouts, random, onLog
   const events = heard.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {
     resultCode: answer.code,
-    detail: [answer.message, ...answer.reasons, ...events].join("; "),
+    detail: [answer.message, ...answer.reasons, ...events, ...adviceOn(answer.code, session.services)].join("; "),
   });
+}
+
+/** A registry may offer more than it lets an account have. */
+function adviceOn(code: number, { objectURIs, extensionURIs }: EppServices): string[] {
+  if (!isServiceRefusal(code)) return [];
+  const asked = [...objectURIs, ...extensionURIs].join(", ");
+  return [`the login asked for ${asked}; withoutServices in the profile leaves out what the registry does not allow`];
 }
 
 function hideIn(event: LoginSecurityEvent, secrets: readonly string[]): LoginSecurityEvent {

@@ -1,6 +1,7 @@
 /** Which steps a walk has: those that were chosen, as far as registry and operator have what they need. */
 import type { Secret } from "#lib/secret.ts";
-import { feeNamespace, rgpNamespace, secDnsNamespace } from "../epp/namespaces.ts";
+import { feeNamespace, hostNamespace, rgpNamespace, secDnsNamespace } from "../epp/namespaces.ts";
+import type { RegistryProfile } from "../registries.ts";
 import type { MemoryOptions } from "./memory.ts";
 import type { Needs, Step } from "./step.ts";
 import { steps } from "./steps.ts";
@@ -75,11 +76,10 @@ export function whyNotHere(
   const { extensionURI } = needs;
   const lacks: Readonly<Record<keyof Needs, false | string>> = {
     dataModel: profile.dataModel === "thin" && "the registry is thin: it has no contacts",
-    hostModel: profile.hostModel === "attributes" && "name servers are attributes of names here",
-    extensionURI:
-      extensionURI !== undefined &&
-      extensionURIs?.includes(extensionURI) === false &&
-      `the registry does not offer ${extensionNames[extensionURI]}`,
+    hostModel:
+      (profile.hostModel === "attributes" && "name servers are attributes of names here") ||
+      (profile.withoutServices.includes(hostNamespace) && "the profile leaves hosts out (withoutServices)"),
+    extensionURI: extensionURI !== undefined && whyWithout(extensionURI, profile, extensionURIs),
     contactTypes: profile.contactTypes.length === 0 && "names have no contacts beside the registrant here",
     second: !secondProfile && "it needs a second account: --second-registrar",
     other: !secondProfile && !otherName && "it needs another registrar's name: --other-name or --second-registrar",
@@ -87,6 +87,15 @@ export function whyNotHere(
   };
   const names = Object.keys(needs) as (keyof Needs)[];
   return names.map((name) => lacks[name]).find((reason) => reason !== false) || undefined;
+}
+
+function whyWithout(
+  uri: string,
+  { withoutServices }: RegistryProfile,
+  offered: readonly string[] | undefined,
+): false | string {
+  if (withoutServices.includes(uri)) return `the profile leaves ${extensionNames[uri]} out (withoutServices)`;
+  return offered?.includes(uri) === false && `the registry does not offer ${extensionNames[uri]}`;
 }
 
 /** What a step needs, for people who read the table: "contacts, fee (RFC 8748)". */
