@@ -1,6 +1,6 @@
 /** Walks a registry's certification test (operational test and evaluation) over the gateway's own EPP client. */
 import { createInterface } from "node:readline/promises";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import {
   namesInList,
   type OteOptions,
@@ -54,15 +54,19 @@ function addStepOptions(command: Command): void {
     );
 }
 
+/** Of the ranges for documentation: RFC 5737, RFC 3849. */
+const testAddressesDefault = "192.0.2.53,2001:db8::53";
+
 function addNameOptions(command: Command): void {
   command
     .option("--label <prefix>", "what all names begin with; else dh-ote- and six characters by chance", oteLabel)
     .option("--suffix <suffix>", "where they are registered; else the profile's first suffix")
     .option("--name-servers <hosts>", "two hosts outside of the registry, as a,b", outsideHosts)
-    .option("--addresses <addresses>", "two addresses of a host below our name, as a,b", testAddresses, [
-      "192.0.2.53",
-      "2001:db8::53",
-    ])
+    .addOption(
+      new Option("--addresses <addresses>", "two addresses of a host below our name, as a,b")
+        .argParser(testAddresses)
+        .default(testAddresses(testAddressesDefault), testAddressesDefault),
+    )
     .option("--key-data", "secure names with keys instead of DS records (RFC 5910 §4)")
     .option("--other-name <name>", "a name that another registrar holds, to be refused at", testName)
     .option("--restore-name <name>", "a name of ours in redemption, to be restored", testName);

@@ -65,8 +65,8 @@ describe("deedhouse ote", () => {
       stdout,
       /contact-check: .*RFC 5733 §3\.1\.1.*\n {5}contact:check by gate-one; expected 1000, got 1000/,
     );
-    assert.match(await readFile(join(out, "07-contact-check-sent.xml"), "utf8"), /<contact:check /);
-    assert.match(await readFile(join(out, "07-contact-check-received.xml"), "utf8"), /<contact:chkData /);
+    assert.match(await readFile(join(out, "02-contact-check-sent.xml"), "utf8"), /<contact:check /);
+    assert.match(await readFile(join(out, "02-contact-check-received.xml"), "utf8"), /<contact:chkData /);
     assert.match(
       await readFile(join(out, "transcript.md"), "utf8"),
       /^# Certification test of nic\n.*```xml.*## Summary/s,
@@ -117,7 +117,23 @@ describe("deedhouse ote", () => {
     const { run } = await startStage(context);
     const { code, stdout } = await run("--only", "login,hello");
     assert.equal(code, 0);
-    assert.match(stdout, /^[0-9] ok, 0 failed/m);
+    assert.match(stdout, /^3 ok, 0 failed$/m);
+  });
+
+  test("tells only of the steps that were chosen and what they build on, in a dry run too", async (context) => {
+    const { report } = await startStage(context);
+    const told = async (...args: string[]) => (await report(...args)).results.map(({ id }) => id);
+    const only = ["--only", "contact-info"];
+    const taken = ["login", "contact-check", "contact-create", "contact-info", "logout"];
+    assert.deepEqual(await told("--dry-run", ...only), taken);
+    assert.deepEqual(await told("--yes", ...only), taken.toSpliced(-1, 0, "clean-up"));
+  });
+
+  test("skips what builds on a step that was left out, and says why", async (context) => {
+    const { report } = await startStage(context);
+    const { results } = await report("--yes", "--skip", "contact-create");
+    const info = results.find(({ id }) => id === "contact-info");
+    assert.deepEqual([info?.outcome, info?.reason], ["skipped", "it builds on contact-create, which was not chosen"]);
   });
 
   test("sends nothing when nobody is there to be asked, and says what is wrong with its options", async (context) => {

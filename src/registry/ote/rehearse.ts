@@ -27,9 +27,10 @@ export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
     validate(xml);
     return revealsSecrets ? xml : writeXmlRedacted(frame);
   };
-  return steps.map((step, index) => {
+  const taken = steps.filter(({ id }) => chosen.has(id));
+  return taken.map((step, index) => {
     const { id, title, rfc } = step;
-    const reason = whyNotHere(step, plan, undefined) ?? (chosen.has(id) ? undefined : "not chosen");
+    const reason = whyNotHere(step, plan, undefined);
     const command = step.session === undefined ? step.command(memory) : undefined;
     const frames = command ? [command.frame(clTRID)] : sessionFrames(step.session, plan);
     const by = (step.session === undefined && step.by?.(memory)) || "main";

@@ -75,6 +75,10 @@ class Walk {
 
   async #take(step: Step): Promise<void> {
     const notHere = whyNotHere(step, this.#options, this.#memory.extensionURIs);
+    if (!this.#options.chosen.has(step.id)) {
+      if (notHere === undefined) this.#missing.set(step.id, "was not chosen");
+      return;
+    }
     if (notHere !== undefined) return this.#skip(step, notHere);
     const obstacle = this.#whyNotNow(step);
     if (obstacle !== undefined) {
@@ -100,8 +104,7 @@ class Walk {
     this.#tell(step, expected, account, trial);
   }
 
-  #whyNotNow({ id, buildsOn = [] }: Step): string | undefined {
-    if (!this.#options.chosen.has(id)) return "not chosen";
+  #whyNotNow({ buildsOn = [] }: Step): string | undefined {
     const login = this.#missing.get("login");
     if (login !== undefined) return `the login ${login}`;
     const base = buildsOn.find((other) => this.#missing.has(other));
