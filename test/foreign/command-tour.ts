@@ -244,9 +244,12 @@ async function tourEnds({ ask }: Registrar, registry: SandboxRegistry, profile: 
  */
 export async function tourLabels(registry: SandboxRegistry): Promise<Tour> {
   const tour: Tour = { steps: [], traced: [] };
-  const own = { queryTimeoutMs: patienceMs, transformTimeoutMs: impatienceMs };
+  const patient = registryProfile(registry, { queryTimeoutMs: patienceMs, transformTimeoutMs: patienceMs });
+  const contacts = registrarOf(tour, patient, patient);
+  await tourContacts(contacts);
+  await contacts.drain();
   const circuit = { ...circuitSettingsDefault, faultsMax: Number.MAX_SAFE_INTEGER };
-  const profile = registryProfile(registry, { ...own, circuit });
+  const profile = { ...patient, transformTimeoutMs: impatienceMs, circuit };
   const { ask, drain } = registrarOf(tour, profile, profile);
   const tolerate = async (command: EppCommand<unknown>) => {
     await ask(command).catch((error: unknown) => {
@@ -254,7 +257,6 @@ export async function tourLabels(registry: SandboxRegistry): Promise<Tour> {
       tour.steps.push(`${command.name} ${error.reason}`);
     });
   };
-  await tourContacts({ ask, drain });
   for (const { form } of labels) {
     const name = `${form.replace("<nnnn>", "2400").replace("<ms>", "10")}tour.test`;
     await tolerate(domainCheck(name));
