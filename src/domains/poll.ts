@@ -84,7 +84,8 @@ export function drainPollQueue(sessions: RegistrySessions): Promise<boolean> {
 }
 
 async function drain(sessions: RegistrySessions): Promise<boolean> {
-  using lease = await sessions.pool.acquire("poll", { waitMs: 1_000 });
+  // Behind creates without end, each of which waits so long: who gave up sooner and came again would never have their turn.
+  using lease = await sessions.pool.acquire("poll", { waitMs: sessions.profile.transformTimeoutMs });
   for (let taken = 0; taken < messagesPerRunMax; taken++) {
     const response = await lease.request(pollRequest(), { clTRID: sessions.queryClTrid() });
     if (response.code !== 1301 || !response.data) return emptyCodes.includes(response.code);
