@@ -10,14 +10,15 @@ const sqliteBusy = 5;
  */
 export function lockFolder(folder: string): Disposable {
   const file = join(folder, "lock.sqlite");
-  const lock = new DatabaseSync(file);
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(file);
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
-    lock.close();
+    lock?.close();
     const { errcode, message } = error as Error & { errcode?: number };
     if (errcode === sqliteBusy) throw new Error(`Another sandbox registry is at work in ${folder}.`);
-    throw new Error(`The lock ${file} cannot be used (${message}): remove that file, it holds nothing.`);
+    throw new Error(`${file} cannot be used (${message}): make its folder writable, or remove it, it holds nothing.`);
   }
-  return { [Symbol.dispose]: () => lock.close() };
+  return { [Symbol.dispose]: () => lock?.close() };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { constants } from "node:buffer";
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -91,6 +91,13 @@ test("lets no second process use its folder, and the next one once it is gone", 
   const second = await startSandboxRegistry({ ...options, dataDir });
   assert.ok(second.store.domains.find("a.test"));
   await second.close();
+});
+
+test("says which file it cannot make, and what to do", async (context) => {
+  const dataDir = await folderFor(context);
+  // As in a folder that cannot be written to, for whoever may write to all.
+  await mkdir(join(dataDir, "lock.sqlite"));
+  await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /lock\.sqlite cannot be used .*make its folder/);
 });
 
 /** 540 MB of disk, for a file that no string can hold. */
