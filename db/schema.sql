@@ -538,6 +538,8 @@ TABLE registries
   updated_at timestamp with time zone NOT NULL
   maintenance_from timestamp with time zone
   maintenance_until timestamp with time zone
+  probe_id text
+  probe_failure text
   CONSTRAINT registries_check CHECK ((maintenance_from < maintenance_until))
   CONSTRAINT registries_pkey PRIMARY KEY (id)
 

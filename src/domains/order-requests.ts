@@ -17,6 +17,12 @@ const hurry = statement(
   { id: "int8" },
 );
 
+const findOpenCircuit = statement(
+  "order-circuit-open",
+  "SELECT circuit_open_until FROM registries WHERE id = $1 AND circuit_open_until > $2",
+  { circuit_open_until: "timestamptz?" },
+);
+
 const requestSettle = statement(
   "order-settle-request",
   `WITH history AS (
@@ -65,10 +71,16 @@ async function withLiveOrder(
 
 /**
  * Lets an order's next step come now instead of after its delay.
- * @throws OperatorError when there is no such order, it has ended, or its wait must not be cut short
+ * @throws OperatorError when there is no such order, it has ended, its registry is away, or its wait must not be cut short
  */
 export async function retryOrder(context: OrderContext, code: string): Promise<void> {
   await withLiveOrder(context, code, async (tx, order) => {
+    const [away] = await tx.query(findOpenCircuit, [order.registry_id, context.clock.now()]);
+    if (away) {
+      const [id, until] = [order.registry_id, away.circuit_open_until?.toISOString()];
+      const advice = `deedhouse registry probe ${id} tries now, and lets its orders go on`;
+      throw new OperatorError("refused", `the registry ${id} is away, and is tried again at ${until}: ${advice}`);
+    }
     const [hurried] = await tx.query(hurry, [order.id, context.clock.now()]);
     if (!hurried) {
       const until = order.next_step_at?.toISOString() ?? "its next step";

@@ -17,6 +17,7 @@ import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
 import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
+import { answerProbes } from "#jobs/registry-probe.ts";
 import { renewalStepTask } from "#jobs/renewal-steps.ts";
 import { type JobRunner, startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
@@ -128,6 +129,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
   const atOnceMax = Math.min(profile.sessionsMax * ordersPerSession, ordersAtOnceMax);
   const newOrders = await beginNewOrders({ sessions, step, liveness: options.liveness, ordersMax: atOnceMax });
   const stopAnswering = answerChecks(sessions);
+  const stopProbing = answerProbes(sessions);
   const searchForgotten = forgottenOrdersSearch(sessions, newOrders, ended);
   // While nobody listened, orders may have come.
   const stopReconnects = context.listener.onReconnect(() => void searchForgotten());
@@ -149,6 +151,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
   } finally {
     stopReconnects();
     stopAnswering();
+    stopProbing();
     await Promise.all([newOrders.stop(), runner?.stop()]);
     await drain();
   }

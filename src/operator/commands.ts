@@ -15,6 +15,7 @@ import { addOteCommand } from "#operator/ote.ts";
 import { addPackCommands } from "#operator/packs.ts";
 import { addRegistryCommands } from "#operator/registries.ts";
 import { addRegistryPasswordCommand } from "#operator/registry-password.ts";
+import { addRegistryProbeCommand } from "#operator/registry-probe.ts";
 import { addRenewalCommands } from "#operator/renewals.ts";
 
 export function addOperatorCommands(program: Command): void {
@@ -28,6 +29,7 @@ export function addOperatorCommands(program: Command): void {
   addNameCommands(program);
   addOrderCommands(program);
   addRegistryCommands(program);
+  addRegistryProbeCommand(program);
   addRegistryPasswordCommand(program);
   addOteCommand(program);
   addRenewalCommands(program);

@@ -32,7 +32,7 @@ async function getRegistry(context: OpenOperatorContext, id: string) {
   return report;
 }
 
-function unknownRegistry(id: string): OperatorError {
+export function unknownRegistry(id: string): OperatorError {
   return new OperatorError("not-found", `no registry ${id} is known: deedhouse registry list shows those that are`);
 }
 

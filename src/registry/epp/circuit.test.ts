@@ -53,6 +53,27 @@ describe("the circuit's rules", () => {
     assert.deepEqual(delaysMs, [4, 8, 16, 16, 4]);
   });
 
+  test("a probe by hand comes at once, is shared with who asks meanwhile, and is none where the circuit is closed", async () => {
+    const answers = [Promise.withResolvers<"failed" | "well">(), Promise.withResolvers<"failed" | "well">()];
+    let probes = 0;
+    const circuit = createCircuit({ probe: () => answers[probes++]!.promise });
+    await circuit.probeNow();
+    assert.equal(probes, 0);
+    circuit.recordRefusal();
+    const both = [circuit.probeNow(), circuit.probeNow()];
+    assert.deepEqual([probes, circuit.status().state], [1, "half-open"]);
+    answers[0]!.resolve("failed");
+    await Promise.all(both);
+    assert.equal(circuit.status().state, "open");
+    answers[1]!.resolve("well");
+    await circuit.probeNow();
+    assert.deepEqual([probes, circuit.isClosed], [2, true]);
+    circuit.recordRefusal();
+    circuit.stop();
+    await circuit.probeNow();
+    assert.equal(probes, 2);
+  });
+
   test("says nothing more once it is stopped", async () => {
     const states: string[] = [];
     const settings = { ...circuitSettingsDefault, faultsMax: 1, probeDelayMsMin: 1, probeDelayMsMax: 1 };

@@ -48,6 +48,7 @@ export class Circuit {
   #failures = 0;
   #probeAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
+  #probing: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(options: CircuitOptions) {
@@ -78,6 +79,15 @@ export class Circuit {
     if (this.isClosed) this.#open(this.#options.settings.refusedDelayMs);
   }
 
+  /** Probes at once instead of when it is due, or waits for the probe that is under way. Nothing where it is closed. */
+  async probeNow(): Promise<void> {
+    if (this.#state === "open" && !this.#isStopped) {
+      clearTimeout(this.#timer);
+      this.#startProbe();
+    }
+    await this.#probing;
+  }
+
   /** No more probes, no more changes. */
   stop(): void {
     this.#isStopped = true;
@@ -90,8 +100,12 @@ export class Circuit {
     this.#failures += 1;
     const delayMs = backoffMs(this.#failures, { firstMs, maxMs: settings.probeDelayMsMax }, random);
     this.#probeAtMs = clock.monotonicMs() + delayMs;
-    this.#timer = setTimeout(() => this.#probe(), delayMs);
+    this.#timer = setTimeout(() => this.#startProbe(), delayMs);
     this.#change("open");
+  }
+
+  #startProbe(): void {
+    this.#probing = this.#probe();
   }
 
   async #probe(): Promise<void> {

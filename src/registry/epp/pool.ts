@@ -80,6 +80,8 @@ export interface EppPool {
    */
   checkDomain(name: string, options: { readonly budgetMs: number }): Promise<DomainAvailability>;
   circuit(): CircuitStatus;
+  /** Probes an open circuit at once. @returns what that failed with; nothing where the circuit is closed by then */
+  probe(): Promise<Error | undefined>;
   /** Lends no more, waits for what is in flight, logs out and closes. After `timeoutMs` it closes regardless. */
   drain(timeoutMs: number): Promise<void>;
 }

@@ -33,6 +33,7 @@ export class SessionPool implements EppPool {
   readonly #closing = new Map<EppSession, Promise<void>>();
   readonly #waiters: WaitingLine;
   #isDraining = false;
+  #probeFailure: unknown;
   readonly #allReturned = Promise.withResolvers<void>();
 
   constructor(options: EppPoolOptions) {
@@ -73,6 +74,12 @@ export class SessionPool implements EppPool {
 
   circuit(): CircuitStatus {
     return this.#circuit.status();
+  }
+
+  async probe(): Promise<Error | undefined> {
+    await this.#circuit.probeNow();
+    if (this.#circuit.isClosed) return undefined;
+    return this.#probeFailure instanceof Error ? this.#probeFailure : new EppUnavailable("draining");
   }
 
   async drain(timeoutMs: number): Promise<void> {
@@ -242,13 +249,17 @@ export class SessionPool implements EppPool {
 
   async #probe(): Promise<"well" | "failed" | "refused"> {
     // Sessions that are still lent or saying goodbye fill the registry's limit: one more login would be refused.
-    if (this.#sessionCount >= this.#opener.sessionsMax) return "failed";
+    if (this.#sessionCount >= this.#opener.sessionsMax) {
+      this.#probeFailure = new EppUnavailable("session-limit", { detail: "all of ours are still open" });
+      return "failed";
+    }
     try {
       await this.#open((session) => this.#makeIdle(session));
       if (this.#isDraining) this.#closeIdle();
       return "well";
     } catch (error) {
       this.#log.warn({ err: error }, "the registry is still in trouble");
+      this.#probeFailure = error;
       return error instanceof EppUnavailable && isRefusedLogin(error) ? "refused" : "failed";
     }
   }
