@@ -15,7 +15,7 @@ export async function runTool(argv: string[]): Promise<void> {
   addClientCommands(program);
   addOperatorCommands(program);
   addStartCommand(program);
-  for (const [name, description] of roleDescriptions) program.command(name).description(description).helpOption(false);
+  for (const [name, description] of roleDescriptions) program.command(name).description(description);
   await program.parseAsync(argv);
 }
 
@@ -26,10 +26,10 @@ interface StartCommandOptions {
   readyFile?: string;
 }
 
-/** The entry point runs these itself; here they stand for the help. */
+/** The entry point runs these itself, and the sandbox registry's help too; here they stand for the help. */
 const roleDescriptions: [string, string][] = [
-  ["api", "run the API alone; configured by environment variables (src/config.ts)"],
-  ["worker", "run the worker alone; configured by environment variables"],
+  ["api", "run the API alone; configured by environment variables (docs/operating.md)"],
+  ["worker", "run the worker alone; configured by environment variables (docs/operating.md)"],
   ["sandbox-registry", "run the sandbox registry alone; has its own --help"],
 ];
 

@@ -72,3 +72,23 @@ for (const { path, text } of documents) {
     assert.deepEqual([...wrong, ...missing], [], "correct the call, or the sentence");
   });
 }
+
+/** The commands that do something, with the words that call them. */
+function leavesOf(command: Command, words: readonly string[] = []): { command: Command; words: readonly string[] }[] {
+  if (command.commands.length === 0) return [{ command, words }];
+  return command.commands.flatMap((child) => leavesOf(child, [...words, child.name()]));
+}
+
+test("every command's --help ends with examples, and their options exist", () => {
+  for (const { command, words } of leavesOf(tool)) {
+    let help = "";
+    command.configureOutput({ writeOut: (written) => (help += written) }).outputHelp();
+    const [, examples = ""] = help.split(/^Examples?:$/m);
+    const calls = [...examples.matchAll(/^ {2}(?:\w+=\S+ )?deedhouse ((?:[^\n\\]|\\\n)*)/gm)].map(([, call]) => call!);
+    assert.ok(calls.length > 0, `${words.join(" ")} has no example`);
+    for (const call of calls) {
+      assert.ok(call.startsWith(words.join(" ")), `${words.join(" ")} has an example of something else: ${call}`);
+      assert.equal(problemOf(call), undefined, call);
+    }
+  }
+});

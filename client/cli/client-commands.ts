@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Help, type Option } from "commander";
 import { type Clock, systemClock } from "../sdk/clock.ts";
 import { addDomainCommands } from "./domains.ts";
 import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
@@ -14,10 +14,17 @@ import { addPackCommands } from "./packs.ts";
 export function addClientCommands(program: Command, clock: Clock = systemClock): void {
   program
     .exitOverride(exitOnUsageError)
+    .configureHelp({ optionDescription })
     .showHelpAfterError("Add --help to see how it is used.")
     .addHelpText("after", exitCodesHelp);
   addDomainCommands(program, clock);
   addOrderCommands(program, clock);
   addHostingCommands(program, clock);
   addPackCommands(program, clock);
+}
+
+/** Commander's own text, and whether the command can do without the option. */
+function optionDescription(option: Option): string {
+  const text = new Help().optionDescription(option);
+  return option.mandatory ? `${text} (required)` : text;
 }

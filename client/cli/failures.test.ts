@@ -14,28 +14,10 @@ test("--help lists every exit code", async () => {
   for (let code = 0; code <= 9; code++) assert.match(stdout, new RegExp(`^ {2}${code} {2}\\S`, "m"));
 });
 
-test("every command's help has an example", async () => {
-  const commands = [
-    "domains list",
-    "domains get",
-    "domains renew",
-    "domains renewals",
-    "domains register",
-    "orders get",
-    "hosting list",
-    "hosting get",
-    "hosting history",
-    "hosting password",
-    "hosting delete",
-    "hosting host-names",
-    "hosting add-host-name",
-    "hosting remove-host-name",
-  ];
-  for (const command of [...commands, "hosting create", "packs list"]) {
-    const { exitCode, stdout } = await runCli("", [...command.split(" "), "--help"]);
-    assert.equal(exitCode, 0);
-    assert.match(stdout, new RegExp(`Examples?:\n {2}deedhouse ${command}`));
-  }
+test("a command's help says which options it cannot do without", async () => {
+  const { stdout } = await runCli("", ["hosting", "create", "--help"]);
+  assert.match(stdout, /^ {2}--pack <id> .*\(required\)$/m);
+  assert.equal(stdout.match(/\(required\)/g)?.length, 1);
 });
 
 test("a mistake in the command line exits with 2", async () => {
@@ -96,6 +78,16 @@ test("a refusal tells each field that was wrong, and exits with 3", async () => 
   const { exitCode, stderr } = await runCli(service.url, ["domains", "register", "example.com"]);
   assert.equal(exitCode, 3);
   assert.match(stderr, /^ {2}domain_name: At most 253 characters\. \(too_long\)$/m);
+});
+
+test("a refusal whose text names the field already says it once", async () => {
+  await using service = await startStandInService();
+  const tooLong = { error_code: "too_long", error_text: "At most 253 characters.", field: "domain_name" };
+  const body = { error_code: "bad_request", error_text: `domain_name: ${tooLong.error_text}` };
+  service.faults.push({ status: 400, body: { ...body, validation_errors: [tooLong] } });
+  const { exitCode, stderr } = await runCli(service.url, ["domains", "register", "example.com"]);
+  assert.equal(exitCode, 3);
+  assert.deepEqual(stderr.match(/.*At most 253.*/g), ["deedhouse: domain_name: At most 253 characters. (bad_request)"]);
 });
 
 test("a rate limit that does not end exits with 9, after telling each wait", async () => {

@@ -100,7 +100,9 @@ function exitCodeOf(error: unknown): ExitCode {
 function describeFailure(error: unknown): string[] {
   if (error instanceof ApiError) {
     const lines = [`${programName}: ${error.errorText} (${error.errorCode})`];
-    for (const { field, errorText, errorCode } of error.validationErrors) {
+    // The service's own text often says it all.
+    const untold = error.validationErrors.filter(({ errorText }) => !error.errorText.includes(errorText));
+    for (const { field, errorText, errorCode } of untold) {
       lines.push(`  ${field}: ${errorText} (${errorCode})`);
     }
     const advice = adviceFor(error);

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
+import { type Scope, scopes } from "#api/use-case.ts";
 import { addressRange, pointInTime, printableName, wholeNumber } from "#operator/arguments.ts";
 import { commandGroup, type OperatorOptions, onDatabase, operatorCommand } from "#operator/command.ts";
-import { createReseller, getReseller } from "#resellers/create.ts";
+import { createReseller, getReseller, rateLimitDefault } from "#resellers/create.ts";
 import { createKey, revokeKey } from "#resellers/keys.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
@@ -15,7 +16,7 @@ interface AccountOptions {
 interface KeyOptions {
   account: string;
   label: string;
-  scope?: string[];
+  scope?: Scope[];
   allow?: string[];
   expires?: Date;
 }
@@ -29,7 +30,7 @@ export function addAccountCommands(program: Command): void {
         .choices(["reseller", "plain"])
         .default("reseller"),
     )
-    .option("--rate-limit <n>", "requests per minute", wholeNumber(1, 1_000_000_000))
+    .option("--rate-limit <n>", `requests per minute; ${rateLimitDefault} when left out`, wholeNumber(1, 1_000_000_000))
     .addHelpText("after", "\nExample:\n  deedhouse account create acme --kind reseller")
     .action(
       onDatabase(async (context, name: string, { kind, rateLimit }: AccountOptions) => {
@@ -79,7 +80,7 @@ function addKeyCommands(key: Command): void {
   operatorCommand(key, "create", "make an API key; its secret is shown once")
     .requiredOption("--account <name>", "whose key it is")
     .option("--label <text>", "to tell keys apart", printableName, "key")
-    .option("--scope <scope...>", "what it may do; all of it when left out")
+    .addOption(new Option("--scope <scope...>", "what it may do; all of it when left out").choices(scopes))
     .option("--allow <address...>", "addresses or ranges that it may be used from", addressRange)
     .option("--expires <date>", "when it stops working, as 2027-01-31 or a full timestamp", pointInTime)
     .addHelpText("after", "\nExample:\n  deedhouse key create --account sandbox --label laptop")

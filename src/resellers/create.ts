@@ -3,7 +3,7 @@ import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 
-const rateLimitDefault = 100;
+export const rateLimitDefault = 100;
 const hostingAccountsMaxDefault = 1_000;
 const hostingBytesMaxDefault = 1_000 * 1_000_000_000;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
+import type { Scope } from "#api/use-case.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
@@ -124,7 +125,7 @@ test("a used nonce comes before the rate limit, the rate limit before the scope"
 
 test("the scope comes before anything that the use case says", async () => {
   const reseller = await gateway.addReseller({ kind: "plain", profile: false });
-  const needed: [string, string, string][] = [
+  const needed: [string, string, Scope][] = [
     ["GET", "/domains?take=0", "domains:read"],
     ["GET", "/domains/-", "domains:read"],
     ["POST", "/domains/registrations", "domains:register"],

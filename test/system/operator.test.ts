@@ -83,7 +83,7 @@ test("tells what is wrong with an account or a profile", async () => {
 test("tells what is wrong with a key", async () => {
   const create = ["key", "create", "--account", "sandbox"];
   await assertAllFail([
-    [[...create, "--scope", "domains:steal"], 3, /no scope domains:steal: choose from domains:read/],
+    [[...create, "--scope", "domains:steal"], 2, /'domains:steal' is invalid. Allowed choices are domains:read/],
     [[...create, "--allow", "192.0.2.1/33"], 2, /an address such as/],
     [[...create, "--allow", "office"], 2, /an address such as/],
     [[...create, "--expires", "tomorrow"], 2, /a date such as/],
@@ -205,6 +205,13 @@ test("answers a wrong command line with how it is used, and exit code 2", async 
       assert.deepEqual({ code, stdout }, { code: 2, stdout: "" }, args.join(" "));
     }),
   );
+});
+
+test("the help of a role that runs alone is no mistake", async () => {
+  for (const role of ["start", "api", "worker", "node", "sandbox-registry"]) {
+    const { code, stderr } = await system.tool([role, "--help"]);
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, role);
+  }
 });
 
 test("npx deedhouse runs in the checkout, and its help names every command", async () => {
