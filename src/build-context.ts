@@ -1,4 +1,4 @@
-import type { Config } from "#config.ts";
+import { type Config, WrongSetting } from "#config.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
@@ -20,7 +20,7 @@ export interface OpenContext extends Context {
 /**
  * Builds what a process works with; connects when first used.
  * @param role the process's name, for logs and pg_stat_activity
- * @throws Error that names the file or variable that is wrong
+ * @throws WrongSetting that names the file or variable that is wrong
  */
 export function buildContext(config: Config, role: string): OpenContext {
   const log = createLog(role, config.logLevel);
@@ -39,10 +39,10 @@ export function buildContext(config: Config, role: string): OpenContext {
     clock,
     random,
     log,
-    sealer: createSealer({ keys: config.masterKeys.map(parseNamedKey), random }),
-    registries: loadRegistries(config.registriesFile),
+    sealer: asSet(() => createSealer({ keys: config.masterKeys.map(parseNamedKey), random })),
+    registries: asSet(() => loadRegistries(config.registriesFile)),
     passwordQueue: createPasswordQueue({ waitingMax: passwordsWaitingMax, cost: bcryptCost, random }),
-    commonPasswords: loadCommonPasswords(config.commonPasswordsFile),
+    commonPasswords: asSet(() => loadCommonPasswords(config.commonPasswordsFile)),
     reservedHosts: config.reservedHosts,
     checkBudgetMs: config.checkBudgetMs,
     checkFreshMs: config.checkFreshMs,
@@ -52,4 +52,13 @@ export function buildContext(config: Config, role: string): OpenContext {
       await Promise.all([listener.close(), database.close()]);
     },
   };
+}
+
+/** What a setting names, read: what is wrong with that is the setting's mistake. */
+function asSet<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw new WrongSetting((error as Error).message, { cause: error });
+  }
 }

@@ -4,6 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 
+/** What an operator has set, or has not, keeps a process from starting. */
+export class WrongSetting extends Error {
+  override name = "WrongSetting";
+}
+
 export interface Config {
   /** `sandbox` allows what only a test system may do; nothing is looser by default in `production`. */
   deployment: "sandbox" | "production";
@@ -49,7 +54,7 @@ function read(environment: NodeJS.ProcessEnv, name: string): string | undefined 
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
-    throw new Error(`${name}_FILE cannot be read: ${(error as Error).message}`);
+    throw new WrongSetting(`${name}_FILE cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -73,7 +78,7 @@ function createReader(environment: NodeJS.ProcessEnv) {
       return Number(value);
     },
     finish<T>(config: T): T {
-      if (mistakes.length > 0) throw new Error(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
+      if (mistakes.length > 0) throw new WrongSetting(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
       return config;
     },
   };
@@ -106,7 +111,7 @@ function readNodesDoor({ optional, integer, mistakes }: Reader): NodesDoorConfig
 
 /**
  * Parses the environment.
- * @throws Error that lists every mistake, a line each
+ * @throws WrongSetting that lists every mistake, a line each
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const reader = createReader(environment);
@@ -157,7 +162,7 @@ export interface NodeConfig {
 
 /**
  * Parses the environment of a hosting node.
- * @throws Error that lists every mistake, a line each
+ * @throws WrongSetting that lists every mistake, a line each
  */
 export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): NodeConfig {
   const { text, integer, finish } = createReader(environment);

@@ -1,4 +1,5 @@
 /** How every process of ours lives: started by a parent or an operator, ready, told to stop, stopped. */
+import { WrongSetting } from "#config.ts";
 
 export interface Role {
   /** What a parent process is told, e.g. the port. */
@@ -6,6 +7,8 @@ export interface Role {
   close(): Promise<void>;
 }
 
+/** As the tool's own commands end (client/cli/failures.ts). */
+const exitCodes = { unexpected: 1, usage: 2 };
 /** A process that has not stopped by itself after this is ended. */
 const stopBudgetMs = 20_000;
 /** PostgreSQL's undefined_table, undefined_column, undefined_function. */
@@ -39,5 +42,5 @@ function fail(error: unknown): never {
   const isSchemaOld = schemaLacks.has(String((error as { code?: unknown }).code));
   const advice = isSchemaOld ? "; the database is not at this version's schema: run deedhouse migrate first" : "";
   process.stderr.write(`deedhouse: ${message}${advice}\n`);
-  process.exit(1);
+  process.exit(error instanceof WrongSetting ? exitCodes.usage : exitCodes.unexpected);
 }

@@ -24,14 +24,22 @@ for (const role of ["api", "worker"]) {
       /^deedhouse: the configuration is not complete:\n {2}DATABASE_URL is not set\n {2}DEEDHOUSE_REPLAY_DIR /,
     );
     assert.doesNotMatch(stderr, /\.ts:/);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
   });
 
   test(`the ${role} names the setting whose file is not there`, async () => {
     const { DEEDHOUSE_MASTER_KEY: _key, ...some } = settings;
     const { code, stderr } = await run(role, { ...some, DEEDHOUSE_MASTER_KEY_FILE: join(folder, "none.key") });
     assert.match(stderr, /^deedhouse: DEEDHOUSE_MASTER_KEY_FILE cannot be read: ENOENT[^\n]*none\.key'\n$/);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
+  });
+
+  test(`the ${role} names the registry's file that it cannot use`, async () => {
+    const file = join(folder, "no-list.json");
+    await writeFile(file, "{}");
+    const { code, stderr } = await run(role, { ...settings, DEEDHOUSE_REGISTRIES_FILE: file });
+    assert.match(stderr, /^deedhouse: [^\n]*no-list\.json: it must be an array of profiles[^\n]*\n$/);
+    assert.equal(code, 2);
   });
 
   test(`the ${role} says to migrate a database that has not been`, async (t) => {

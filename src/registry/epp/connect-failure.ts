@@ -7,6 +7,8 @@ import { EppUnanswered } from "./errors.ts";
 const certificateAlert =
   /ALERT_(CERTIFICATE_REQUIRED|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_(EXPIRED|UNKNOWN|REVOKED)|HANDSHAKE_FAILURE)/;
 const versionFailure = /UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION|VERSION_TOO_LOW/;
+/** Whatever somebody says who does not speak TLS: EPP's greeting, SSH's, SMTP's and an HTTP answer were tried. */
+const noTls = "ERR_SSL_WRONG_VERSION_NUMBER";
 /** X509_verify_cert's verdicts, as Node names them. */
 const notVouchedFor = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_(HAS_EXPIRED|NOT_YET_VALID|UNTRUSTED|SIGNATURE_FAILURE)/;
 
@@ -29,6 +31,7 @@ export function describeConnectFailure(error: unknown, { tls, clock }: Attempt):
   if (trouble?.isInvalid && mayBeRefused) return `${trouble.sentence}, and the registry closed the connection`;
   if (certificateAlert.test(code)) return `the registry refuses our client certificate (${code})`;
   if (versionFailure.test(code)) return `the registry has no TLS of version 1.2 or newer (${code})`;
+  if (code === noTls) return `who answers there speaks no TLS: are host and port right? (${code})`;
   if (code === "ECONNRESET") return closedEarly;
   // A name with several addresses fails with all of their errors together, and no words of its own.
   if (!(error instanceof EppUnanswered)) return message || `the connection failed (${code})`;

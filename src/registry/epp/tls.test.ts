@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -9,10 +11,11 @@ import { Secret } from "#lib/secret.ts";
 import { completeProfile, loadRegistries } from "#registry/registries.ts";
 import { domainCheck } from "./commands/domain-check.ts";
 import { EppUnavailable } from "./errors.ts";
+import { encodeFrame } from "./frame.ts";
 import type { EppPoolOptions } from "./pool.ts";
 import { count, startFixture } from "./pool-fixture.ts";
 import type { StandInCertificate, StandInOptions } from "./stand-in-server.ts";
-import { createCertificate } from "./stand-in-server.ts";
+import { createCertificate, greetingXml } from "./stand-in-server.ts";
 
 const waitMs = 5_000;
 let registry: StandInCertificate;
@@ -161,6 +164,18 @@ describe("the registry's own certificate", () => {
 describe("TLS", () => {
   test("older than 1.2 is refused", async (context) => {
     await assertRefused(logIn(context, {}, { maxVersion: "TLSv1.1" }), /no TLS of version 1\.2 or newer/);
+  });
+
+  test("is missed, in words, where something else answers", async (context) => {
+    const server = createServer((socket) => socket.on("error", () => {}).end(encodeFrame(greetingXml)));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    context.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { pool } = await startFixture(context, { port });
+    await assert.rejects(pool.acquire("check", { waitMs }), {
+      message: /who answers there speaks no TLS: are host and/,
+    });
   });
 
   test("1.2 and 1.3 are spoken", async (context) => {
