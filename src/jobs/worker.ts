@@ -22,6 +22,10 @@ import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
 const provisionsMax = 8;
 /** Accounts that a worker moves at once. */
 const movesMax = 2;
+/** Accounts, moves, and host names (host-name-checks.ts). */
+const queuesBesideRegistries = 3;
+/** For taking jobs and writing down their ends, a moment each. */
+const jobConnectionsMax = 16;
 const committedRequestsKeptSeconds = 24 * 60 * 60;
 
 const dropOldCommitted = statement(
@@ -73,11 +77,12 @@ export interface WorkerRole {
  * @throws the driver's error when the database cannot be asked
  */
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
-  // Two connections beside those of the jobs: for LISTEN, and for taking the next job.
+  const queuesCount = context.registries.length + queuesBesideRegistries;
   const sessions = context.registries.reduce((sum, profile) => sum + profile.sessionsMax, 0);
   const jobPool = createJobPool({
     databaseUrl,
-    connectionsMax: Math.min(provisionsMax + movesMax + sessions + 2 * (context.registries.length + 3), 20),
+    // Each queue keeps one for LISTEN, and needs one for taking the next job.
+    connectionsMax: queuesCount + Math.min(provisionsMax + movesMax + sessions + queuesCount, jobConnectionsMax),
     log: context.log,
   });
   const liveness = startLiveness(context, databaseUrl);
