@@ -31,6 +31,17 @@ for (const { path, text } of documents) {
   });
 }
 
+test("ARCHITECTURE.md names only functions, columns and notifications that there are", () => {
+  const { text } = documents.find(({ path }) => path === "ARCHITECTURE.md")!;
+  const sources = files
+    .filter(({ path }) => /^(src|db|test\/harness)\/.*\.(ts|sql)$/.test(path))
+    .map((file) => file.text);
+  const names = [...text.matchAll(/`([a-z]+(?:[A-Z_]\w*)+)`/g)].map(([, name]) => name!);
+  assert.ok(names.length > 10);
+  const dead = names.filter((name) => !sources.some((source) => new RegExp(`\\b${name}\\b`).test(source)));
+  assert.deepEqual(dead, [], "correct the name, or the sentence");
+});
+
 const tool = new Command("deedhouse");
 addClientCommands(tool);
 addOperatorCommands(tool);
