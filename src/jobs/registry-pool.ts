@@ -17,7 +17,7 @@ const writeCircuit = statement(
 
 /** Opens it with its circuit closed: what a predecessor saw is over. */
 export async function openRegistryPool(
-  context: Context,
+  context: Pick<Context, "database" | "clock" | "random" | "log">,
   profile: RegistryProfile,
   onLogin: (news: LoginNews) => void,
 ): Promise<EppPool> {
@@ -45,6 +45,10 @@ export async function openRegistryPool(
   });
 }
 
-async function saveCircuit(context: Context, registryId: string, openUntil: Date | undefined): Promise<void> {
-  await context.database.query(writeCircuit, [registryId, openUntil ?? null, context.clock.now()]);
+async function saveCircuit(
+  { database, clock }: Pick<Context, "database" | "clock">,
+  registryId: string,
+  openUntil: Date | undefined,
+): Promise<void> {
+  await database.query(writeCircuit, [registryId, openUntil ?? null, clock.now()]);
 }
