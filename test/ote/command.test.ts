@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { hostNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { loadFrameValidator } from "#registry/epp/schema.ts";
 import { chosenIds, requireStep } from "#registry/ote/plan.ts";
 import { steps } from "#registry/ote/steps.ts";
@@ -111,6 +112,16 @@ describe("deedhouse ote", () => {
     const unreachable = await run("--list");
     assert.equal(unreachable.code, 0);
     assert.match(unreachable.stdout, /restore-request .* if the registry offers rgp/);
+  });
+
+  test("lists the steps that the profile leaves out as such, whatever the registry offers", async (context) => {
+    const withoutServices = [hostNamespace, secDnsNamespace];
+    const { run } = await startStage(context, {}, { withoutServices });
+    const rows: { step: string; here: string }[] = JSON.parse((await run("--list", "--json")).stdout);
+    const here = (id: string) => rows.find(({ step }) => step === id)?.here;
+    assert.match(here("host-create") ?? "", /the profile leaves hosts out/);
+    assert.match(here("sec-dns-add") ?? "", /the profile leaves secDNS .* out/);
+    assert.equal(here("restore-request"), "yes");
   });
 
   test("asks nobody before a walk that only logs in, because it changes nothing", async (context) => {
