@@ -4,9 +4,12 @@ import type { FaultSettings } from "./faults.ts";
 import { type RegistrarAccount, type SandboxRegistryOptions, startSandboxRegistry } from "./server.ts";
 import { parseSetting, settingLines } from "./setting-option.ts";
 
-const help = `An EPP registry for development and tests. It keeps no promise to the outside world, and does not start where
+const help = `Usage: deedhouse sandbox-registry [options]
+
+An EPP registry for development and tests. It keeps no promise to the outside world, and does not start where
 DEEDHOUSE_DEPLOYMENT is "production", or anything but "sandbox".
 
+Options:
   --suffix SUFFIX              under which names are sold; repeat for more
   --registrar ID:PASSWORD      who may log in; repeat for more
   --registrars-file FILE       the same as JSON: [{"id": "…", "password": "…"}]
@@ -20,7 +23,10 @@ DEEDHOUSE_DEPLOYMENT is "production", or anything but "sandbox".
   --setting NAME=VALUE         repeat for more; what there is, and how it is without this:
 ${settingLines()}
   --production                 refuse to start, as the environment variable does
-  --help
+  --help                       display this
+
+Example:
+  deedhouse sandbox-registry --suffix test --registrar gate-one:secret-1 --port 7000 --control-port 7001
 `;
 
 /**
