@@ -13,6 +13,8 @@ const exitCodes = { unexpected: 1, usage: 2 };
 const stopBudgetMs = 20_000;
 /** PostgreSQL's undefined_table, undefined_column, undefined_function. */
 const schemaLacks: ReadonlySet<string> = new Set(["42P01", "42703", "42883"]);
+/** What the codes of `util.parseArgs` begin with. */
+const parseArgsCode = "ERR_PARSE_ARGS_";
 
 /**
  * Runs a role until SIGTERM, SIGINT, or until the parent that started it over an IPC channel is gone.
@@ -39,8 +41,10 @@ async function startWhole(start: () => Promise<Role>): Promise<Role> {
 
 function fail(error: unknown): never {
   const message = error instanceof Error ? error.message : String(error);
-  const isSchemaOld = schemaLacks.has(String((error as { code?: unknown }).code));
+  const code = String((error as { code?: unknown }).code);
+  const isSchemaOld = schemaLacks.has(code);
   const advice = isSchemaOld ? "; the database is not at this version's schema: run deedhouse migrate first" : "";
   process.stderr.write(`deedhouse: ${message}${advice}\n`);
-  process.exit(error instanceof WrongSetting ? exitCodes.usage : exitCodes.unexpected);
+  const isUsage = error instanceof WrongSetting || code.startsWith(parseArgsCode);
+  process.exit(isUsage ? exitCodes.usage : exitCodes.unexpected);
 }

@@ -198,7 +198,8 @@ test("says where to look when no system runs on the folder", async () => {
 });
 
 test("answers a wrong command line with how it is used, and exit code 2", async () => {
-  const wrong = [["fly"], ["key"], ["key", "fly"], ["block", "add"], ["start", "--port-base", "x"], ["start", "on"]];
+  const tool = [["fly"], ["key"], ["key", "fly"], ["block", "add"], ["start", "--port-base", "x"], ["start", "on"]];
+  const wrong = [...tool, ["node", "--agent", "--fly"], ["sandbox-registry", "--fly"]];
   await Promise.all(
     wrong.map(async (args) => {
       const { code, stdout } = await system.tool(args);
