@@ -113,10 +113,12 @@ async function openRenewal(context: Context, profile: RegistryProfile, name: Nam
   const now = context.clock.now();
   const dueAt = addDays(termEndsAt, -profile.renewalLeadDays);
   const alarmAt = nextAlarmAt(profile, termEndsAt, dueAt > now ? dueAt : now, undefined);
-  const listKey = `${termEndsAt.toISOString()} ${domain_name}`;
+  const code = newRenewalCode(context.random);
+  // With the code: a registry whose date was a whole period before ours has brought the term to the same end by a renewal.
+  const listKey = `${termEndsAt.toISOString()} ${domain_name} ${code}`;
   await context.database.transaction(async (tx) => {
     const [renewal] = await tx.query(insertRenewal, [
-      ...[newRenewalCode(context.random), reseller_id, domain_name, profile.id, profile.renewalYears, termEndsAt],
+      ...[code, reseller_id, domain_name, profile.id, profile.renewalYears, termEndsAt],
       ...[dueAt, alarmAt ?? null, listKey, now],
     ]);
     const [given] = await tx.query(giveRenewal, [domain_name, renewal!.id, termEndsAt]);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { runSql } from "../harness/sql.ts";
+import { until } from "../orders/judge.ts";
 import {
   commands,
   executed,
@@ -95,4 +96,17 @@ test("a name whose registry moves its date between two looks is renewed once, fr
   await untilRenewalIs(gateway, name, "Renewed");
   assert.equal(executed(gateway, name, "domain:renew"), 1);
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(exDate, 1));
+});
+
+test("a name whose registry has a date a year before ours is renewed for the year that it lacks, and then for the next one", async (t) => {
+  const { gateway, reseller } = await startStage(t, { registry: { renewalLeadDays: 500 } });
+  const name = "shorter.example";
+  const inDays = gateway.context.clock.now().getTime() + 400 * dayMs;
+  const expirationDate = new Date(Math.floor(inDays / 1000) * 1000);
+  const registryExDate = new Date(yearsLater(expirationDate.toISOString(), -1));
+  await giveNames(gateway, reseller, new Map([[name, { expirationDate, registryExDate }]]));
+  const renewed = yearsLater(expirationDate.toISOString(), 1);
+  const hasNextTerm = async () => (await portfolioEntry(gateway, reseller, name)).expiration_date === renewed;
+  await until("it has the next term", hasNextTerm);
+  assert.equal(executed(gateway, name, "domain:renew"), 2);
 });
