@@ -1,5 +1,4 @@
 /** Messages of registries that a person has to read: no order explains them, or they contradict one. */
-
 import { resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders.ts";

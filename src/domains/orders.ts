@@ -1,5 +1,4 @@
 /** Registration orders in the database: their rows, their attempts, and the one way in which their state changes. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";

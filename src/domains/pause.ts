@@ -1,5 +1,4 @@
 /** New registrations at a registry stop while only an operator can help, or because one wants that. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";

@@ -3,7 +3,6 @@
  * after its commit; one that comes again is a no-op. What nobody understands is kept for an operator and acknowledged,
  * so that it never blocks the queue.
  */
-
 import { raiseAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import { heedCancel } from "#domains/cancel-step.ts";

@@ -1,5 +1,4 @@
 /** The one way in which a renewal's state changes. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";

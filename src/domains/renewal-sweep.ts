@@ -3,7 +3,6 @@
  * rows whose next step is due, and tells the operator of those that are not proven in time. Each is one look at an index
  * that holds what is due and nothing else: names with years to go cost nothing. All of it goes by the context's clock.
  */
-
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";

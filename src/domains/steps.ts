@@ -5,7 +5,6 @@
  * an attempt is unanswered nothing is sent but questions. So whatever crashes, the next step knows what may have
  * happened, and asks the registry instead of guessing.
  */
-
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { availabilityOf } from "#domains/availability.ts";

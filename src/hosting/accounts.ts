@@ -1,5 +1,4 @@
 /** Hosting accounts in the database: their rows, and the one way in which their state changes. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";

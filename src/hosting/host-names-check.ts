@@ -2,7 +2,6 @@
  * Looks whether a host name is its account's: the task `host-name`. Whose portfolio it is in comes before what the DNS
  * says. Every look can be repeated, and one that was overtaken is made again.
  */
-
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";

@@ -2,7 +2,6 @@
  * Moves of accounts in the database: how one begins, and the one way in which its state changes. A move holds room on the
  * node of the two that the account is not at: first on the one that it comes to, after the switch on the one that it leaves.
  */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";

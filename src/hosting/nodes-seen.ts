@@ -1,5 +1,4 @@
 /** When a node was last there, and what to say when that is long ago: nobody may notice its sites' silence but us. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";

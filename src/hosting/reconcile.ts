@@ -2,7 +2,6 @@
  * Holds what a node has against what it shall have. Both change while one looks, so the database is read before and after
  * the node: only what is wrong against both, of an account that has not changed between them, is wrong.
  */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";

@@ -1,5 +1,4 @@
 /** Tells the operator of sites that send more than their pack allows in a month. Nothing is cut off for it. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";

@@ -3,7 +3,6 @@
  * one that is due would wait for hours when its job failed often: the queue's own delay grows to six hours. Whatever happened,
  * the registry's owner finds them.
  */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";

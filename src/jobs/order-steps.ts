@@ -1,5 +1,4 @@
 /** The steps of one registry's orders: one at a time for each order. */
-
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { findOrder } from "#domains/orders.ts";

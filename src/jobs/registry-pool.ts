@@ -1,5 +1,4 @@
 /** The pool of a registry's EPP sessions, made from its profile; every process reads its circuit in the database. */
-
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";

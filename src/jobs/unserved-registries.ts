@@ -2,7 +2,6 @@
  * Tells an operator of registries that no process serves, although orders or names of theirs are here: one that was taken
  * out of the profiles, or renamed there. Its owner, if it gets one again, resolves the alarm (registry-absence.ts).
  */
-
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";

@@ -1,5 +1,4 @@
 /** Every command that the EPP client has, with all that it can say, at a sandbox registry that takes it. */
-
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
