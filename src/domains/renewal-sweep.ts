@@ -3,7 +3,7 @@
  * rows whose next step is due, and tells the operator of those that are not proven in time. Each is one look at an index
  * that holds what is due and nothing else: names with years to go cost nothing. All of it goes by the context's clock.
  */
-import { raiseAlarm } from "#alarms.ts";
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
@@ -75,6 +75,9 @@ const moveAlarm = statement(
   { will_renew: "bool" },
 );
 
+/** It has a renewal by now, another reseller or another term: nothing is wrong. */
+class NameChanged extends Error {}
+
 /** Never throws for one name's sake: the others have their turn. */
 export async function sweepRenewals({ context, profile }: RegistrySessions): Promise<void> {
   await inBatches(context, profile, () => openRenewals(context, profile));
@@ -100,7 +103,10 @@ async function openRenewals(context: Context, profile: RegistryProfile): Promise
       await openRenewal(context, profile, name);
       opened += 1;
     } catch (error) {
+      if (error instanceof NameChanged) continue;
       context.log.error({ err: error, name: name.domain_name }, "a name's renewal could not be scheduled");
+      const note = `its renewal cannot be scheduled: ${error instanceof Error ? error.message : error}`;
+      await raiseAlarm(context, { kind: "renewal", subject: name.domain_name, note });
     }
   }
   return opened;
@@ -121,7 +127,9 @@ async function openRenewal(context: Context, profile: RegistryProfile, name: Nam
       ...[dueAt, alarmAt ?? null, listKey, now],
     ]);
     const [given] = await tx.query(giveRenewal, [domain_name, renewal!.id, termEndsAt]);
-    if (!given) throw new Error("the name has changed since it was found");
+    if (!given) throw new NameChanged();
+    // One that says that it could not be scheduled.
+    await resolveAlarm(context, { kind: "renewal", subject: domain_name }, tx);
     if (dueAt <= now) await enqueueRenewal(tx, { id: renewal!.id, registryId: profile.id }, 0);
   });
 }

@@ -51,6 +51,25 @@ test("a renewal that is not proven is an alarm 30, 7 and 1 days before the end o
   assert.deepEqual(await openAlarms(stage, "renewal"), [], "it is resolved");
 });
 
+test("a name whose renewal cannot be scheduled is an alarm until it is, and holds up no other", async (t) => {
+  const stage = await startStage(t);
+  const [name, other] = ["unscheduled.example", "other.example"];
+  await own(stage, name);
+  await own(stage, other);
+  const { databaseUrl } = stage.gateway;
+  const refuse = `CREATE FUNCTION test_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;
+    CREATE TRIGGER test_refuse BEFORE INSERT ON renewals FOR EACH ROW WHEN (NEW.domain_name = '${name}')
+      EXECUTE FUNCTION test_refuse()`;
+  await runSql(databaseUrl, refuse);
+  await stage.travelTo(name, 80);
+  await until("it is an alarm", async () => (await openAlarms(stage, "renewal")).length > 0);
+  assert.match((await openAlarms(stage, "renewal"))[0]!.note, /cannot be scheduled: not this one/);
+  await untilRenewalIs(stage.gateway, other, "Scheduled");
+  await runSql(databaseUrl, "DROP TRIGGER test_refuse ON renewals");
+  await untilRenewalIs(stage.gateway, name, "Scheduled");
+  assert.deepEqual(await openAlarms(stage, "renewal"), []);
+});
+
 test("a name that is not to be renewed raises no alarm", async (t) => {
   const stage = await startStage(t);
   const name = "unwanted.example";
