@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const durationMsMax = 7 * unitMs.d;
@@ -22,4 +22,14 @@ export function parseWholeNumber(text: string): number {
 export function parseIdempotencyKey(text: string): string {
   if (!/^[\x21-\x7e]{1,255}$/.test(text)) throw new InvalidArgumentError("Give 1 to 255 ASCII characters, no blanks.");
   return text;
+}
+
+/** `--status` of a command that lists: one of the statuses, in any case, as the API takes it. */
+export function statusOption(description: string, statuses: readonly string[]): Option {
+  const option = new Option("--status <status>", description).choices(statuses);
+  return option.argParser((text) => {
+    const status = statuses.find((name) => name.toLowerCase() === text.toLowerCase());
+    if (status === undefined) throw new InvalidArgumentError(`Allowed choices are ${statuses.join(", ")}.`);
+    return status;
+  });
 }

@@ -216,3 +216,18 @@ test("domains renewals lists a status page after page", async () => {
   assert.equal(exitCode, 0);
   assert.deepEqual(JSON.parse(stdout), [renewal]);
 });
+
+test("domains renewals takes a status in any case, and tells which there are when it is none", async () => {
+  await using service = await startStandInService();
+  const renewal = { domain_name: "example.com", status: "Renewed" };
+  service.answers["GET /v1/renewals?status=Renewed"] = { status: 200, body: [renewal] };
+  for (const status of ["renewed", "RENEWED"]) {
+    const args = ["domains", "renewals", "--status", status, "--json"];
+    const { exitCode, stdout, stderr } = await runCli(service.url, args);
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+    assert.deepEqual(JSON.parse(stdout), [renewal]);
+  }
+  const { exitCode, stderr } = await runCli(service.url, ["domains", "renewals", "--status", "renew"]);
+  assert.equal(exitCode, 2);
+  assert.match(stderr, /'renew' is invalid. Allowed choices are Scheduled, .*, Renewed, Ended\./);
+});

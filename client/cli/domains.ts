@@ -1,8 +1,8 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Clock } from "../sdk/clock.ts";
 import { newIdempotencyKey } from "../sdk/sign.ts";
 import type { PageOptions, RenewalStatus } from "../sdk/types.ts";
-import { parseIdempotencyKey } from "./arguments.ts";
+import { parseIdempotencyKey, statusOption } from "./arguments.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
@@ -91,7 +91,7 @@ function addRenewCommands(domains: Command, clock: Clock): void {
   const renewals = domains
     .command("renewals")
     .description("list which of your domain names renew or end soon, and what became of them")
-    .addOption(new Option("--status <status>", "only those in this status").choices(renewalStatuses))
+    .addOption(statusOption("only those in this status", renewalStatuses))
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse domains renewals\n  deedhouse domains renewals --status Lapsing --all",

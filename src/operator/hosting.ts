@@ -13,6 +13,7 @@ import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } fr
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { getReseller } from "#resellers/create.ts";
+import { statusOption } from "../../client/cli/arguments.ts";
 import { confirm } from "../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
@@ -41,7 +42,7 @@ interface ListOptions {
 
 function addListCommand(hosting: Command): void {
   operatorCommand(hosting, "accounts", "list all resellers' accounts, the newest first")
-    .addOption(new Option("--status <status>", "only those in this status").choices(hostingStatuses))
+    .addOption(statusOption("only those in this status", hostingStatuses))
     .option("--reseller <account>", "only those of this account")
     .option("--node <id>", "only those on this node")
     .option("--pending", "only those that are not yet what they shall be")

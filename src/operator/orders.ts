@@ -9,6 +9,7 @@ import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { getReseller } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
+import { statusOption } from "../../client/cli/arguments.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 
@@ -42,7 +43,7 @@ interface ListOptions {
 function addListCommand(orders: Command): void {
   operatorCommand(orders, "list", "list orders, the newest first")
     .option("--attention", "only those that a person has to look at, the longest waiting first")
-    .addOption(new Option("--status <status>", "only those in this status").choices(orderStatuses))
+    .addOption(statusOption("only those in this status", orderStatuses))
     .option("--reseller <account>", "only those of this account")
     .addOption(limitOption())
     .addHelpText(

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { switchRenewal } from "#domains/renew-switch.ts";
 import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewal-report.ts";
 import { type RenewalStatus, renewalStatuses } from "#domains/renewal-states.ts";
@@ -7,6 +7,7 @@ import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import { getReseller } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
+import { statusOption } from "../../client/cli/arguments.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 
@@ -39,7 +40,7 @@ interface ListOptions {
 
 function addListCommand(renewals: Command): void {
   operatorCommand(renewals, "list", "list renewals that have not ended, by the end of the term")
-    .addOption(new Option("--status <status>", "those in this status, ended or not").choices(renewalStatuses))
+    .addOption(statusOption("those in this status, ended or not", renewalStatuses))
     .option("--reseller <account>", "only those of this account")
     .option("--days <n>", "only those whose terms end within so many days", wholeNumber(0, daysMax))
     .addOption(limitOption())
