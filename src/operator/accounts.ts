@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { type Scope, scopes } from "#api/use-case.ts";
-import { addressRange, pointInTime, printableName, wholeNumber } from "#operator/arguments.ts";
-import { commandGroup, type OperatorOptions, onDatabase, operatorCommand } from "#operator/command.ts";
+import { addressRange, limitOption, pointInTime, printableName, wholeNumber } from "#operator/arguments.ts";
+import { asTable, commandGroup, type OperatorOptions, onDatabase, operatorCommand } from "#operator/command.ts";
 import { createReseller, getReseller, rateLimitDefault } from "#resellers/create.ts";
 import { createKey, revokeKey } from "#resellers/keys.ts";
+import { listKeys, listResellers } from "#resellers/list.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
@@ -37,6 +38,17 @@ export function addAccountCommands(program: Command): void {
         const id = await createReseller(context, { name, kind, rateLimit });
         return { id, name, kind };
       }),
+    );
+  operatorCommand(account, "list", "list the accounts, the newest first, with how many keys of each work")
+    .option("--name <text>", "only those with this text in their names")
+    .addOption(limitOption())
+    .addHelpText("after", "\nExamples:\n  deedhouse account list\n  deedhouse account list --name acme --json")
+    .action(
+      onDatabase(
+        (context, { name, limit }: { name?: string; limit: number }) =>
+          listResellers(context, { nameText: name, limit }),
+        asTable("id", "name", "kind", "rate_limit", "has_profile", "keys", "created_at"),
+      ),
     );
   addProfileCommand(account);
   addKeyCommands(commandGroup(program, "key", "API keys"));
@@ -92,14 +104,44 @@ function addKeyCommands(key: Command): void {
         return { account, api_key: id, api_secret: secret.reveal() };
       }),
     );
+  addKeyListCommand(key);
   operatorCommand(key, "revoke <key>", "stop a key; within a second nothing accepts it any more")
     .addHelpText("after", "\nExample:\n  deedhouse key revoke 0a1b2c3d4e5f60718293a4b5c6d7e8f9")
     .action(
       onDatabase(async (context, keyId: string) => {
         if (!(await revokeKey(context, keyId))) {
-          throw new OperatorError("not-found", `no key ${keyId} works: nothing to revoke`);
+          throw new OperatorError(
+            "not-found",
+            `no key ${keyId} works, so there is nothing to revoke: deedhouse key list shows those that do`,
+          );
         }
         return { api_key: keyId, status: "revoked" };
       }),
+    );
+}
+
+interface KeyListOptions {
+  account?: string;
+  all?: boolean;
+  limit: number;
+}
+
+function addKeyListCommand(key: Command): void {
+  operatorCommand(key, "list", "list the keys that work, the newest first; secrets are not shown again")
+    .option("--account <name>", "only those of this account")
+    .option("--all", "also those that are revoked or have expired")
+    .addOption(limitOption())
+    .addHelpText("after", "\nExamples:\n  deedhouse key list --account acme\n  deedhouse key list --all --json")
+    .action(
+      onDatabase(
+        async (context, { account, all = false, limit }: KeyListOptions) => {
+          const resellerId = account === undefined ? undefined : await getReseller(context, account);
+          return listKeys(context, { resellerId, all, limit });
+        },
+        asTable(
+          ...["api_key", "account", "label", "created_at", "expires_at", "revoked_at"],
+          ...["allowed_addresses", "scopes"],
+        ),
+      ),
     );
 }

@@ -51,11 +51,12 @@ export async function findReseller(context: OperatorContext, name: string): Prom
   return row?.id;
 }
 
-/** @throws OperatorError that says how to make one */
+/** @throws OperatorError that says how to find one, and how to make one */
 export async function getReseller(context: OperatorContext, name: string): Promise<number> {
   const id = await findReseller(context, name);
   if (id === undefined) {
-    throw new OperatorError("not-found", `there is no account named "${name}": make it with deedhouse account create`);
+    const advice = "deedhouse account list shows those that there are, deedhouse account create makes one";
+    throw new OperatorError("not-found", `there is no account named "${name}": ${advice}`);
   }
   return id;
 }

@@ -93,6 +93,58 @@ test("tells what is wrong with a key", async () => {
   ]);
 });
 
+test("a key whose id nobody wrote down is found by its account, and its secret is not shown again", async () => {
+  const listed = async (...args: string[]) =>
+    Object.values<unknown>(await operated(...args)) as Record<string, unknown>[];
+  const { id } = await operated("account", "create", "forgetful");
+  const ofAccount = ["--account", "forgetful"];
+  const create = ["key", "create", ...ofAccount, "--label"];
+  const lost = await operated(...create, "lost", "--scope", "domains:read", "--allow", "192.0.2.0/24");
+  const expired = await operated(...create, "expired", "--expires", "2020-01-31");
+  const revoked = await operated(...create, "revoked");
+  await operated("key", "revoke", revoked.api_key!);
+  const [accounts, keys, newest, all, table] = await Promise.all([
+    listed("account", "list", "--name", "FORGET"),
+    listed("key", "list", ...ofAccount),
+    listed("key", "list", ...ofAccount, "--all", "--limit", "2"),
+    operate("key", "list", "--all", "--json"),
+    operate("key", "list", ...ofAccount),
+  ]);
+  const { created_at: accountMadeAt, ...account } = accounts[0]!;
+  const shown = { id, name: "forgetful", kind: "reseller", rate_limit: 100, has_profile: false, keys: 1 };
+  assert.deepEqual([account, accounts.length], [shown, 1]);
+  assert.ok(accountMadeAt);
+  const { created_at: madeAt, ...key } = keys[0]!;
+  const wanted = { allowed_addresses: ["192.0.2.0/24"], scopes: ["domains:read"], expires_at: null, revoked_at: null };
+  assert.deepEqual([key, keys.length], [{ api_key: lost.api_key, account: "forgetful", label: "lost", ...wanted }, 1]);
+  assert.deepEqual(
+    newest.map(({ label, revoked_at, expires_at }) => [label, revoked_at !== null, expires_at]),
+    [
+      ["revoked", true, null],
+      ["expired", false, "2020-01-31T00:00:00.000Z"],
+    ],
+  );
+  for (const { api_key: keyId, api_secret: secret } of [lost, expired, revoked]) {
+    assert.deepEqual([all.stdout.includes(keyId!), all.stdout.includes(secret!)], [true, false]);
+  }
+  assert.deepEqual(
+    table.stdout.split("\n").map((line) => line.split(/ +/)),
+    [
+      ["API_KEY", "ACCOUNT", "LABEL", "CREATED_AT", "ALLOWED_ADDRESSES", "SCOPES"],
+      [lost.api_key, "forgetful", "lost", madeAt, "192.0.2.0/24", "domains:read"],
+      [""],
+    ],
+  );
+  await operated("key", "revoke", lost.api_key!);
+  assert.deepEqual(await listed("key", "list", ...ofAccount), []);
+  await assertAllFail([
+    [["key", "revoke", lost.api_key!], 4, /nothing to revoke: deedhouse key list shows/],
+    [["key", "list", "--account", "nobody"], 4, /no account named "nobody": deedhouse account list shows/],
+    [["key", "list", "--limit", "0"], 2, /whole number from 1/],
+    [["account", "list", "--limit", "all"], 2, /whole number from 1/],
+  ]);
+});
+
 test("a service pack is on offer from its creation until it is retired, to those it is meant for", async () => {
   const offered = async () => {
     const { body } = await system.send("GET", "/servicepacks");
