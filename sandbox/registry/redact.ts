@@ -1,25 +1,40 @@
 import { SaxesParser } from "saxes";
 
 const secretElements: ReadonlySet<string> = new Set(["pw", "newPW", "ext"]);
+const secretName = `(?:[^\\s<>/:]+:)?(?:${[...secretElements].join("|")})`;
+/** Where such an element begins, or seems to. */
+const beginning = new RegExp(`<${secretName}[\\s/>]`, "g");
+/** One that holds text alone, as nearly all do. */
+const plainElement = new RegExp(`(<(${secretName})\\s*>)[^<]*(</\\2\\s*>)`, "g");
+/** A comment, a CDATA section or a processing instruction other than the declaration: it may hold what looks like a tag. */
+const opaque = /<!|.<\?/s;
 
-/**
- * A frame's XML without the contents of passwords and authInfo: what stands between the tags, found by a parser, because a
- * comment or a CDATA section may hold what looks like an end. Only for text that parsed: else nothing is safe.
- */
+/** A frame's XML without the contents of passwords and authInfo. Only for text that parsed: else nothing is safe. */
 export function redactXml(xml: string): string {
-  if (![...secretElements].some((name) => xml.includes(name))) return xml;
-  const parser = new SaxesParser({ xmlns: true });
+  const count = xml.match(beginning)?.length ?? 0;
+  if (count === 0) return xml;
+  let plainCount = 0;
+  const redacted = xml.replace(plainElement, (_element, start: string, _name, end: string) => {
+    plainCount += 1;
+    return `${start}[redacted]${end}`;
+  });
+  return plainCount === count && !opaque.test(xml) ? redacted : redactParsed(xml);
+}
+
+/** What stands between the tags, found by a parser: a tenth of what the registry does for a create. */
+function redactParsed(xml: string): string {
+  const parser = new SaxesParser();
   const kept: string[] = [];
   let keptUntil = 0;
   /** The open elements that are secret; only the outermost counts. */
   let depth = 0;
-  parser.on("opentag", ({ local, isSelfClosing }) => {
-    if (!secretElements.has(local) || isSelfClosing) return;
+  parser.on("opentag", ({ name, isSelfClosing }) => {
+    if (isSelfClosing || !secretElements.has(localOf(name))) return;
     if (depth === 0) kept.push(xml.slice(keptUntil, parser.position), "[redacted]");
     depth += 1;
   });
-  parser.on("closetag", ({ local, isSelfClosing }) => {
-    if (!secretElements.has(local) || isSelfClosing) return;
+  parser.on("closetag", ({ name, isSelfClosing }) => {
+    if (isSelfClosing || !secretElements.has(localOf(name))) return;
     depth -= 1;
     // The position is behind the end tag.
     if (depth === 0) keptUntil = xml.lastIndexOf("</", parser.position - 1);
@@ -27,3 +42,5 @@ export function redactXml(xml: string): string {
   parser.write(xml).close();
   return kept.join("") + xml.slice(keptUntil);
 }
+
+const localOf = (name: string) => name.slice(name.indexOf(":") + 1);
