@@ -16,6 +16,7 @@ test("what a process is at work on is seen by the others, and no longer when it 
   for (const liveness of [one, other]) await liveness.add("both do it");
   await one.add("this work");
   while (!(await other.findElsewhere("this work"))) await sleep(10);
+  while (!(await one.findElsewhere("both do it"))) await sleep(10);
   assert.equal(await one.findElsewhere("this work"), undefined, "it takes itself for another");
   one.remove("both do it");
   while (await other.findElsewhere("both do it")) await sleep(10);
