@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Logger, runMigrations } from "graphile-worker";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 
 export interface MigrateOptions {
   /** Default: db/migrations of this repository. */
@@ -58,12 +58,27 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await client.query(createTable);
     const history = await client.query<Applied>("SELECT number, name, sha256 FROM migrations ORDER BY number");
     const pending = pendingMigrations(migrations, history.rows);
-    await runMigrations({ connectionString: url, schema: workerSchema, logger: silentLogger });
+    await migrateQueue(url);
     for (const migration of pending) await apply(client, migration);
     return { applied: pending.map((migration) => migration.name) };
   } finally {
     // Ends the lock as well.
     await client.end();
+  }
+}
+
+/**
+ * With a pool of ours: the queue does not wait for the end of one of its own, and hears its errors no more. One that PostgreSQL
+ * ended in that moment would end the process.
+ */
+async function migrateQueue(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: connectionTimeoutMs });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  try {
+    await runMigrations({ pgPool: pool, schema: workerSchema, logger: silentLogger });
+  } finally {
+    await pool.end();
   }
 }
 
