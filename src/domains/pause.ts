@@ -9,17 +9,20 @@ type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
 type PauseCause = "credit" | "configuration" | "operator";
 
+/** Of a row of `registries`; false or null for other causes and without a pause. */
+export const isPausedForCredit = "registries.creates_paused_reason LIKE 'credit:%'";
+
 // A pause that needs the operator is not replaced by one that ends by itself, as soon as there is credit.
 const setPause = statement(
   "registry-pause",
   `INSERT INTO registries (id, creates_paused_reason, updated_at) VALUES ($1, $2, $3)
    ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at,
-     creates_paused_reason = CASE WHEN $4 OR coalesce(registries.creates_paused_reason, 'credit:') LIKE 'credit:%'
+     creates_paused_reason = CASE WHEN $4 OR registries.creates_paused_reason IS NULL OR ${isPausedForCredit}
        THEN excluded.creates_paused_reason ELSE registries.creates_paused_reason END`,
   {},
 );
 
-const pauseThatStops = "SELECT id FROM registries WHERE id = $1 AND creates_paused_reason NOT LIKE 'credit:%'";
+const pauseThatStops = `SELECT id FROM registries WHERE id = $1 AND NOT ${isPausedForCredit}`;
 const findPause = statement("registry-paused", pauseThatStops, { id: "text" });
 
 // Whoever resumes creates waits for this, and sees the order waiting.

@@ -8,7 +8,7 @@ import { statement } from "#db/statement.ts";
 import { findKnownContact } from "#domains/contact.ts";
 import { createCommand, readCreate } from "#domains/create-step.ts";
 import type { OrderHappening } from "#domains/orders.ts";
-import { resumeCreatesPausedFor } from "#domains/pause.ts";
+import { isPausedForCredit, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { sendBegun } from "#domains/send-once.ts";
 import { nextOrderState, type OrderEvent, type OrderState, orderColumns } from "#domains/states.ts";
@@ -126,7 +126,7 @@ const finishOrders = statement(
      INSERT INTO order_history (order_id, at, event, status)
      SELECT id, at, 'created', '${created.status}' FROM change JOIN finished USING (item))
    SELECT item, pg_notify('order_changed', order_code)::text AS notified, EXISTS (SELECT FROM registries
-     WHERE registries.id = finished.registry_id AND creates_paused_reason LIKE 'credit:%') AS is_paused_for_credit
+     WHERE registries.id = finished.registry_id AND ${isPausedForCredit}) AS is_paused_for_credit
    FROM finished`,
   { item: "int4", notified: "text", is_paused_for_credit: "bool" },
 );
