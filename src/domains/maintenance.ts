@@ -4,7 +4,7 @@
  */
 import { statement } from "#db/statement.ts";
 import { type Order, OrderChanged, type OrderContext, postponeUntil } from "#domains/orders.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
+import { wakeOrders } from "#jobs/enqueue.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",
@@ -14,7 +14,7 @@ const updateMaintenance = statement(
   { previous_until: "timestamptz?" },
 );
 
-const wakeOrders = statement(
+const endWaits = statement(
   "orders-after-maintenance",
   `UPDATE registration_orders SET next_step_at = NULL WHERE registry_id = $1 AND next_step_at = $2
      AND status IN ('NotProvisioned', 'Processing', 'Pending') RETURNING id`,
@@ -40,9 +40,7 @@ export async function setMaintenance(
     const [previous] = await tx.query(updateMaintenance, [registryId, from, until, context.clock.now()]);
     if (!previous) return "unknown";
     if (previous.previous_until === null) return undefined;
-    for (const { id } of await tx.query(wakeOrders, [registryId, previous.previous_until])) {
-      await enqueueOrder(tx, { id, registryId }, 0);
-    }
+    await wakeOrders(tx, registryId, await tx.query(endWaits, [registryId, previous.previous_until]));
     return previous.previous_until;
   });
 }

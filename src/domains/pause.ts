@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
+import { wakeOrders } from "#jobs/enqueue.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -45,7 +45,7 @@ const clearPause = statement(
 const refusedMsMin = 5 * 60_000;
 
 // What waits has no command under way, so its delay may be cut short.
-const wakeOrders = statement(
+const endWaits = statement(
   "orders-after-pause",
   `UPDATE registration_orders SET next_step_at = NULL
    WHERE registry_id = $1 AND status = 'Processing' AND phase = 'waiting'
@@ -94,9 +94,7 @@ export async function resumeCreatesPausedFor(
     if (!resumed) return false;
     await resolveAlarm(context, { kind: "creates-paused", subject: registryId }, tx);
     const refusedBefore = cause === "credit" ? new Date(context.clock.now().getTime() - refusedMsMin) : null;
-    for (const { id } of await tx.query(wakeOrders, [registryId, refusedBefore])) {
-      await enqueueOrder(tx, { id, registryId }, 0);
-    }
+    await wakeOrders(tx, registryId, await tx.query(endWaits, [registryId, refusedBefore]));
     return true;
   });
 }

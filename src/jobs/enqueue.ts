@@ -34,6 +34,15 @@ export async function enqueueOrder(
   await tx.query(callJob, [orderTask(registryId), { orderId: id }, `order:${id}`, delayMs, 0, "replace"]);
 }
 
+/** The same for orders of one registry that have waited, each at once. */
+export async function wakeOrders(
+  tx: Pick<Transaction, "query">,
+  registryId: string,
+  orders: readonly { id: number }[],
+): Promise<void> {
+  for (const { id } of orders) await enqueueOrder(tx, { id, registryId }, 0);
+}
+
 /** The same for a renewal's next step. */
 export async function enqueueRenewal(
   tx: Pick<Transaction, "query">,

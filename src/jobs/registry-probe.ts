@@ -5,7 +5,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
+import { wakeOrders } from "#jobs/enqueue.ts";
 
 /** Its payload: an id that the answer is found by, and the registry's id, with a space between. */
 const probeChannel = "registry_probe";
@@ -28,7 +28,7 @@ const writeAnswer = statement(
 );
 
 // None of these has a command under way, so its delay may be cut short.
-const wakeOrders = statement(
+const endWaits = statement(
   "orders-after-probe",
   `UPDATE registration_orders SET next_step_at = NULL
    WHERE registry_id = $1 AND next_step_at > $2 AND (status = 'NotProvisioned' OR status = 'Processing' AND phase = 'waiting')
@@ -58,9 +58,7 @@ export function answerProbes(sessions: RegistrySessions): () => void {
     await context.database.transaction(async (tx) => {
       await tx.query(writeAnswer, [profile.id, id, failure?.message ?? null]);
       if (failure) return;
-      for (const order of await tx.query(wakeOrders, [profile.id, context.clock.now()])) {
-        await enqueueOrder(tx, { id: order.id, registryId: profile.id }, 0);
-      }
+      await wakeOrders(tx, profile.id, await tx.query(endWaits, [profile.id, context.clock.now()]));
     });
   };
   return context.listener.on(probeChannel, (payload) => {
