@@ -2,7 +2,7 @@
 import type { ReadyDocument } from "../harness/running-system.ts";
 
 /** Who must still be served: each asks from an address of its own, one request after another. */
-export type VictimKind = "signed-read" | "site-read" | "ftp-login" | "agent-endpoint" | "host-name-check";
+export type VictimKind = "signed-read" | "site-read" | "ftp-login";
 
 export interface Attack {
   /** As in `npm run test:attack -- pipelining`, and the file's name. */

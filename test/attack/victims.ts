@@ -1,0 +1,78 @@
+/** What a victim does again and again, each time over a new connection from an address that no attacker has. */
+import { request } from "node:http";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+import { systemClock } from "#lib/clock.ts";
+import { Secret } from "#lib/secret.ts";
+import type { ReadyDocument } from "../harness/running-system.ts";
+import { authorize } from "../harness/signed-request.ts";
+import type { VictimKind } from "./attack.ts";
+
+const localAddress = "127.0.0.99";
+/** A victim that waits this long has not been served. */
+const patienceMs = 30_000;
+/** Made for the victim before the attack; see play.ts. */
+export const site = { identifier: "victim.example", password: "three blind mice 7", page: "Still here\n" };
+
+/** @throws when it was not served as it is on an idle machine */
+export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>> = {
+  async "signed-read"(ready) {
+    const key = { id: ready.api_key, secret: new Secret(ready.api_secret) };
+    const target = "/domains?take=1";
+    const authorization = authorize({ key, clock: systemClock, method: "GET", target });
+    const { hostname, port } = new URL(ready.url);
+    await read({ hostname, port, path: target, headers: { authorization } });
+  },
+
+  async "site-read"({ web }) {
+    const headers = { host: `${site.identifier}.localhost:${web.port}` };
+    const text = await read({ hostname: web.host, port: String(web.port), path: "/", headers });
+    if (text !== site.page) throw new Error(`the site says ${JSON.stringify(text)}`);
+  },
+
+  async "ftp-login"({ ftp }) {
+    const socket = connect({ host: ftp.host, port: ftp.port, localAddress });
+    socket.setTimeout(patienceMs, () => socket.destroy(new Error("no answer")));
+    const commands = [`USER ${site.identifier}`, `PASS ${site.password}`, "QUIT"];
+    const expected = ["220", "331", "230"];
+    try {
+      for await (const line of createInterface({ input: socket })) {
+        if (!/^\d{3} /.test(line)) continue;
+        const code = expected.shift();
+        if (!line.startsWith(`${code} `)) throw new Error(`the FTP server says ${line}`);
+        socket.write(`${commands.shift()}\r\n`);
+        if (expected.length === 0) return;
+      }
+      throw new Error("the FTP server hung up");
+    } finally {
+      socket.destroy();
+    }
+  },
+};
+
+interface Call {
+  hostname: string;
+  port: string;
+  path: string;
+  headers: Record<string, string>;
+}
+
+/** The body of a 200. @throws on any other answer, and on none */
+function read(call: Call): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ ...call, localAddress, agent: false, timeout: patienceMs }, (incoming) => {
+      let text = "";
+      incoming.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      incoming.on("error", reject);
+      incoming.on("end", () => {
+        if (incoming.statusCode === 200) resolve(text);
+        else reject(new Error(`answered ${incoming.statusCode}: ${text}`));
+      });
+    });
+    outgoing.on("timeout", () => outgoing.destroy(new Error("no answer")));
+    outgoing.on("error", reject);
+    outgoing.end();
+  });
+}
