@@ -680,6 +680,12 @@ TABLE service_packs
   CONSTRAINT service_packs_version_check CHECK ((version > 0))
   CREATE UNIQUE INDEX service_packs_on_offer ON public.service_packs USING btree (id) WHERE (retired_at IS NULL)
 
+TABLE workers
+  worker text NOT NULL
+  seen_at timestamp with time zone NOT NULL
+  stopped_at timestamp with time zone
+  CONSTRAINT workers_pkey PRIMARY KEY (worker)
+
 CREATE OR REPLACE FUNCTION public.call_job(task text, payload json, job_key text, delay_ms double precision DEFAULT 0, priority integer DEFAULT 0, key_mode text DEFAULT 'replace'::text)
  RETURNS bigint
  LANGUAGE plpgsql

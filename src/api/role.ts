@@ -7,6 +7,7 @@ import { statement } from "#db/statement.ts";
 import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import type { Role } from "#role.ts";
+import { startWatch } from "#watch/look-around.ts";
 
 const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
   is_first: "bool",
@@ -34,10 +35,11 @@ export async function startApi(config: Config): Promise<Role> {
   });
   log.info({ port: server.port }, "the API is listening");
   const door = config.nodesDoor && (await openDoor(context, config.nodesDoor));
+  const watch = startWatch(context);
   return {
     ready: { port: server.port, ...(door && { nodesPort: door.port }) },
     async close() {
-      await Promise.all([server.close(), door?.close()]);
+      await Promise.all([server.close(), door?.close(), watch.close()]);
       replayGuard.close();
       await context.close();
     },

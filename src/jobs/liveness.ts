@@ -24,11 +24,18 @@ const endMsMax = 1_000;
 /** Connections of our own that are gone for us, and whose locks PostgreSQL may hold yet. */
 const ownPidsMax = 10;
 
-/** How PostgreSQL knows the connection, and operators the process; of a name it keeps 63 bytes. */
-const applicationName = `deedhouse-liveness ${process.pid} on ${hostname()}`;
+/** How PostgreSQL knows the connection; of a name it keeps 63 bytes. */
+const applicationName = `deedhouse-liveness ${process.pid} on ${hostname()}`.slice(0, 63);
+
+/** How operators know this process: "process 4711 on host". */
+export const processName = applicationName.replace("deedhouse-liveness", "process");
 
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
+
+/** SQL: the processes with a connection for such locks, as `process`; named as `processName` is. */
+export const connectedProcesses = `SELECT 'process ' || substring(application_name FROM '^deedhouse-liveness (.+)$') AS process
+  FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'deedhouse-liveness %'`;
 
 /** SQL: who holds a lock of that name, as heldLocks has them. `name` is SQL too. */
 const holdersOf = (name: string) => `${heldLocks(livenessLockClass)} AND objid = ${lockKey(name)}`;

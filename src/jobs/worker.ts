@@ -12,11 +12,12 @@ import { followUsage } from "#hosting/usage.ts";
 import { enqueueMove, enqueueProvision, moveTask, provisionTask, reconcileTask } from "#jobs/enqueue.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
 import { createJobPool } from "#jobs/job-pool.ts";
-import { startLiveness } from "#jobs/liveness.ts";
+import { processName, startLiveness } from "#jobs/liveness.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
 import { startJobRunner } from "#jobs/runner.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
+import { startHeartbeat } from "#watch/heartbeat.ts";
 
 /** Each waits for its node most of the time. */
 const provisionsMax = 8;
@@ -86,6 +87,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     log: context.log,
   });
   const liveness = startLiveness(context, databaseUrl);
+  const heartbeat = startHeartbeat(context, processName);
   const startedAt = context.clock.now();
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const advance = oneAtATime((accountId) => advanceAccount(context, nodes, accountId));
@@ -124,6 +126,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     async close() {
       await Promise.all([...roles.map((role) => role.close()), runner.stop(), moves.stop(), hostNameChecks.close()]);
       await nodes.close();
+      await heartbeat.close();
       await liveness.close();
       await jobPool.end();
     },

@@ -3,6 +3,7 @@ import { listAlarms, resolveAlarmById } from "#alarms.ts";
 import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
+import { lookAround } from "#watch/look-around.ts";
 import { exitCodes } from "../../client/cli/failures.ts";
 
 interface ListOptions {
@@ -21,6 +22,8 @@ export function addAlarmCommands(program: Command): void {
     .action(
       onDatabase(
         async (context, { all = false, check = false, limit }: ListOptions) => {
+          // Without a worker nobody may have looked for a while.
+          await lookAround(context);
           const listed = await listAlarms(context, { all, limit });
           if (check && listed.some(({ resolved_at }) => resolved_at === null)) process.exitCode = exitCodes.unexpected;
           return listed;

@@ -11,7 +11,7 @@ export interface ImportRule {
 const serverParts = [
   ...["src/alarms.ts", "src/api/", "src/build-context.ts", "src/config.ts", "src/context.ts", "src/db/"],
   ...["src/domains/", "src/errors.ts", "src/hosting/", "src/jobs/", "src/lib/", "src/nodes/", "src/registry/"],
-  ...["src/resellers/", "src/role.ts"],
+  ...["src/resellers/", "src/role.ts", "src/watch/"],
 ];
 
 /** What lies in src/nodes/ beside its folders, and what nodes with accounts' files on disks of their own have alike. */

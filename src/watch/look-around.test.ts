@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { listAlarms } from "#alarms.ts";
+import { createLog } from "#lib/log.ts";
+import { type TestDatabase, testDatabase } from "../../test/harness/database.ts";
+import { createManualClock } from "../../test/harness/manual-clock.ts";
+import { runSql } from "../../test/harness/sql.ts";
+import { startHeartbeat } from "./heartbeat.ts";
+import { lookAround } from "./look-around.ts";
+
+const startSeconds = 1_893_456_000;
+
+function contextOn({ database }: TestDatabase) {
+  return { database, clock: createManualClock(startSeconds), log: createLog("test", "silent") };
+}
+
+/** What is open after a look, as "kind subject". */
+async function look(context: ReturnType<typeof contextOn>): Promise<string[]> {
+  await lookAround(context);
+  const open = await listAlarms(context, { all: false, limit: 10 });
+  return open.map(({ kind, subject }) => `${kind} ${subject}`);
+}
+
+test("raises an alarm when the last worker has been silent for a minute, and resolves it when one is at work", async (t) => {
+  const made = await testDatabase(t);
+  const context = contextOn(made);
+  assert.deepEqual(await look(context), [], "where no worker has ever been");
+  const heartbeat = startHeartbeat(context, "process 1 on here");
+  await heartbeat.close();
+  assert.deepEqual(await look(context), [], "a moment after the worker has stopped");
+  await runSql(made.url, "UPDATE workers SET seen_at = now() - interval '2 minutes'");
+  assert.deepEqual(await look(context), ["no-worker workers"]);
+  assert.deepEqual(await look(contextOn(made)), ["no-worker workers"], "after a restart");
+  const [alarm] = await listAlarms(context, { all: false, limit: 10 });
+  assert.equal(alarm?.count, 2, "it is the same alarm");
+  await startHeartbeat(context, "process 2 on here").close();
+  assert.deepEqual(await look(context), []);
+});
+
+test("raises an alarm when work is due and nobody does it, and resolves it when it is done", async (t) => {
+  const made = await testDatabase(t);
+  const context = contextOn(made);
+  await runSql(
+    made.url,
+    `SET session_replication_role = replica;
+     INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes, files_max,
+         ftp_sessions_max, status, created_at, updated_at, wanted_at, next_step_at)
+       SELECT 'a.example', 1, 1, '', 1, 1, 1, 'Provisioning', at, at, at, at + interval '1 minute'
+       FROM to_timestamp(${startSeconds}) AS at`,
+  );
+  context.clock.advance(9 * 60_000);
+  assert.deepEqual(await look(context), [], "eight minutes after it was due");
+  context.clock.advance(5 * 60_000);
+  assert.deepEqual(await look(context), ["work-overdue hosting accounts"]);
+  await runSql(made.url, "UPDATE hosting_accounts SET applied_version = wanted_version");
+  assert.deepEqual(await look(context), []);
+});

@@ -1,0 +1,113 @@
+/**
+ * What nobody is left to notice when no worker is at work: alarms that the api and the operator's commands raise. Every other
+ * alarm is raised by a worker. Nothing is kept in memory, so a restart forgets nothing.
+ */
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { connectedProcesses } from "#jobs/liveness.ts";
+import { sleep } from "#lib/clock.ts";
+
+type WatchContext = Pick<Context, "database" | "clock" | "log">;
+
+/** Twelve heartbeats (heartbeat.ts): a worker that a supervisor starts again is back sooner. */
+const silenceToleratedSeconds = 60;
+/** The time that other alarms allow too: most of what goes wrong has healed by then. */
+const overdueToleratedMs = 10 * 60_000;
+/** A day of many renewals may take hours at a slow registry's pace, and each has weeks. */
+const renewalsOverdueToleratedMs = 24 * 3_600_000;
+const lookMs = 60_000;
+
+const workersSeen = statement(
+  "watch-workers",
+  `SELECT max(seen_at) AS last_at, coalesce(max(seen_at) < now() - make_interval(secs => $1), false) AS is_absent FROM workers`,
+  { last_at: "timestamptz?", is_absent: "bool" },
+);
+
+/** Its connections stand, so others cannot have what it holds; and it does nothing. */
+const stuckWorkers = statement(
+  "watch-workers-stuck",
+  `SELECT coalesce(worker, subject) AS worker, seen_at, worker IS NOT NULL AS is_stuck
+   FROM (SELECT worker, seen_at FROM workers JOIN (${connectedProcesses}) AS connected ON process = worker
+     WHERE stopped_at IS NULL AND seen_at < now() - make_interval(secs => $1) GROUP BY worker) AS stuck
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'worker-stuck' AND resolved_at IS NULL AND subject LIKE 'process %') AS told
+     ON subject = worker`,
+  { worker: "text?", seen_at: "timestamptz?", is_stuck: "bool?" },
+);
+
+const overdueWork = statement(
+  "watch-overdue",
+  `WITH overdue AS (
+     SELECT 'orders of ' || registry_id AS what, count(*) AS due, min(coalesce(next_step_at, created_at)) AS since
+       FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending')
+         AND coalesce(next_step_at, created_at) < $1 GROUP BY registry_id
+     UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM renewals
+       WHERE ended_at IS NULL AND next_step_at < $2 GROUP BY registry_id
+     UNION ALL SELECT 'hosting accounts', count(*), min(coalesce(next_step_at, wanted_at)) FROM hosting_accounts
+       WHERE applied_version < wanted_version AND coalesce(next_step_at, wanted_at) < $1 HAVING count(*) > 0
+     UNION ALL SELECT 'moves of hosting accounts', count(*), min(next_step_at) FROM hosting_moves
+       WHERE ended_at IS NULL AND next_step_at < $1 HAVING count(*) > 0)
+   SELECT coalesce(what, subject) AS what, due, since FROM overdue
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'work-overdue' AND resolved_at IS NULL) AS told ON subject = what`,
+  { what: "text?", due: "int8?", since: "timestamptz?" },
+);
+
+/** Raises and resolves the alarms `no-worker`, `worker-stuck` and `work-overdue`. @throws the driver's error */
+export async function lookAround(context: WatchContext): Promise<void> {
+  await tellOfAbsentWorkers(context);
+  await tellOfStuckWorkers(context);
+  await tellOfOverdueWork(context);
+}
+
+async function tellOfAbsentWorkers(context: WatchContext): Promise<void> {
+  const alarm = { kind: "no-worker", subject: "workers" } as const;
+  const [seen] = await context.database.query(workersSeen, [silenceToleratedSeconds]);
+  if (!seen?.is_absent) return void (await resolveAlarm(context, alarm));
+  const note = `no worker has been at work since ${seen.last_at?.toISOString()}: nothing is registered, renewed or provisioned until one is started`;
+  await raiseAlarm(context, { ...alarm, note });
+}
+
+async function tellOfStuckWorkers(context: WatchContext): Promise<void> {
+  for (const { worker, seen_at, is_stuck } of await context.database.query(stuckWorkers, [silenceToleratedSeconds])) {
+    const alarm = { kind: "worker-stuck", subject: worker ?? "" } as const;
+    const note = `${worker} has done nothing since ${seen_at?.toISOString()} and keeps its database connections: if it hangs, kill it`;
+    if (is_stuck) await raiseAlarm(context, { ...alarm, note });
+    else await resolveAlarm(context, alarm);
+  }
+}
+
+async function tellOfOverdueWork(context: WatchContext): Promise<void> {
+  const before = (toleratedMs: number) => new Date(context.clock.now().getTime() - toleratedMs);
+  const limits = [before(overdueToleratedMs), before(renewalsOverdueToleratedMs)];
+  for (const { what, due, since } of await context.database.query(overdueWork, limits)) {
+    const alarm = { kind: "work-overdue", subject: what ?? "" } as const;
+    const note = `${due} ${what} should have been worked on, the first since ${since?.toISOString()}: look at the workers' logs`;
+    if (due !== null) await raiseAlarm(context, { ...alarm, note });
+    else await resolveAlarm(context, alarm);
+  }
+}
+
+export interface Watch {
+  close(): Promise<void>;
+}
+
+/** Looks every minute, for the first time after one: when everything starts together, the workers come after the api. */
+export function startWatch(context: WatchContext): Watch {
+  const stopped = new AbortController();
+  async function run(): Promise<void> {
+    for (;;) {
+      await sleep(lookMs, stopped.signal);
+      if (stopped.signal.aborted) return;
+      await lookAround(context).catch((error: unknown) => {
+        context.log.warn({ err: error }, "alarms could not be looked for");
+      });
+    }
+  }
+  const running = run();
+  return {
+    close() {
+      stopped.abort();
+      return running;
+    },
+  };
+}
