@@ -2,8 +2,10 @@
  * What an account uses, and what its uploads in progress will use.
  *
  * An upload reserves its file at once and its bytes as they arrive, so four uploads at the same time cannot all see
- * the same free space. The size of a file that will be replaced is lent to the first upload to that path only. At the
- * end the account is checked again: the file may have been deleted, or the limit lowered, in the meantime.
+ * the same free space. While a file is being replaced, its size is lent to the uploads to its path, together and to no
+ * others. The loan follows the file: it ends when the file is deleted, moved or replaced by a smaller one. So the uploads
+ * of an account never hold more than its limit, beside the files that are already there.
+ * At the end the account is checked again: the file may have been deleted, or the limit lowered, in the meantime.
  */
 import type { AccountLimits, Usage } from "../driver.ts";
 
@@ -22,14 +24,20 @@ export interface Reservation {
   release(): void;
 }
 
+/** A path to which uploads are in progress. */
+interface Target {
+  uploads: number;
+  /** Of all its uploads. */
+  pendingBytes: number;
+  /** The size of the file that is there now; undefined when there is none, and an upload will make one. */
+  lentBytes: number | undefined;
+}
+
 export class Quota {
   #usage: Usage;
   readonly #limits: () => AccountLimits;
   readonly #onChange: () => void;
-  #pendingBytes = 0;
-  #pendingFiles = 0;
-  #lentBytes = 0;
-  readonly #targets = new Set<string>();
+  readonly #targets = new Map<string, Target>();
 
   constructor(usage: Usage, limits: () => AccountLimits, onChange: () => void) {
     this.#usage = { ...usage };
@@ -41,42 +49,54 @@ export class Quota {
     return { ...this.#usage };
   }
 
-  /** Accounts for an entry that was made or removed outside an upload. */
-  add(bytes: number, files: number): void {
-    this.#usage = { bytes: this.#usage.bytes + bytes, files: this.#usage.files + files };
-    this.#onChange();
+  /** Accounts for a folder that was made (1) or removed (-1). */
+  addFolders(count: 1 | -1): void {
+    this.#add(0, count);
+  }
+
+  /** Accounts for a file that was deleted. Call it in the account's lane, as `moved` and `reserve`. */
+  deleted(path: string, size: number): void {
+    this.#add(-size, -1);
+    this.#endLoans(path);
+  }
+
+  /** Accounts for a file or folder that has another path now. */
+  moved(from: string, to: string, file: { size: number } | undefined, replaced: { size: number } | undefined): void {
+    if (replaced !== undefined) this.#add(-replaced.size, -1);
+    this.#endLoans(from);
+    const target = this.#targets.get(to);
+    if (target !== undefined && file !== undefined) target.lentBytes = file.size;
   }
 
   /** @throws QuotaExceeded when there is no room for one more file or folder */
   checkFiles(): void {
-    if (this.#usage.files + this.#pendingFiles + 1 > this.#limits().filesMax) throw new QuotaExceeded();
+    let pending = 0;
+    for (const { lentBytes } of this.#targets.values()) if (lentBytes === undefined) pending += 1;
+    if (this.#usage.files + pending + 1 > this.#limits().filesMax) throw new QuotaExceeded();
   }
 
-  /** Starts an upload to `target`; `replaced` is the file there now, if any. @throws QuotaExceeded */
-  reserve(target: string, replaced: { size: number } | undefined): Reservation {
-    if (replaced === undefined) this.checkFiles();
-    const isFirst = !this.#targets.has(target);
-    const lent = isFirst ? (replaced?.size ?? 0) : 0;
-    const files = isFirst && replaced === undefined ? 1 : 0;
+  /** Starts an upload to `path`; `replaced` is the file there now, if any. @throws QuotaExceeded */
+  reserve(path: string, replaced: { size: number } | undefined): Reservation {
+    const target = this.#targets.get(path) ?? { uploads: 0, pendingBytes: 0, lentBytes: undefined };
+    if (target.uploads === 0 && replaced === undefined) this.checkFiles();
+    this.#targets.set(path, target);
+    target.uploads += 1;
+    target.lentBytes = replaced?.size;
     let bytes = 0;
     let isOpen = true;
-    this.#targets.add(target);
-    this.#lentBytes += lent;
-    this.#pendingFiles += files;
     const release = () => {
       if (!isOpen) return;
       isOpen = false;
-      if (isFirst) this.#targets.delete(target);
-      this.#lentBytes -= lent;
-      this.#pendingFiles -= files;
-      this.#pendingBytes -= bytes;
+      target.uploads -= 1;
+      target.pendingBytes -= bytes;
+      if (target.uploads === 0) this.#targets.delete(path);
     };
     return {
       take: (more) => {
-        const wanted = this.#usage.bytes + this.#pendingBytes + more - this.#lentBytes;
+        const wanted = this.#usage.bytes + this.#takenBeside(target) + newBytes(target) + more;
         if (wanted > this.#limits().diskBytesMax) throw new QuotaExceeded();
         bytes += more;
-        this.#pendingBytes += more;
+        target.pendingBytes += more;
       },
       check: (current) => {
         const { diskBytesMax, filesMax } = this.#limits();
@@ -85,9 +105,34 @@ export class Quota {
       },
       commit: (current) => {
         release();
-        this.add(bytes - (current?.size ?? 0), current === undefined ? 1 : 0);
+        target.lentBytes = bytes;
+        this.#add(bytes - (current?.size ?? 0), current === undefined ? 1 : 0);
       },
       release,
     };
   }
+
+  /** What the uploads to other paths have taken beyond what is lent to them: what one leaves of its loan is nobody else's. */
+  #takenBeside(target: Target): number {
+    let bytes = 0;
+    for (const other of this.#targets.values()) if (other !== target) bytes += Math.max(0, newBytes(other));
+    return bytes;
+  }
+
+  /** Nothing is at this path any more, nor below it. */
+  #endLoans(path: string): void {
+    for (const [at, target] of this.#targets) {
+      if (at === path || at.startsWith(`${path}/`)) target.lentBytes = undefined;
+    }
+  }
+
+  #add(bytes: number, files: number): void {
+    this.#usage = { bytes: this.#usage.bytes + bytes, files: this.#usage.files + files };
+    this.#onChange();
+  }
+}
+
+/** By how much the account would grow if all uploads to this path counted. */
+function newBytes({ pendingBytes, lentBytes = 0 }: Target): number {
+  return pendingBytes - lentBytes;
 }

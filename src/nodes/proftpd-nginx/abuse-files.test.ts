@@ -147,6 +147,32 @@ test("abuse 17: uploads at the same time end within the quota, and whoever had n
   assert.equal(answers.filter((answer) => /^552|quota/.test(answer)).length, 4 - sizes.length, `${answers}`);
 });
 
+test(
+  "abuse 17: a file that is overwritten and deleted again and again lends its space to nobody",
+  options,
+  async () => {
+    const { www, login } = await make({ diskBytesMax: 100_000 });
+    const client = await login();
+    const clients = await Promise.all([1, 2, 3].map(login));
+    const answers: string[] = [];
+    for (const [index, held] of clients.entries()) {
+      assert.match(await client.store("/www/a.bin", 90_000), /^226/);
+      const data = await held.beginStore("/www/a.bin");
+      if (typeof data === "string") assert.fail(data);
+      data.write(Buffer.alloc(60_000, String(index)));
+      // Refused as soon as it takes more than what is left beside the file.
+      answers.push(await held.reply());
+      assert.match(await client.ask("DELE /www/a.bin"), /^250/);
+    }
+    assert.ok(
+      answers.every((answer) => answer.startsWith("552")),
+      `${answers}`,
+    );
+    assert.deepEqual(readdirSync(www), []);
+    for (const one of [client, ...clients]) one.close();
+  },
+);
+
 test("abuse 18: nothing is appended, nothing begins in the middle", options, async () => {
   const { www, login } = await make();
   await writeFile(join(www, "a.txt"), "kept");

@@ -94,6 +94,16 @@ export class RawFtp {
 
   /** Uploads so many bytes. @returns the last reply */
   async store(path: string, bytes: number): Promise<string> {
+    const data = await this.beginStore(path);
+    if (typeof data === "string") return data;
+    data.end(Buffer.alloc(bytes, "x"));
+    const reply = await this.reply();
+    data.destroy();
+    return reply;
+  }
+
+  /** Begins an upload. @returns the data connection, or the reply that refuses it */
+  async beginStore(path: string): Promise<TLSSocket | string> {
     const port = await this.passivePort();
     const plain = connect({ host: "127.0.0.1", port });
     plain.on("error", () => {});
@@ -103,10 +113,7 @@ export class RawFtp {
     const data = connectTls({ socket: plain, rejectUnauthorized: false, maxVersion: "TLSv1.2", session });
     // The server closes it when there is too much: what counts is what it says.
     data.on("error", () => {});
-    data.end(Buffer.alloc(bytes, "x"));
-    const reply = await this.reply();
-    data.destroy();
-    return reply;
+    return data;
   }
 
   /** Resolves when the server has ended the connection. */

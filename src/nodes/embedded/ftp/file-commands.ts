@@ -65,7 +65,7 @@ async function deleteFile(session: FtpSession, argument: string): Promise<void> 
     const found = await getAt(home, path);
     if (!found.isFile()) throw notAvailable();
     await unlink(path.real);
-    quota.add(-found.size, -1);
+    quota.deleted(path.virtual, found.size);
   });
   session.channel.reply(250, "Deleted.");
 }
@@ -77,7 +77,7 @@ async function makeFolder(session: FtpSession, argument: string): Promise<void> 
     if ((await findAt(home, path)) !== undefined) throw notAvailable();
     quota.checkFiles();
     await mkdir(path.real);
-    quota.add(0, 1);
+    quota.addFolders(1);
   });
   session.channel.reply(257, `${quoted(path.virtual)} created.`);
 }
@@ -88,7 +88,7 @@ async function deleteFolder(session: FtpSession, argument: string): Promise<void
   await change(session, async () => {
     await getAt(home, path);
     await rmdir(path.real);
-    quota.add(0, -1);
+    quota.addFolders(-1);
   });
   session.channel.reply(250, "Deleted.");
 }
@@ -118,7 +118,7 @@ async function move(session: FtpSession, from: GuardedPath, to: GuardedPath): Pr
   if (replaced !== undefined && !(source.isFile() && replaced.isFile())) throw notAvailable();
   if (source.isDirectory()) await checkDepth(session, from, to);
   await rename(from.real, to.real);
-  if (replaced !== undefined) quota.add(-replaced.size, -1);
+  quota.moved(from.virtual, to.virtual, source.isFile() ? source : undefined, replaced);
 }
 
 /**

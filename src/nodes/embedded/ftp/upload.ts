@@ -33,7 +33,8 @@ export async function beginUpload(session: FtpSession, target: GuardedPath): Pro
     if (found !== undefined && !found.isFile()) throw notAvailable();
     return found;
   };
-  const reservation = quota.reserve(target.virtual, await findTarget());
+  // In the lane, or a file that is deleted at this moment would be lent after its end.
+  const reservation = await lane(async () => quota.reserve(target.virtual, await findTarget()));
   const path = join(uploadsFolder, random.bytes(16).toString("hex"));
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o640).catch((error) => {
@@ -55,9 +56,12 @@ export async function beginUpload(session: FtpSession, target: GuardedPath): Pro
         reservation.commit(replaced);
       }),
     end: async () => {
-      reservation.release();
-      await file.close();
-      if (!isCommitted) await unlink(path);
+      try {
+        await file.close();
+        if (!isCommitted) await unlink(path);
+      } finally {
+        reservation.release();
+      }
     },
   };
 }
