@@ -8,7 +8,7 @@ const awayAfterMs = 10 * 60_000;
 // Nodes with an agent are seen at their door. A busy node answers all the time, and need not be written down each time.
 const writeSeen = statement(
   "hosting-node-seen",
-  `UPDATE hosting_nodes SET last_seen_at = $2 WHERE id = $1 AND kind = 'embedded'
+  `UPDATE hosting_nodes SET last_seen_at = $2 WHERE id = $1 AND kind <> 'proftpd-nginx'
      AND (last_seen_at IS NULL OR last_seen_at < $2::timestamptz - interval '10 seconds')`,
   {},
 );

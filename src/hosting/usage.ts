@@ -3,6 +3,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { recordSeen } from "#hosting/nodes-seen.ts";
 import { raiseTrafficAlarms } from "#hosting/traffic-alarms.ts";
+import { watchReturns } from "#hosting/wake.ts";
 import { sleep } from "#lib/clock.ts";
 import type { HostingNode, UsageChanges } from "#nodes/driver.ts";
 
@@ -41,15 +42,24 @@ export async function followUsage(
   nodeId: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const returns = watchReturns(context, nodeId);
   let after = 0;
+  // A node that did not answer is not asked to hold the question: that it answers is what we want to know.
+  let heldMs = 0;
   while (!signal.aborted) {
     try {
-      const changes = await node.usageChanges({ after, waitMs, signal });
-      await recordSeen(context, nodeId);
+      const changes = await node.usageChanges({ after, waitMs: heldMs, signal });
+      heldMs = waitMs;
+      if (!changes.isRemembered) {
+        await recordSeen(context, nodeId);
+        await returns.answered();
+      }
       await saveUsage(context, nodeId, changes.accounts);
       after = changes.version;
     } catch (error) {
       if (signal.aborted) return;
+      heldMs = 0;
+      returns.failed();
       context.log.debug({ err: error, node: nodeId }, "the node's usage could not be read");
       await sleep(retryMs, signal);
     }

@@ -75,6 +75,8 @@ export interface UsageChanges {
   version: number;
   /** `traffic` where the node counts it. */
   accounts: (AccountKey & Usage & { traffic?: Traffic })[];
+  /** The node was not asked for this answer, so it does not show that the node is there. */
+  isRemembered?: boolean;
 }
 
 interface UsageQuestion {

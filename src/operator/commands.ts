@@ -4,6 +4,7 @@ import { addAccountCommands } from "#operator/accounts.ts";
 import { addAlarmCommands } from "#operator/alarms.ts";
 import { addHostingCommands } from "#operator/hosting.ts";
 import { addHostNameCommands } from "#operator/hosting-hosts.ts";
+import { addHostingRetryCommand } from "#operator/hosting-retry.ts";
 import { addMessageCommands } from "#operator/messages.ts";
 import { addMigrateCommand } from "#operator/migrate.ts";
 import { addMoveCommands } from "#operator/moves.ts";
@@ -23,6 +24,7 @@ export function addOperatorCommands(program: Command): void {
   addPackCommands(program);
   addHostingCommands(program);
   addHostNameCommands(program);
+  addHostingRetryCommand(program);
   addNodeCommands(program);
   addMoveCommands(program);
   addNodeInstallCommand(program);

@@ -89,3 +89,14 @@ test("a panel's FTP server whose certificate is for another name fails the probe
     ["site"],
   );
 });
+
+test("what a panel's driver remembers is not taken for an answer of the panel", async (t) => {
+  const { stub, open } = await startPanel();
+  t.after(() => stub.close());
+  const driver = open({ usagePollMs: 3_600_000 });
+  const first = await driver.usageChanges({ after: 0, waitMs: 0 });
+  const asked = stub.requests.length;
+  const second = await driver.usageChanges({ after: first.version, waitMs: 0 });
+  assert.equal(stub.requests.length, asked);
+  assert.deepEqual([first.isRemembered, second.isRemembered], [false, true]);
+});

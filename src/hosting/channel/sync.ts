@@ -12,6 +12,7 @@ import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { issueState } from "#hosting/channel/issue-state.ts";
+import { wakeOnNode } from "#hosting/wake.ts";
 import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";
 
@@ -24,8 +25,8 @@ const takeCounter = statement(
   "node-sync-counter",
   `UPDATE node_channels AS channel SET sync_counter = $2, last_seen_at = $3, agent_version = $4
    FROM node_channels AS former WHERE channel.node_id = $1 AND former.node_id = $1 AND channel.sync_counter < $2
-   RETURNING channel.issued_version, former.applied_version, former.ahead_version`,
-  { issued_version: "int8", applied_version: "int8", ahead_version: "int8?" },
+   RETURNING channel.issued_version, former.applied_version, former.ahead_version, former.last_seen_at`,
+  { issued_version: "int8", applied_version: "int8", ahead_version: "int8?", last_seen_at: "timestamptz?" },
 );
 const readCounter = statement("node-sync-counter-read", "SELECT sync_counter FROM node_channels WHERE node_id = $1", {
   sync_counter: "int8",
@@ -83,6 +84,9 @@ const isNews = statement(
   { is_news: "bool" },
 );
 
+/** An agent asks again as soon as it is answered, which takes so long at most: after more, it was away. */
+const absentMs = holdMs + 5_000;
+
 export interface SyncAnswer {
   body: Buffer;
   signature: string;
@@ -96,11 +100,12 @@ export async function sync(
   request: DoorRequest,
 ): Promise<SyncAnswer | undefined> {
   const body = parseBody(syncForm, claim.body);
-  const isAhead = await context.database.transaction((tx) => takeIn(context, tx, claim, body));
+  const { isAhead, isBack } = await context.database.transaction((tx) => takeIn(context, tx, claim, body));
   if (isAhead) {
     await recordRefusal(context, claim.node, request, "it has applied what was never issued");
     throw new DoorRefusal(409, "node_is_ahead");
   }
+  if (isBack) await wakeOnNode(context, claim.node);
   const { node, counter } = claim;
   const hasNews = await waitForNotification(context, nodeDesiredChannel, node, {
     read: async () => {
@@ -115,13 +120,19 @@ export async function sync(
   return issueState(context, gatewayKey, { node, counter, after: body.after, asked: body.asked });
 }
 
-/** @returns whether the node has applied more than this database has ever issued; nothing is believed then */
+interface TakenIn {
+  /** The node has applied more than this database has ever issued: nothing is believed then. */
+  isAhead: boolean;
+  /** It was away, or was given nothing: what waits for it need not wait any more. */
+  isBack: boolean;
+}
+
 async function takeIn(
   context: Context,
   tx: Transaction,
   { node, counter }: NodeRequest,
   body: SyncBody,
-): Promise<boolean> {
+): Promise<TakenIn> {
   const now = context.clock.now();
   const [channel] = await tx.query(takeCounter, [node, counter, now, body.agentVersion]);
   if (!channel) {
@@ -131,7 +142,7 @@ async function takeIn(
   const known = Math.max(body.after, body.head);
   if (known > channel.issued_version) {
     await tx.query(noteAhead, [node, known]);
-    return true;
+    return { isAhead: true, isBack: false };
   }
   if (body.refused.length > 0) {
     const refused = JSON.stringify(body.refused);
@@ -139,8 +150,9 @@ async function takeIn(
     await tx.query(dropRefused, [node, refused]);
     await tx.query(takeBackRefused, [node, refused]);
   }
-  const isBack = channel.ahead_version !== null;
-  const isChanged = body.after !== channel.applied_version || body.refused.length > 0 || isBack;
+  const wasAhead = channel.ahead_version !== null;
+  const isChanged = body.after !== channel.applied_version || body.refused.length > 0 || wasAhead;
   if (isChanged) await tx.query(acknowledge, [node, body.after]);
-  return false;
+  const silentMs = now.getTime() - (channel.last_seen_at ?? now).getTime();
+  return { isAhead: false, isBack: wasAhead || silentMs > absentMs };
 }

@@ -31,13 +31,18 @@ export class UsagePoll {
   async changes(after: number, waitMs: number, signal?: AbortSignal): Promise<UsageChanges> {
     const untilMs = this.#clock.monotonicMs() + waitMs;
     const isKnown = after >= this.#first && after <= this.#version;
-    if (!isKnown) await this.#read();
+    let isRemembered = true;
+    const read = async () => {
+      await this.#read();
+      isRemembered = false;
+    };
+    if (!isKnown) await read();
     for (;;) {
       if (signal?.aborted) throw new NodeUnavailable("nobody waits for the usage any more");
-      if (this.#clock.monotonicMs() >= this.#readAtMs + this.#pollMs) await this.#read();
+      if (this.#clock.monotonicMs() >= this.#readAtMs + this.#pollMs) await read();
       const accounts = this.#since(isKnown ? after : 0);
       const nowMs = this.#clock.monotonicMs();
-      if (accounts.length > 0 || nowMs >= untilMs) return { version: this.#version, accounts };
+      if (accounts.length > 0 || nowMs >= untilMs) return { version: this.#version, accounts, isRemembered };
       await sleep(Math.min(untilMs, this.#readAtMs + this.#pollMs) - nowMs, signal);
     }
   }

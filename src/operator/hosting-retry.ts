@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import { findProgress } from "#hosting/account-report.ts";
+import { retryAccount, retryNode } from "#hosting/wake.ts";
+import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import type { OpenOperatorContext } from "#operator/context.ts";
+import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+
+export function addHostingRetryCommand(program: Command): void {
+  operatorCommand(
+    commandGroup(program, "hosting", "hosting accounts"),
+    "retry [identifier]",
+    "try now what an account waits for, instead of after its delay",
+  )
+    .option("--node <id>", "all accounts and moves that wait on this node, up to 1000 of each")
+    .addHelpText(
+      "after",
+      "\nAccounts whose node was away try by themselves once it answers again." +
+        "\n\nExamples:\n  deedhouse hosting retry hello.example\n  deedhouse hosting retry --node web-7",
+    )
+    .action(onDatabase(retry));
+}
+
+async function retry(context: OpenOperatorContext, identifier: string | undefined, { node }: { node?: string }) {
+  if ((identifier === undefined) === (node === undefined)) {
+    throw new CommandFailure("give either an identifier or --node with a node's id", exitCodes.usage);
+  }
+  if (node !== undefined) return { node, ...(await retryNode(context, node)), next_step: "now" };
+  const account = await retryAccount(context, identifier ?? "");
+  return { identifier: account.identifier, ...(await findProgress(context, account.id)), next_step: "now" };
+}
