@@ -8,10 +8,11 @@ import { type Credentials, readCredentials, type WireRequest } from "#api/creden
 import { type ApiKey, createKeyStore } from "#api/keys.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit } from "#api/rate-limit.ts";
 import type { ReplayGuard } from "#api/replay.ts";
+import { findSigner } from "#api/signer.ts";
+import { createSourceGuard, tooManyRequests } from "#api/source-guard.ts";
 import { findCommittedAnswer } from "#api/stored-answers.ts";
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
-import { ApiError, type ErrorCode } from "#errors.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 
 const rateWindowMs = 60_000;
@@ -26,17 +27,6 @@ export interface Authenticated {
   digest(): Buffer;
   /** The stored answer, when this is the identical resend of a committed write. */
   replayed: Answer | undefined;
-}
-
-/** A refused request, with the limit that its headers report. */
-export class Refusal extends Error {
-  readonly error: ApiError;
-  readonly rateLimit: RateLimit;
-  constructor(error: ApiError, rateLimit: RateLimit) {
-    super(error.message);
-    this.error = error;
-    this.rateLimit = rateLimit;
-  }
 }
 
 export interface Authenticator {
@@ -67,25 +57,21 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
     failuresMax: options.sourceFailuresMax,
     knownGoodFailuresMax,
   });
+  const guard = createSourceGuard(sources);
 
-  function refuse(request: WireRequest, code: ErrorCode, keyId?: string, text?: string): Refusal {
-    const rateLimit = sources.noteFailure(request.sourceAddress, keyId);
-    return new Refusal(new ApiError(code, text === undefined ? {} : { text }), rateLimit);
-  }
-
-  async function findSigner(credentials: Credentials): Promise<ApiKey | undefined> {
-    const key = await keys.find(credentials.keyId);
-    if (key && credentials.verify(key.secret.reveal())) return key;
-    if (!key) return credentials.verifyUnknownKey() || undefined;
-    // An unknown key has cost a query; so does a wrong signature, or the time taken would tell which keys exist.
-    await keys.findFresh(credentials.keyId);
-    return undefined;
+  /** The answer of the committed write that came with this nonce. @throws Refusal when it was another request */
+  async function findReplayed(request: WireRequest, { keyId, nonce }: Credentials, digest: Buffer): Promise<Answer> {
+    guard.requireBudget(request, keyId);
+    const replayed = await findCommittedAnswer(context, { keyId, nonce, digest });
+    // Counted before the next one of the source has its turn.
+    if (!replayed || replayed === "other") throw guard.refuse(request, "authorization_nonce_reused", keyId);
+    return replayed;
   }
 
   function takeFromReseller(key: ApiKey): RateLimit {
     const rateLimit = limiter.take(String(key.caller.resellerId), key.rateLimit);
     if (rateLimit.allowed) return rateLimit;
-    throw new Refusal(rateLimited(rateLimit), rateLimit);
+    throw tooManyRequests(rateLimit);
   }
 
   return {
@@ -93,17 +79,13 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
 
     async authenticate(request) {
       const credentials = readCredentials(request);
-      if (!credentials) throw refuse(request, "auth_authorization_header_invalid_format");
+      if (!credentials) throw guard.refuse(request, "auth_authorization_header_invalid_format");
       const { keyId, nonce, timestamp } = credentials;
       const problem = timestampProblem(credentials, clock, options);
-      if (problem !== undefined) throw refuse(request, "authorization_timestamp_invalid", keyId, problem);
-      const budget = sources.check(request.sourceAddress, keyId);
-      if (!budget.allowed) throw new Refusal(rateLimited(budget), budget);
-
-      const key = await findSigner(credentials);
-      if (!key) throw refuse(request, "authorization_hmac_invalid", keyId);
+      if (problem !== undefined) throw guard.refuse(request, "authorization_timestamp_invalid", keyId, problem);
+      const key = await findSigner(keys, guard, request, credentials);
       if (!isAllowedAddress(request.sourceAddress, key.allowedAddresses)) {
-        throw refuse(request, "authorization_ip_not_allowed", keyId);
+        throw guard.refuse(request, "authorization_ip_not_allowed", keyId);
       }
       sources.noteGood(request.sourceAddress, keyId);
 
@@ -111,13 +93,15 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       const digest = () =>
         sealer.hmac("request", Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]));
       if (replayGuard.isUsed(keyId, nonce)) {
-        const replayed = await findCommittedAnswer(context, { keyId, nonce, digest: digest() });
-        if (!replayed || replayed === "other") throw refuse(request, "authorization_nonce_reused", keyId);
+        const replayed = await guard.inTurn("guess", request, keyId, () =>
+          findReplayed(request, credentials, digest()),
+        );
         return { key, credentials, digest, replayed, rateLimit: takeFromReseller(key) };
       }
       // Nothing is awaited from here on, so no twin can pass the same checks in between.
       const rateLimit = takeFromReseller(key);
-      if (!replayGuard.reserve(keyId, nonce, timestamp)) throw refuse(request, "authorization_nonce_reused", keyId);
+      if (!replayGuard.reserve(keyId, nonce, timestamp))
+        throw guard.refuse(request, "authorization_nonce_reused", keyId);
       return { key, credentials, digest, replayed: undefined, rateLimit };
     },
   };
@@ -147,10 +131,6 @@ function timestampProblem(
 /** @param seconds from now to the last second that may have been lost; it may lie behind us */
 function whenToSign(seconds: number): string {
   return seconds < 0 ? "with the current time" : `in ${seconds + 1} s`;
-}
-
-function rateLimited(rateLimit: RateLimit): ApiError {
-  return new ApiError("rate_limit_exceeded", { headers: { "retry-after": String(rateLimit.resetSeconds) } });
 }
 
 function isAllowedAddress(address: string, allowed: readonly string[]): boolean {

@@ -4,11 +4,12 @@
  * ways: released when nothing was done for now (429, 5xx), used for good otherwise.
  */
 import { answerError } from "#api/answer-error.ts";
-import { type Authenticated, type AuthenticatorOptions, createAuthenticator, Refusal } from "#api/authenticate.ts";
+import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
 import type { Credentials } from "#api/credentials.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
 import { type RateLimit, rateLimitHeaders } from "#api/rate-limit.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
+import { Refusal } from "#api/source-guard.ts";
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { ApiError } from "#errors.ts";

@@ -9,6 +9,8 @@ import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 
 const bodyBytesMax = 64 * 1024;
 const headerBytesMax = 16 * 1024;
+/** A signature is looked for in up to 16 spellings of the target; 8,000 octets are what RFC 9112 section 3 asks for. */
+const targetBytesMax = 8_192;
 const requestTimeoutMsDefault = 15_000;
 /** Node looks for requests that are late only this often. */
 const timeoutCheckMs = 1_000;
@@ -66,6 +68,8 @@ export async function startServer(context: Context, options: ServerOptions): Pro
     if (isOverLimit(socket)) return refuseAndClose(request, reply, unavailable(connectionRetrySeconds));
     // RFC 9112 section 3.2
     if (request.raw.httpVersion === "1.1" && !request.headers.host) return refuseAndClose(request, reply, notHttp);
+    // Node lets ASCII through only.
+    if (request.originalUrl.length > targetBytesMax) return refuseAndClose(request, reply, targetTooLarge);
     const gone = new AbortController();
     answering.add(socket);
     reply.raw.once("close", () => {
@@ -123,6 +127,10 @@ function serverSettings(requestTimeoutMs: number) {
 }
 
 const notHttp = new ApiError("bad_request", { text: "This is not an HTTP request that is understood here." });
+
+const targetTooLarge = new ApiError("request_header_too_large", {
+  text: `The path and query are longer than ${targetBytesMax} bytes.`,
+});
 
 const clientErrors: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: "request_header_too_large",

@@ -6,6 +6,7 @@ import {
   parseAuthorization,
   parseTarget,
   type SignedRequest,
+  stringsToSign,
   verifySignature,
   verifyUnknownKey,
 } from "#api/signature.ts";
@@ -153,6 +154,23 @@ test("refuses a decoded form when an escape hides a character that means somethi
     assert.ok(accepts(target, encodeURIComponent(target)));
     assert.equal(accepts(target, encodeURIComponent(`/v1/domains/a${character}b,c`)), false, escaped);
   }
+});
+
+test("makes each string only when it is asked for: one for a plain lower-case path, none twice for any", () => {
+  const stringsFor = (target: string, method = "GET") => [
+    ...stringsToSign({ method, target, body: Buffer.alloc(0), authorization: sign({ encoded: "x" }) }),
+  ];
+  assert.equal(stringsFor("/v1/domains/hello.example?take=5&skip=0").length, 1);
+  assert.equal(stringsFor("/v1/domains/Hello.example").length, 2);
+  assert.equal(stringsFor("/v1/domains/a%2cb.example").length, 2);
+  assert.equal(stringsFor("/v1/domains/a~b").length, 2);
+  assert.equal(stringsFor("/A%2c !'()*~", "DELETE").length, 32);
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(..." %+~!*'()A2cCaz") }), (text) => {
+      const all = stringsFor(`/${text}`);
+      assert.equal(new Set(all).size, all.length);
+    }),
+  );
 });
 
 test("decodes bytes, and leaves a malformed escape as it is", () => {

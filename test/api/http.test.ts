@@ -155,6 +155,17 @@ test("a request line or headers over 16 KiB are 431", async () => {
   );
 });
 
+test("a path and query over 8,192 bytes are 431 before anything is verified, in either form of the target", async () => {
+  const longest = `/domains?x=${"x".repeat(8_192 - 11)}`;
+  assert.equal((await send("GET", longest)).status, 200);
+  const failuresBefore = await send("GET", `${longest}x`, { authorization: null });
+  for (const target of [`${longest}x`, `http://localhost${longest}`]) {
+    const reply = await send("GET", target, { authorization: "hmac" });
+    assert.match(assertError(reply, "request_header_too_large").error_text, /8192 bytes/);
+    assert.equal(reply.headers["x-ratelimit-usage"], failuresBefore.headers["x-ratelimit-usage"]);
+  }
+});
+
 test("a request that does not arrive in time is 408", async () => {
   const [headers, body] = await Promise.all([
     sendRaw(gateway.url, "GET /domains HTTP/1.1\r\nhost: x\r\n"),

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
 import type { Scope } from "#api/use-case.ts";
+import { systemClock } from "#lib/clock.ts";
+import { systemRandom } from "#lib/random.ts";
+import { createSealer, type Sealer } from "#lib/sealed-secret.ts";
+import { Secret } from "#lib/secret.ts";
 import { assertError } from "../harness/assert-reply.ts";
-import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { masterKey, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { newNonce, type Reply, type SignedRequestOptions } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
@@ -157,6 +161,29 @@ test("an unknown, a revoked and an expired key cannot be told from a wrong signa
     assertError(reply, "authorization_hmac_invalid");
     assert.equal(reply.text, replies[0]?.text);
     assert.deepEqual(Object.keys(reply.headers), Object.keys(replies[0]?.headers ?? {}));
+  }
+});
+
+test("a key that is unknown, revoked or expired costs the unsealing that a wrong signature costs", async (t) => {
+  let opened = 0;
+  const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
+  const open: Sealer["open"] = (...sealed) => {
+    opened += 1;
+    return sealer.open(...sealed);
+  };
+  const observed = await startTestGateway(t, { worker: false, context: { sealer: { ...sealer, open } } });
+  const reseller = await observed.addReseller();
+  const cached = await observed.addKey(reseller);
+  assert.equal((await observed.send(cached, "GET", "/domains")).status, 200);
+  const expired = await observed.addKey(reseller, { expiresAt: systemClock.now() });
+  const revoked = await observed.addKey(reseller);
+  await runSql(observed.databaseUrl, `UPDATE api_keys SET revoked_at = now() WHERE id = '${revoked.key.id}'`);
+  for (const as of [wrongSecret(reseller), wrongSecret(cached), unknown(reseller), expired, revoked]) {
+    for (let times = 0; times < 2; times++) {
+      const before = opened;
+      assertError(await observed.send(as, "GET", "/domains"), "authorization_hmac_invalid");
+      assert.equal(opened - before, 1);
+    }
   }
 });
 

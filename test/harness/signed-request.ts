@@ -16,6 +16,8 @@ export interface SignedRequestOptions {
   /** What is signed, when it is not what is sent. */
   signedTarget?: string;
   signedMethod?: string;
+  /** Where the connection comes from: any address of the loopback network. */
+  localAddress?: string;
 }
 
 export interface Reply {
@@ -69,6 +71,7 @@ export function sendSigned(call: Call): Promise<Reply> {
         method: call.method,
         path: call.target,
         agent: false,
+        ...(call.localAddress !== undefined && { localAddress: call.localAddress }),
         headers: {
           ...(authorization !== null && { authorization }),
           ...(body.length > 0 && { "content-type": "application/json", "content-length": body.length }),

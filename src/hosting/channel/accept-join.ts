@@ -3,7 +3,14 @@ import { Compile } from "typebox/compile";
 import type { SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type Claim, DoorRefusal, type DoorRequest, readClaim, recordRefusal } from "#hosting/channel/authenticate.ts";
+import {
+  type Claim,
+  DoorRefusal,
+  type DoorRequest,
+  readClaim,
+  recordRefusal,
+  requireBudget,
+} from "#hosting/channel/authenticate.ts";
 import { parseBody } from "#hosting/channel/body.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { joinSecretHash } from "#hosting/channel/join-token.ts";
@@ -29,19 +36,25 @@ const usedToken = statement(
   { node_id: "text" },
 );
 
-/** @throws DoorRefusal */
+/** @throws DoorRefusal; TooManyWaiting */
 export async function acceptJoin(
   context: Context,
   gatewayKey: GatewayKey,
   budget: SourceBudget,
   request: DoorRequest,
 ): Promise<JoinAnswer> {
-  if (!budget.check(request.sourceAddress).allowed) throw new DoorRefusal(429, "too_many_failures");
+  requireBudget(budget, request);
   const body = await request.readBody(unprovenBytesMax);
   const content = parseBody(joinForm, body);
-  const node = isOwnKey(readClaim(request), body, content.publicKey) ? await registerKey(context, content) : undefined;
+  // The database verifies the token, so it is a guess until the database has answered.
+  const node = await budget.guess(request.sourceAddress, async () => {
+    requireBudget(budget, request);
+    const isOwn = isOwnKey(readClaim(request), body, content.publicKey);
+    const found = isOwn ? await registerKey(context, content) : undefined;
+    if (found === undefined) budget.noteFailure(request.sourceAddress);
+    return found;
+  });
   if (node === undefined) {
-    budget.noteFailure(request.sourceAddress);
     await recordRefusal(context, undefined, request, "a token that is unknown, used or too old");
     throw new DoorRefusal(401, "unauthorized");
   }

@@ -70,7 +70,7 @@ export interface SignedRequest extends NodeRequest {
 /**
  * Reads the body of who has signed its digest. An agent that does not say the digest beforehand has little read of what it
  * sends, whoever it is.
- * @returns the request as its node signed it @throws DoorRefusal
+ * @returns the request as its node signed it @throws DoorRefusal; TooManyWaiting
  */
 export async function authenticate(
   context: Context,
@@ -78,34 +78,50 @@ export async function authenticate(
   request: DoorRequest,
 ): Promise<SignedRequest> {
   const claimed = readClaim(request);
-  if (!budget.check(request.sourceAddress, claimed?.node).allowed) throw new DoorRefusal(429, "too_many_failures");
-  const signed = claimed && (await readSigned(context, claimed, request));
-  if (!signed) {
-    budget.noteFailure(request.sourceAddress, claimed?.node);
-    await recordRefusal(context, claimed?.node, request, "not signed by this node");
-    throw new DoorRefusal(401, "unauthorized");
-  }
-  budget.noteGood(request.sourceAddress, signed.node);
-  return signed;
-}
-
-/** @returns nothing when the node has not signed it @throws DoorRefusal */
-async function readSigned(
-  { database }: Context,
-  claimed: Claim,
-  request: DoorRequest,
-): Promise<SignedRequest | undefined> {
-  const [channel] = await database.point(readChannel, [claimed.node, request.path === reportPath]);
-  if (typeof channel?.public_key !== "string") return undefined;
+  requireBudget(budget, request, claimed?.node);
+  if (!claimed) return refuseSignature(context, budget, request, undefined);
+  const { node } = claimed;
+  const channel = await budget.lookUp(request.sourceAddress, () => findChannel(context, budget, request, node));
   const early = claimed.digest === undefined ? await request.readBody(unprovenBytesMax) : undefined;
   const digest = claimed.digest ?? bodyDigest(early ?? Buffer.alloc(0));
   const { signature, ...unsigned } = claimed;
-  if (!isRequestSigned({ ...unsigned, digest }, signature, parsePublicKey(channel.public_key))) return undefined;
+  // Nothing is awaited from here until a failure is counted: of a burst, no more are verified than may fail.
+  requireBudget(budget, request, node);
+  const isSigned =
+    typeof channel?.public_key === "string" &&
+    isRequestSigned({ ...unsigned, digest }, signature, parsePublicKey(channel.public_key));
+  if (!isSigned) return refuseSignature(context, budget, request, node);
   // Looked at again, and counted, in the transaction of what is asked.
   const last = channel.last_counter ?? 0;
   if (claimed.counter <= last) throw new DoorRefusal(401, "counter_too_low", last);
   const body = early ?? (await request.readBody(requestBytesMax));
-  return bodyDigest(body) === digest ? { ...unsigned, digest, body } : undefined;
+  if (bodyDigest(body) !== digest) return refuseSignature(context, budget, request, node);
+  budget.noteGood(request.sourceAddress, node);
+  return { ...unsigned, digest, body };
+}
+
+/** @throws DoorRefusal when the source, or the node at it, has used up its failures */
+export function requireBudget(budget: SourceBudget, { sourceAddress }: DoorRequest, node?: string): void {
+  if (!budget.check(sourceAddress, node).allowed) throw new DoorRefusal(429, "too_many_failures");
+}
+
+async function findChannel({ database }: Context, budget: SourceBudget, request: DoorRequest, node: string) {
+  // Those whose turns came first may have used it up.
+  requireBudget(budget, request, node);
+  const [channel] = await database.point(readChannel, [node, request.path === reportPath]);
+  return channel;
+}
+
+/** Counts the failure before anything is awaited. */
+async function refuseSignature(
+  context: Context,
+  budget: SourceBudget,
+  request: DoorRequest,
+  node: string | undefined,
+): Promise<never> {
+  budget.noteFailure(request.sourceAddress, node);
+  await recordRefusal(context, node, request, "not signed by this node");
+  throw new DoorRefusal(401, "unauthorized");
 }
 
 /** What the headers say, not yet believed. */

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { createSourceBudget, type SourceBudget } from "#api/rate-limit.ts";
+import { TooManyWaiting } from "#api/source-turns.ts";
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
@@ -122,6 +123,7 @@ async function answer(
     return await answerNode(context, gatewayKey, budget, request).catch(recordRepetition(context, request));
   } catch (error) {
     if (error instanceof DoorRefusal) return refusal(error);
+    if (error instanceof TooManyWaiting) return refusal(new DoorRefusal(429, "too_many_waiting"));
     if (error instanceof DatabaseUnavailable) return refusal(new DoorRefusal(503, "unavailable"));
     context.log.error({ err: error }, "a node's request failed");
     return refusal(new DoorRefusal(500, "failed"));

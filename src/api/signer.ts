@@ -1,0 +1,40 @@
+/**
+ * Who signed a request. Between the look at the budget of failures and the count of a failure nothing is awaited, so of a
+ * burst no more signatures are verified than may fail.
+ */
+import type { Credentials, WireRequest } from "#api/credentials.ts";
+import type { ApiKey, KeyStore } from "#api/keys.ts";
+import type { SourceGuard } from "#api/source-guard.ts";
+
+/** @returns the key that signed the request @throws Refusal; DatabaseUnavailable */
+export async function findSigner(
+  keys: KeyStore,
+  guard: SourceGuard,
+  request: WireRequest,
+  credentials: Credentials,
+): Promise<ApiKey> {
+  const { keyId } = credentials;
+  const cached = keys.findCached(keyId);
+  const key = cached ?? (await lookUp(keys, guard, request, keyId));
+  guard.requireBudget(request, keyId);
+  const isRight = key ? credentials.verify(key.secret.reveal()) : credentials.verifyUnknownKey();
+  if (key && isRight) return key;
+  const refusal = guard.refuse(request, "authorization_hmac_invalid", keyId);
+  // An unknown key has cost a look-up; so does a wrong signature, or the time taken would tell which keys exist.
+  if (cached) await guard.inTurn("lookUp", request, keyId, () => keys.findFresh(keyId));
+  throw refusal;
+}
+
+async function lookUp(
+  keys: KeyStore,
+  guard: SourceGuard,
+  request: WireRequest,
+  keyId: string,
+): Promise<ApiKey | undefined> {
+  guard.requireBudget(request, keyId);
+  return guard.inTurn("lookUp", request, keyId, async () => {
+    // Those whose turns came first may have used the budget up, or cached the key.
+    guard.requireBudget(request, keyId);
+    return keys.findCached(keyId) ?? (await keys.findFresh(keyId));
+  });
+}

@@ -1,0 +1,57 @@
+/** What a refused request costs its source, and what the check of a request must wait for. */
+import type { WireRequest } from "#api/credentials.ts";
+import type { RateLimit, SourceBudget } from "#api/rate-limit.ts";
+import { TooManyWaiting } from "#api/source-turns.ts";
+import { ApiError, type ErrorCode } from "#errors.ts";
+
+/** A refused request, with the limit that its headers report. */
+export class Refusal extends Error {
+  readonly error: ApiError;
+  readonly rateLimit: RateLimit;
+  constructor(error: ApiError, rateLimit: RateLimit) {
+    super(error.message);
+    this.error = error;
+    this.rateLimit = rateLimit;
+  }
+}
+
+/** A request that comes too soon; its answer says when to come again. */
+export function tooManyRequests(rateLimit: RateLimit): Refusal {
+  // Nothing is counted of those that only wait.
+  const seconds = Math.max(1, rateLimit.resetSeconds);
+  return new Refusal(new ApiError("rate_limit_exceeded", { headers: { "retry-after": String(seconds) } }), rateLimit);
+}
+
+/** The budget of failures of a request's source, or of its key there. */
+export interface SourceGuard {
+  /** @throws Refusal when the failures are used up */
+  requireBudget(request: WireRequest, keyId: string): void;
+  /** Counts a failure, at once. @returns what to throw */
+  refuse(request: WireRequest, code: ErrorCode, keyId?: string, text?: string): Refusal;
+  /** Does the work when it is the source's turn, as `SourceBudget` says. @throws Refusal; DatabaseUnavailable */
+  inTurn<T>(kind: "lookUp" | "guess", request: WireRequest, keyId: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** What others of the source did before the turn, or while it lasted, counts: the work begins with `requireBudget`. */
+export function createSourceGuard(sources: SourceBudget): SourceGuard {
+  function requireBudget({ sourceAddress }: WireRequest, keyId: string): void {
+    const budget = sources.check(sourceAddress, keyId);
+    if (!budget.allowed) throw tooManyRequests(budget);
+  }
+
+  return {
+    requireBudget,
+    refuse({ sourceAddress }, code, keyId, text) {
+      const rateLimit = sources.noteFailure(sourceAddress, keyId);
+      return new Refusal(new ApiError(code, text === undefined ? {} : { text }), rateLimit);
+    },
+    async inTurn(kind, request, keyId, work) {
+      try {
+        return await sources[kind](request.sourceAddress, work);
+      } catch (error) {
+        if (!(error instanceof TooManyWaiting)) throw error;
+        throw tooManyRequests(sources.check(request.sourceAddress, keyId));
+      }
+    },
+  };
+}

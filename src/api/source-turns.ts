@@ -1,0 +1,70 @@
+/**
+ * Work that nobody has proven the right to, such as looking up a key: a source has a little of it under way at once, and
+ * the rest waits, first come, first served. Sources do not wait for each other.
+ */
+import { DatabaseUnavailable } from "#db/errors.ts";
+
+/** Further ones are refused. An address has fewer connections than this. */
+export const turnsWaitingMax = 1_000;
+
+/** So many wait already that this one is refused. */
+export class TooManyWaiting extends Error {
+  override readonly name = "TooManyWaiting";
+}
+
+export interface SourceTurns {
+  /**
+   * Does the work when fewer than `atOnceMax` of the source are under way, or none.
+   * @throws TooManyWaiting at once; DatabaseUnavailable, also when only the work of another one before it met that
+   */
+  take<T>(source: string, atOnceMax: () => number, work: () => Promise<T>): Promise<T>;
+}
+
+interface Waiting {
+  atOnceMax(): number;
+  begin(): void;
+  giveUp(error: DatabaseUnavailable): void;
+}
+
+interface Queue {
+  underWayCount: number;
+  waiting: Waiting[];
+}
+
+/** Turns of one process. */
+export function createSourceTurns(): SourceTurns {
+  /** Only sources with work under way are in it. */
+  const queues = new Map<string, Queue>();
+
+  const hasRoom = ({ underWayCount }: Queue, { atOnceMax }: Pick<Waiting, "atOnceMax">) =>
+    underWayCount === 0 || underWayCount < atOnceMax();
+
+  function beginNext(source: string, queue: Queue): void {
+    for (let next = queue.waiting[0]; next && hasRoom(queue, next); next = queue.waiting[0]) {
+      queue.waiting.shift();
+      queue.underWayCount += 1;
+      next.begin();
+    }
+    if (queue.underWayCount === 0) queues.delete(source);
+  }
+
+  return {
+    async take(source, atOnceMax, work) {
+      const queue = queues.get(source) ?? { underWayCount: 0, waiting: [] };
+      queues.set(source, queue);
+      if (queue.waiting.length === 0 && hasRoom(queue, { atOnceMax })) queue.underWayCount += 1;
+      else if (queue.waiting.length >= turnsWaitingMax) throw new TooManyWaiting();
+      else await new Promise<void>((begin, giveUp) => queue.waiting.push({ atOnceMax, begin, giveUp }));
+      try {
+        return await work();
+      } catch (error) {
+        // Each of those behind it would wait as long to hear the same.
+        if (error instanceof DatabaseUnavailable) for (const each of queue.waiting.splice(0)) each.giveUp(error);
+        throw error;
+      } finally {
+        queue.underWayCount -= 1;
+        beginNext(source, queue);
+      }
+    },
+  };
+}
