@@ -259,6 +259,7 @@ TABLE hosting_nodes
   created_at timestamp with time zone NOT NULL
   updated_at timestamp with time zone NOT NULL
   last_seen_at timestamp with time zone
+  silent_since timestamp with time zone
   CONSTRAINT hosting_nodes_accounts_count_check CHECK ((accounts_count >= 0))
   CONSTRAINT hosting_nodes_accounts_max_check CHECK ((accounts_max >= 0))
   CONSTRAINT hosting_nodes_capacity_bytes_check CHECK ((capacity_bytes >= 0))
@@ -540,6 +541,7 @@ TABLE registries
   maintenance_until timestamp with time zone
   probe_id text
   probe_failure text
+  away_since timestamp with time zone
   CONSTRAINT registries_check CHECK ((maintenance_from < maintenance_until))
   CONSTRAINT registries_pkey PRIMARY KEY (id)
 

@@ -17,6 +17,9 @@ import { backoffMs } from "#lib/backoff.ts";
 import { type AccountKey, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 const backoff = { firstMs: 1_000, maxMs: 5 * 60_000 };
+/** SQL, about a row of hosting_moves: what it waits for its next step at the most in its state. */
+export const longestMoveWait = `greatest(interval '${backoff.maxMs} ms',
+  CASE state WHEN 'Leaving' THEN make_interval(secs => grace_seconds) END)`;
 /** Failures in a row: with the delays between them some four hours, and some four minutes while FTP is closed. */
 const copyTriesMax = 50;
 const frozenTriesMax = 9;

@@ -18,23 +18,38 @@ export async function recordSeen({ database, clock }: Context, nodeId: string): 
   await database.query(writeSeen, [nodeId, clock.now()]);
 }
 
+/** A node that answers is written down as seen more often than this. */
+const silentAfterMs = 60_000;
+
+const lastSeen = `coalesce((SELECT last_seen_at FROM node_channels WHERE node_id = hosting_nodes.id),
+  hosting_nodes.last_seen_at, hosting_nodes.created_at)`;
+
+// While no worker ran, nobody may have asked the node: its silence counts from the first look that finds it.
+const writeSilence = statement(
+  "hosting-nodes-silent",
+  `UPDATE hosting_nodes SET silent_since = CASE WHEN silent_since IS NULL THEN $1::timestamptz END
+   WHERE (silent_since IS NULL) = (${lastSeen} < $2)`,
+  {},
+);
+
 // Of a node that is gone the alarm is over too.
 const absences = statement(
   "hosting-nodes-absent",
-  `SELECT coalesce(node.id, subject) AS id, seen.last_at, coalesce(greatest(seen.last_at, $1) < $2, false) AS is_away
-   FROM hosting_nodes AS node LEFT JOIN node_channels AS channel ON channel.node_id = node.id
-     CROSS JOIN LATERAL (SELECT coalesce(channel.last_seen_at, node.last_seen_at, node.created_at) AS last_at) AS seen
-     FULL JOIN (SELECT subject FROM alarms WHERE kind = 'hosting-node-away' AND resolved_at IS NULL) AS told
-       ON subject = node.id
-   WHERE subject IS NOT NULL OR (greatest(seen.last_at, $1) < $2
-     AND (node.kind <> 'proftpd-nginx' OR channel.public_key IS NOT NULL))`,
+  `SELECT coalesce(node.id, subject) AS id, last_at, coalesce(silent_since < $1, false) AS is_away
+   FROM (SELECT id, silent_since, ${lastSeen} AS last_at FROM hosting_nodes
+     WHERE kind <> 'proftpd-nginx' OR EXISTS (SELECT FROM node_channels
+       WHERE node_id = hosting_nodes.id AND public_key IS NOT NULL)) AS node
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'hosting-node-away' AND resolved_at IS NULL) AS told
+     ON subject = node.id
+   WHERE subject IS NOT NULL OR silent_since < $1`,
   { id: "text?", last_at: "timestamptz?", is_away: "bool?" },
 );
 
-/** @param since when we began to look: before it nobody may have asked any node */
-export async function tellOfAbsentNodes(context: Context, since: Date): Promise<void> {
-  const limit = new Date(context.clock.now().getTime() - awayAfterMs);
-  for (const { id, last_at, is_away } of await context.database.query(absences, [since, limit])) {
+/** Raises an alarm for each node that has been silent for ten minutes of looking, and resolves those of nodes that answer. */
+export async function tellOfAbsentNodes(context: Context): Promise<void> {
+  const nowMs = context.clock.now().getTime();
+  await context.database.query(writeSilence, [new Date(nowMs), new Date(nowMs - silentAfterMs)]);
+  for (const { id, last_at, is_away } of await context.database.query(absences, [new Date(nowMs - awayAfterMs)])) {
     const alarm = { kind: "hosting-node-away", subject: id ?? "" } as const;
     if (is_away) await raiseAlarm(context, { ...alarm, note: `has not answered since ${last_at?.toISOString()}` });
     else await resolveAlarm(context, alarm);

@@ -3,7 +3,10 @@ import type { Context } from "#context.ts";
 import { type Account, type AccountHappening, happenToAccount } from "#hosting/accounts.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
-const backoff = { firstMs: 1_000, maxMs: 5 * 60_000 };
+export const triesDelayMsMax = 5 * 60_000;
+const backoff = { firstMs: 1_000, maxMs: triesDelayMsMax };
+/** SQL: what an account waits for its next try at the most. */
+export const longestAccountWait = `interval '${triesDelayMsMax} ms'`;
 /** What takes longer to become what it shall be should be looked at by a person. */
 export const alarmAfterMs = 10 * 60_000;
 

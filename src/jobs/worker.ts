@@ -3,11 +3,12 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
 import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
-import { advanceMove } from "#hosting/move-steps.ts";
+import { advanceMove, longestMoveWait } from "#hosting/move-steps.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askAllReconciles, reconcileNode } from "#hosting/reconcile.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
+import { longestAccountWait, triesDelayMsMax } from "#hosting/tries.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { enqueueMove, enqueueProvision, moveTask, provisionTask, reconcileTask } from "#jobs/enqueue.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
@@ -39,18 +40,21 @@ const dropOldIdempotent = statement(
   "DELETE FROM idempotent_requests WHERE created_at < $1::timestamptz - interval '7 days'",
   {},
 );
+// A clock that was put forward and back leaves times behind that are further away than anything waits: they are due now.
+const isWaiting = (nextStepAt: string, longestWait: string) =>
+  `${nextStepAt} > $1::timestamptz AND ${nextStepAt} <= $1::timestamptz + ${longestWait}`;
 const forgottenMoves = statement(
   "hosting-moves-forgotten",
   `SELECT id FROM hosting_moves WHERE ended_at IS NULL
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'move:' || hosting_moves.id
-       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR hosting_moves.next_step_at > $1::timestamptz))`,
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR ${isWaiting("hosting_moves.next_step_at", longestMoveWait)}))`,
   { id: "int8" },
 );
 const forgottenAccounts = statement(
   "hosting-accounts-forgotten",
   `SELECT id, next_step_at FROM hosting_accounts WHERE applied_version < wanted_version
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'account:' || hosting_accounts.id
-       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR hosting_accounts.next_step_at > $1::timestamptz))`,
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR ${isWaiting("hosting_accounts.next_step_at", longestAccountWait)}))`,
   { id: "int8", next_step_at: "timestamptz?" },
 );
 
@@ -88,7 +92,6 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   });
   const liveness = startLiveness(context, databaseUrl);
   const heartbeat = startHeartbeat(context, processName);
-  const startedAt = context.clock.now();
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const advance = oneAtATime((accountId) => advanceAccount(context, nodes, accountId));
   const runner = await startJobRunner({
@@ -105,7 +108,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
       reconciles: () => askAllReconciles(context),
       async housekeeping() {
         await keepHouse(context);
-        await tellOfAbsentNodes(context, startedAt);
+        await tellOfAbsentNodes(context);
       },
     },
     crontab: "* * * * * housekeeping\n23 3 * * * reconciles",
@@ -141,8 +144,8 @@ async function keepHouse(context: Context): Promise<void> {
   await database.query(dropOldIdempotent, [clock.now()]);
   const now = clock.now();
   for (const account of await database.query(forgottenAccounts, [now])) {
-    const delayMs = Math.max(0, (account.next_step_at ?? now).getTime() - now.getTime());
-    await enqueueProvision(database, account.id, delayMs);
+    const delayMs = (account.next_step_at ?? now).getTime() - now.getTime();
+    await enqueueProvision(database, account.id, delayMs > triesDelayMsMax ? 0 : Math.max(0, delayMs));
   }
   await database.query(overtakenProvisions, [overtakenMax]);
   for (const { id } of await database.query(forgottenMoves, [now])) await enqueueMove(database, id, 0);

@@ -91,16 +91,23 @@ test("an account on its way to another node is no stray on either", async () => 
   }
 });
 
-test("a node that has not answered for ten minutes calls the operator, until it does", async () => {
-  const longAgo = "UPDATE hosting_nodes SET last_seen_at = now() - interval '1 hour' WHERE id = 'second'";
+test("a node that has been asked in vain for ten minutes is an alarm until it answers, whoever restarts meanwhile", async () => {
+  const age = (column: string, interval: string) =>
+    runSql(
+      gateway.databaseUrl,
+      `UPDATE hosting_nodes SET ${column} = now() - interval '${interval}' WHERE id = 'second'`,
+    );
   await eventually("it was seen", async () => (await getNode(context, "second")).last_seen_at !== null);
-  await runSql(gateway.databaseUrl, longAgo);
-  await tellOfAbsentNodes(context, new Date(0));
+  await age("last_seen_at", "1 hour");
+  await tellOfAbsentNodes(context);
+  assert.equal((await alarmsOf("second", "hosting-node-away")).length, 0, "nobody may have asked it in that hour");
+  await age("silent_since", "11 minutes");
+  await tellOfAbsentNodes(context);
   assert.equal((await alarmsOf("second", "hosting-node-away")).length, 1);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 0);
   await stage.second.driver.ensureAccount(testAccount("seen.example", 78));
   await eventually("it is seen", async () => {
-    await tellOfAbsentNodes(context, new Date(0));
+    await tellOfAbsentNodes(context);
     return (await alarmsOf("second", "hosting-node-away")).length === 0;
   });
 });

@@ -21,12 +21,12 @@ const stage = await startHostingStage({ after });
 const { gateway } = stage;
 const { context, databaseUrl } = gateway;
 
-/** An account whose node is away, and whose next try is hours away: what goes on after this was woken. */
+/** An account whose node is away, and whose next try is minutes away: what goes on after this was woken. */
 async function waits(identifier: string): Promise<number> {
   for (const relay of [stage.control, stage.ftp, stage.web]) relay.cut();
   const id = await stage.create(identifier);
   await eventually("the node was tried", async () => (await stage.story(id)).includes("doubtful"));
-  await eventually("its next try is hours away", () => isPutOff(id));
+  await eventually("its next try is minutes away", () => isPutOff(id));
   return id;
 }
 
@@ -36,7 +36,7 @@ async function isPutOff(id: number): Promise<boolean> {
     databaseUrl,
     `WITH job AS (UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours'
        WHERE key = 'account:${id}' AND locked_at IS NULL AND run_at > now() RETURNING id)
-     UPDATE hosting_accounts SET next_step_at = now() + interval '5 hours' FROM job WHERE hosting_accounts.id = ${id}
+     UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' FROM job WHERE hosting_accounts.id = ${id}
      RETURNING hosting_accounts.id`,
   );
   return put.length === 1;
@@ -50,6 +50,18 @@ test("an account that waits for its node tries at once when the node answers aga
   await waits("woken.example");
   comeBack();
   assert.equal((await stage.settled("woken.example")).status, "Ready");
+});
+
+test("an account whose next try is further away than it ever waits is tried now: a clock was put forward and back", async () => {
+  const id = await waits("jumped.example");
+  await runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '3 hours' WHERE id = ${id}`);
+  const read = `SELECT backoff_count AS tries FROM hosting_accounts WHERE id = ${id}`;
+  const triesOf = async () => (await runSql<{ tries: number }>(databaseUrl, read))[0]?.tries ?? 0;
+  const triesBefore = await triesOf();
+  await runSql(databaseUrl, "SELECT graphile_worker.add_job('housekeeping')");
+  await eventually("it was tried", async () => (await triesOf()) > triesBefore);
+  comeBack();
+  assert.equal((await stage.settled("jumped.example")).status, "Ready");
 });
 
 test("an operator lets an account, or all of a node, try now", async () => {
@@ -164,10 +176,13 @@ test("a panel that answers is not away, however long it is a node", async (t) =>
   const settings = { url: stub.url, user: "reseller", token: panelToken, ca: await readFile(stub.caFile, "utf8") };
   const place = { id: "panel", kind: "cpanel", ftp: { host: "127.0.0.1", port: 1 }, web } as const;
   await registerNode(context, { ...place, settings: { ...settings, ...panelMarker } }, nodeRoom, false);
-  await runSql(databaseUrl, "UPDATE hosting_nodes SET created_at = now() - interval '1 hour' WHERE id = 'panel'");
+  await runSql(
+    databaseUrl,
+    "UPDATE hosting_nodes SET created_at = now() - interval '1 hour', silent_since = now() - interval '1 hour' WHERE id = 'panel'",
+  );
   await eventually("the panel was asked", async () => stub.requests.length > 0);
   await eventually("it is not away", async () => {
-    await tellOfAbsentNodes(context, new Date(0));
+    await tellOfAbsentNodes(context);
     const alarms = await runSql(
       databaseUrl,
       "SELECT 1 FROM alarms WHERE kind = 'hosting-node-away' AND subject = 'panel' AND resolved_at IS NULL",
