@@ -181,9 +181,18 @@ export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): No
   });
 }
 
+/** What opens the database, what is sealed in it, or the API. */
+const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET))(_FILE)?$/;
+
 /** The environment of a process that we start: ours, with what it needs to know. */
 export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...own };
+}
+
+/** The same for a process that has no use for the secrets in ours. */
+export function outsideEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !secretVariables.test(name));
+  return { ...Object.fromEntries(inherited), ...own };
 }
 
 /** What the operator's commands, and `start`, may be given instead of what is in a data folder. */

@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { childEnvironment } from "#config.ts";
 import { sleep } from "#lib/clock.ts";
 
 const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
@@ -19,7 +18,7 @@ export interface ChildOptions {
   name: string;
   /** Arguments after the entry point. Asked for at each start, since ports are known only after the first. */
   args: () => string[];
-  environment: () => Record<string, string>;
+  environment: () => NodeJS.ProcessEnv;
   /** For Node itself. */
   nodeFlags: readonly string[];
   logFile: string;
@@ -95,7 +94,7 @@ function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
   // A process group of its own: the terminal's Ctrl-C reaches only the parent, which stops everything in order.
   const child = spawn(process.execPath, [...nodeFlags, entry, ...args()], {
     detached: true,
-    env: childEnvironment(environment()),
+    env: environment(),
     stdio: ["ignore", log, log, "ipc"],
   });
   closeSync(log);

@@ -1,5 +1,6 @@
 /** The processes of `deedhouse start`, and where each is reached. */
 import { readFileSync } from "node:fs";
+import { childEnvironment, outsideEnvironment } from "#config.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#db/embedded.ts";
 import type { NodePlace } from "#hosting/nodes.ts";
 import { sleep } from "#lib/clock.ts";
@@ -136,11 +137,13 @@ export class Parts {
   ): Promise<void> {
     if (this.#isStopping) return;
     const { dir, say, onChange } = this.#options;
+    const isInside = name === "api" || name === "worker";
     const child = keepAlive({
       name,
       args,
-      environment: () => this.environment(),
-      nodeFlags: name === "api" || name === "worker" ? largeHeap : smallHeap,
+      environment: () =>
+        isInside ? childEnvironment(this.environment()) : outsideEnvironment(this.#outsideSettings()),
+      nodeFlags: isInside ? largeHeap : smallHeap,
       logFile: `${dir.logs}/${name}.log`,
       onReady: (ready) => {
         onReady?.(ready);
@@ -152,19 +155,24 @@ export class Parts {
     await child.started;
   }
 
-  /** What our processes are told; each reads what it needs. */
+  /** What api and worker are told; each reads what it needs. */
   environment(): Record<string, string> {
     const { dir, ports } = this.#options;
     return {
-      ...ownerMark(dir.root),
-      NODE_COMPILE_CACHE: dir.compileCache,
-      DEEDHOUSE_DEPLOYMENT: "sandbox",
+      ...this.#commonSettings(),
       DATABASE_URL: this.#options.databaseUrl ?? this.#postgres?.localUrl ?? "",
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
       DEEDHOUSE_REGISTRIES_FILE: dir.registriesFile,
-      DEEDHOUSE_SITE_DOMAIN: siteDomain,
+    };
+  }
+
+  /** What the registry and the hosting node are told: they stand for machines of others, and must not reach the database. */
+  #outsideSettings(): Record<string, string> {
+    const { dir, ports } = this.#options;
+    return {
+      ...this.#commonSettings(),
       DEEDHOUSE_NODE_DATA_DIR: dir.node,
       DEEDHOUSE_NODE_FTP_PORT: String(ports.ftp),
       DEEDHOUSE_NODE_WEB_PORT: String(ports.web),
@@ -172,6 +180,16 @@ export class Parts {
       DEEDHOUSE_NODE_PASSIVE_FROM: String(ports.passive?.from ?? 0),
       DEEDHOUSE_NODE_PASSIVE_TO: String(ports.passive?.to ?? 0),
       DEEDHOUSE_NODE_CONTROL_TOKEN_FILE: dir.nodeTokenFile,
+    };
+  }
+
+  #commonSettings(): Record<string, string> {
+    const { dir } = this.#options;
+    return {
+      ...ownerMark(dir.root),
+      NODE_COMPILE_CACHE: dir.compileCache,
+      DEEDHOUSE_DEPLOYMENT: "sandbox",
+      DEEDHOUSE_SITE_DOMAIN: siteDomain,
     };
   }
 

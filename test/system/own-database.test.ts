@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { emptyDatabase } from "../harness/database.ts";
 import { runTool, startSystem, systemFolder } from "../harness/running-system.ts";
@@ -17,6 +18,10 @@ test("uses the database of DATABASE_URL, as the operator's commands do, and says
   const { database_url, pids } = system.ready();
   assert.equal(database_url, url);
   assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "registry", "worker"]);
+  for (const part of ["node", "registry"]) {
+    const entries = readFileSync(`/proc/${pids[part]}/environ`, "utf8").split("\0");
+    assert.ok(!entries.some((entry) => entry.startsWith("DATABASE_URL=")), part);
+  }
   assert.equal((await system.send("GET", "/servicepacks")).status, 200);
   assert.deepEqual(await runSql(url, "SELECT name FROM resellers"), [{ name: "sandbox" }]);
   const { code } = await system.kill("SIGINT");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { eventually, processesOf, type RunningSystem, startSystem, systemFolder } from "../harness/running-system.ts";
 
@@ -36,6 +37,9 @@ async function killAndWait(part: string): Promise<void> {
   assert.ok(processesOf(folder).includes(back.pids[part]!), `${part} runs`);
 }
 
+/** A part's environment as the kernel shows it. */
+const environmentOf = (part: string) => readFileSync(`/proc/${system.ready().pids[part]}/environ`, "utf8").split("\0");
+
 for (const part of ["api", "worker", "node", "registry"]) {
   test(`starts ${part} again when it is killed, and says so`, async () => {
     await order(`before-${part}`);
@@ -44,6 +48,14 @@ for (const part of ["api", "worker", "node", "registry"]) {
     await order(`after-${part}`);
   });
 }
+
+test("gives node and registry neither the database's password nor the master key, when they are started again either", () => {
+  for (const part of ["node", "registry"]) {
+    const secrets = environmentOf(part).filter((entry) => /^(DATABASE_URL|DEEDHOUSE_MASTER_KEY|PG)/.test(entry));
+    assert.deepEqual(secrets, [], part);
+  }
+  assert.ok(environmentOf("api").some((entry) => entry.startsWith("DATABASE_URL=postgres://")));
+});
 
 test("answers 503 in full form while PostgreSQL is away, and goes on when it is back", async () => {
   await order("before-postgres");
@@ -73,6 +85,10 @@ test("a killed start leaves only PostgreSQL, which the next one takes over", asy
   const now = system.ready().pids;
   assert.equal(now.postgres, pids.postgres);
   const left = processesOf(folder);
+  /** A part's environment as the kernel shows it. */
+  const environmentOf = (part: string) =>
+    readFileSync(`/proc/${system.ready().pids[part]}/environ`, "utf8").split("\0");
+
   for (const part of ["api", "worker", "node", "registry"]) assert.ok(!left.includes(pids[part]!), part);
   await order("after-start");
 });
