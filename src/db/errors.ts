@@ -54,8 +54,21 @@ export function isStalePlan(error: unknown): boolean {
 export function translateError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailable) return error;
   return isPassing(error)
-    ? new DatabaseUnavailable(`the database is unavailable: ${error.message}`, { cause: error })
+    ? new DatabaseUnavailable(`the database is unavailable: ${describe(error)}`, { cause: error })
     : error;
+}
+
+/** Node's errors of a connection that was not made; an address that has several gets one of each. */
+type ConnectError = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string; errors?: Error[] };
+
+/** "connect ECONNREFUSED 127.0.0.1:5432" does not say what was to be there. */
+function describe(error: ConnectError): string {
+  const { code, syscall, hostname } = error;
+  if (syscall === "getaddrinfo") return `the host name ${hostname} of PostgreSQL cannot be found (${code})`;
+  const attempts = (error.errors ?? [error]) as ConnectError[];
+  if (attempts.some((attempt) => attempt.syscall !== "connect")) return error.message;
+  const places = attempts.map(({ address, port }) => (port === undefined ? address : `${address}:${port}`));
+  return `PostgreSQL does not answer at ${places.join(" or ")} (${code})`;
 }
 
 function isPassing(error: Error): boolean {

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Logger, runMigrations } from "graphile-worker";
 import { Client, Pool } from "pg";
+import { translateError } from "./errors.ts";
 
 export interface MigrateOptions {
   /** Default: db/migrations of this repository. */
@@ -45,7 +46,7 @@ const workerSchema = "graphile_worker";
  * that it has not had, in order, each in a transaction of its own. Several processes may call it at once.
  * @returns the names of the files applied now
  * @throws MigrationError when the database is another program's, or has had a file that this version lacks or has
- *   otherwise
+ *   otherwise; DatabaseUnavailable
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.migrationsDir ?? defaultMigrationsDir);
@@ -61,6 +62,8 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await migrateQueue(url);
     for (const migration of pending) await apply(client, migration);
     return { applied: pending.map((migration) => migration.name) };
+  } catch (error) {
+    throw translateError(error);
   } finally {
     // Ends the lock as well.
     await client.end();

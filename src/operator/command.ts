@@ -1,5 +1,6 @@
 /** What all of the operator's commands have in common. */
 import type { Command } from "commander";
+import { operatorEnvironment } from "#config.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { InvalidDomainName } from "#lib/domain-name.ts";
 import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
@@ -72,9 +73,14 @@ export const asTable =
   (rows: readonly object[]) =>
     printTable(rows, columns);
 
-function asFailure(error: unknown): unknown {
+/** A failure that the operator can do something about, as the tool tells it; any other error as it is. */
+export function asFailure(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) {
-    return new CommandFailure(error.message, exitCodes.unavailable, "Check that deedhouse start runs on this folder.");
+    const isGiven = operatorEnvironment().databaseUrl !== undefined;
+    const advice = isGiven
+      ? "Check that PostgreSQL runs, and that DATABASE_URL says where."
+      : "Check that deedhouse start runs on this folder.";
+    return new CommandFailure(error.message, exitCodes.unavailable, advice);
   }
   if (error instanceof InvalidDomainName || error instanceof InvalidHostIdentifier) {
     return new CommandFailure(error.message, exitCodes.usage);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type OperatorOptions, operatorCommand } from "#operator/command.ts";
+import { asFailure, type OperatorOptions, operatorCommand } from "#operator/command.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printFields, printJson } from "../../client/cli/output.ts";
 
@@ -13,7 +13,8 @@ export function addMigrateCommand(program: Command): void {
           import("#db/migrate.ts"),
         ]);
         const { applied } = await migrate(findDatabase(data)).catch((error: Error) => {
-          throw new CommandFailure(error.message, exitCodes.refused);
+          const failure = asFailure(error);
+          throw failure === error ? new CommandFailure(error.message, exitCodes.refused) : failure;
         });
         if (json) printJson({ applied });
         else printFields({ applied: applied.length === 0 ? "nothing was missing" : applied.join(", ") });

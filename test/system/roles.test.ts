@@ -51,6 +51,19 @@ for (const role of ["api", "worker"]) {
   });
 }
 
+for (const command of ["api", "worker", "migrate", "alarms list"]) {
+  test(`${command} says what is not there when PostgreSQL is away, and where it was looked for`, async () => {
+    await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]");
+    const env = { ...surroundings, ...settings, DEEDHOUSE_LOG_LEVEL: "silent" };
+    const { code, stderr } = await runTool(command.split(" "), { env });
+    assert.match(
+      stderr,
+      /^deedhouse: the database is unavailable: PostgreSQL does not answer at 127\.0\.0\.1:1 \(ECONNREFUSED\)\n/,
+    );
+    assert.equal(code, ["api", "worker"].includes(command) ? 1 : 8);
+  });
+}
+
 test("tells its version", async () => {
   const { code, stdout } = await runTool(["--version"]);
   assert.match(stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/);

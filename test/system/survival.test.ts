@@ -85,10 +85,6 @@ test("a killed start leaves only PostgreSQL, which the next one takes over", asy
   const now = system.ready().pids;
   assert.equal(now.postgres, pids.postgres);
   const left = processesOf(folder);
-  /** A part's environment as the kernel shows it. */
-  const environmentOf = (part: string) =>
-    readFileSync(`/proc/${system.ready().pids[part]}/environ`, "utf8").split("\0");
-
   for (const part of ["api", "worker", "node", "registry"]) assert.ok(!left.includes(pids[part]!), part);
   await order("after-start");
 });
