@@ -1,9 +1,11 @@
+import { JournalUnavailable } from "#api/replay.ts";
 import type { Answer } from "#api/use-case.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import type { Log } from "#lib/log.ts";
 
 const databaseRetrySeconds = 5;
+const diskRetrySeconds = 5;
 
 /** What any request can be answered, whatever its use case. */
 export const edgeErrors: readonly ErrorCode[] = [
@@ -36,6 +38,10 @@ export function answerError(log: Log, requestId: string, error: unknown, listed:
   if (error instanceof DatabaseUnavailable) {
     log.warn({ requestId, reason: error.message }, "the database is unavailable");
     return answerError(log, requestId, unavailable(databaseRetrySeconds), listed);
+  }
+  if (error instanceof JournalUnavailable) {
+    log.error({ requestId, reason: error.message }, "the request's nonce cannot be written down");
+    return answerError(log, requestId, unavailable(diskRetrySeconds), listed);
   }
   log.error({ requestId, err: error }, "a request failed unexpectedly");
   return answerError(log, requestId, new ApiError("internal_error"), listed);

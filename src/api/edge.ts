@@ -8,8 +8,10 @@ import { type Authenticated, type AuthenticatorOptions, createAuthenticator } fr
 import type { Credentials } from "#api/credentials.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
 import { type RateLimit, rateLimitHeaders } from "#api/rate-limit.ts";
+import { JournalUnavailable } from "#api/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
 import { Refusal } from "#api/source-guard.ts";
+import { findCommittedAnswer } from "#api/stored-answers.ts";
 import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { ApiError } from "#errors.ts";
@@ -43,9 +45,17 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     if (authenticated.replayed) return authenticated.replayed;
     const { keyId, nonce } = authenticated.credentials;
     const answer = await runRoute(context, gate, request, authenticated);
-    if (answer.status === 429 || answer.status >= 500) options.replayGuard.release(keyId, nonce);
-    else rememberNonce(context, options, authenticated.credentials);
-    return answer;
+    if (answer.status === 429 || answer.status >= 500) {
+      options.replayGuard.release(keyId, nonce);
+      return answer;
+    }
+    try {
+      await rememberNonce(context, options, authenticated.credentials);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof JournalUnavailable)) throw error;
+      return answerWithoutJournal(context, options, authenticated, error);
+    }
   }
 
   return {
@@ -68,14 +78,35 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
 }
 
 /** Before the answer goes out: once a client can have seen it, the nonce must be known as used, come what may. */
-function rememberNonce(
+async function rememberNonce(
   { clock }: Context,
   { replayGuard, windowSeconds }: EdgeOptions,
   { keyId, nonce, timestamp, otherReadings }: Credentials,
-): void {
-  replayGuard.answered(keyId, nonce, timestamp);
+): Promise<void> {
+  await replayGuard.answered(keyId, nonce, timestamp);
   for (const other of otherReadings({ nowSeconds: unixSeconds(clock), windowSeconds })) {
-    replayGuard.answered(keyId, other.nonce, other.timestamp);
+    await replayGuard.answered(keyId, other.nonce, other.timestamp);
+  }
+}
+
+/**
+ * What a committed write is answered is true, and the database knows its nonce. Of any other request the client has
+ * seen nothing, so its nonce is free.
+ * @throws what kept the nonce from being written down
+ */
+async function answerWithoutJournal(
+  context: Context,
+  { replayGuard }: EdgeOptions,
+  { credentials: { keyId, nonce, timestamp }, digest }: Authenticated,
+  reason: JournalUnavailable,
+): Promise<Answer> {
+  try {
+    const committed = await findCommittedAnswer(context, { keyId, nonce, digest: digest() });
+    if (!committed || committed === "other") throw reason;
+    replayGuard.load([{ keyId, nonce, timestamp }]);
+    return committed;
+  } finally {
+    replayGuard.release(keyId, nonce);
   }
 }
 

@@ -1,13 +1,19 @@
-import { type NonceEntry, openReplayJournal, type ReplayJournal } from "#api/replay-journal.ts";
+import type { NonceEntry } from "#api/nonce-file.ts";
+import { openReplayJournal, type ReplayJournal } from "#api/replay-journal.ts";
+import { nameOf, UsedNonces } from "#api/used-nonces.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { createSteadyTime } from "#lib/steady-time.ts";
 
 // A nonce is remembered while its timestamp can be presented. What is forgotten lies at or below the horizon, and the
-// horizon never falls, so a clock that is set back reopens nothing. Time alone forgets nothing either: that happens when
-// a verified request is reserved, whose timestamp agrees with our clock. A clock that jumps ahead for a moment thus
-// refuses requests for that moment only.
+// horizon never falls, so a clock that is set back reopens nothing. A clock that jumps ahead for a moment refuses requests
+// for that moment only: what is forgotten goes by the steady time, and the horizon is the latest timestamp that was really
+// forgotten. Nor does a request that was signed far ahead raise the ceiling, which would become the horizon after a crash
+// of the machine: its nonce is fsynced instead, by itself.
 
 const ceilingStepSeconds = 10;
+/** How far a timestamp may be ahead of the steady time and still raise the ceiling. */
+const aheadSecondsMax = 30;
 /** About a million entries. */
 const journalFileBytesMax = 64 * 1024 * 1024;
 const journalFileAgeSecondsMax = 600;
@@ -23,7 +29,12 @@ export interface ReplayGuardOptions {
   fileAgeSecondsMax?: number;
 }
 
-/** Lets each nonce of a key through once. For one process; all calls are synchronous. */
+/** The disk does not take what has to be remembered. The same request may be served later. */
+export class JournalUnavailable extends Error {
+  override readonly name = "JournalUnavailable";
+}
+
+/** Lets each nonce of a key through once. For one process; all decisions are synchronous. */
 export interface ReplayGuard {
   /**
    * Reads what earlier runs left; everything else can be called after it.
@@ -41,17 +52,18 @@ export interface ReplayGuard {
    * Takes a nonce for a verified request.
    * @returns false when it is used or in flight, or its timestamp outside the window or at or below the horizon by now:
    * refuse the request
-   * @throws when the ceiling can't be written to disk
+   * @throws JournalUnavailable when the disk has no room for it: nothing must be done for the request then
    */
   reserve(keyId: string, nonce: string, timestamp: number): boolean;
   /** Frees a reserved nonce: the answer is 429 or 5xx and nothing was committed. */
   release(keyId: string, nonce: string): void;
   /**
    * Makes a nonce used for good; also one that was not reserved. Call it before the answer goes out: from its return on,
-   * the nonce stays used even when the process is killed.
-   * @throws when the journal can't be written: the nonce stays reserved, and the answer must not go out
+   * and once what it returns is resolved, the nonce stays used even when the process is killed.
+   * @throws JournalUnavailable when the journal can't be written, also as a rejection: the nonce stays reserved or used,
+   * and no answer must go out but one that the database knows
    */
-  answered(keyId: string, nonce: string, timestamp: number): void;
+  answered(keyId: string, nonce: string, timestamp: number): Promise<void> | undefined;
   /** Timestamps at or below are refused; unix seconds. */
   horizonSeconds(): number;
   /** For a clean stop, after the last answer. */
@@ -68,67 +80,54 @@ export function createReplayGuard({
   fileAgeSecondsMax = journalFileAgeSecondsMax,
 }: ReplayGuardOptions): ReplayGuard {
   let openedJournal: ReplayJournal | undefined;
-  let horizon = 0;
+  let used = new UsedNonces(0);
   const inFlight = new Set<string>();
-  const used = new Set<string>();
-  /** The same nonces by their timestamp, to forget a second at once. */
-  const usedBySecond = new Map<number, string[]>();
+  const steadySeconds = createSteadyTime(clock, windowSeconds * 1000);
 
   function journal(): ReplayJournal {
     if (!openedJournal) throw new Error("The replay guard is not open.");
     return openedJournal;
   }
 
-  function remember({ keyId, nonce, timestamp }: NonceEntry): void {
-    const name = nameOf(keyId, nonce);
-    if (timestamp <= horizon || used.has(name)) return;
-    used.add(name);
-    const second = usedBySecond.get(timestamp);
-    if (second) second.push(name);
-    else usedBySecond.set(timestamp, [name]);
-  }
-
-  function forgetBefore(oldestSeconds: number): void {
-    if (oldestSeconds <= horizon + 1) return;
-    horizon = oldestSeconds - 1;
-    for (const [second, names] of usedBySecond) {
-      if (second > horizon) continue;
-      for (const name of names) used.delete(name);
-      usedBySecond.delete(second);
-    }
-  }
-
   /** Before a timestamp is accepted: a loss must be answered with a horizon that covers it. */
-  function raiseCeiling(timestamp: number): void {
-    if (timestamp <= journal().bounds().ceilingSeconds) return;
-    journal().raise({ horizonSeconds: horizon, ceilingSeconds: timestamp + ceilingStepSeconds });
+  function cover(timestamp: number): void {
+    const { ceilingSeconds, latestSeconds } = journal().bounds();
+    if (timestamp <= ceilingSeconds) return;
+    const isAhead = timestamp > steadySeconds() + aheadSecondsMax;
+    if (isAhead && timestamp <= latestSeconds) return;
+    const reached = timestamp + ceilingStepSeconds;
+    journal().raise({
+      horizonSeconds: used.horizonSeconds,
+      ceilingSeconds: isAhead ? ceilingSeconds : reached,
+      latestSeconds: Math.max(latestSeconds, reached),
+    });
   }
 
   return {
     open(freshInstall) {
       const limits = { windowSeconds, fileBytesMax, fileAgeSecondsMax };
       openedJournal = openReplayJournal({ journalDir, clock, log, freshInstall, ...limits });
-      horizon = openedJournal.bounds().horizonSeconds;
-      for (const entry of openedJournal.entries) remember(entry);
-      return horizon;
+      used = new UsedNonces(openedJournal.bounds().horizonSeconds);
+      for (const entry of openedJournal.entries) used.add(entry);
+      return used.horizonSeconds;
     },
 
     load(entries) {
-      for (const entry of entries) remember(entry);
+      for (const entry of entries) used.add(entry);
     },
 
-    isUsed(keyId, nonce) {
-      const name = nameOf(keyId, nonce);
-      return used.has(name) || inFlight.has(name);
-    },
+    isUsed: (keyId, nonce) => used.has(keyId, nonce) || inFlight.has(nameOf(keyId, nonce)),
 
     reserve(keyId, nonce, timestamp) {
       const now = unixSeconds(clock);
       if (Math.abs(timestamp - now) > windowSeconds) return false;
-      forgetBefore(now - windowSeconds);
+      used.forgetBefore(Math.min(now, steadySeconds()) - windowSeconds);
       const name = nameOf(keyId, nonce);
-      if (timestamp <= horizon || used.has(name) || inFlight.has(name)) return false;
-      raiseCeiling(timestamp);
+      if (timestamp <= used.horizonSeconds || used.has(keyId, nonce) || inFlight.has(name)) return false;
+      unlessRefused(() => {
+        cover(timestamp);
+        journal().makeRoom(inFlight.size + 1);
+      });
       inFlight.add(name);
       return true;
     },
@@ -138,13 +137,17 @@ export function createReplayGuard({
     },
 
     answered(keyId, nonce, timestamp) {
-      raiseCeiling(timestamp);
-      journal().append({ keyId, nonce, timestamp });
+      unlessRefused(() => {
+        cover(timestamp);
+        journal().append({ keyId, nonce, timestamp });
+      });
       inFlight.delete(nameOf(keyId, nonce));
-      remember({ keyId, nonce, timestamp });
+      used.add({ keyId, nonce, timestamp });
+      if (timestamp <= journal().bounds().ceilingSeconds) return undefined;
+      return journal().sync().catch(refused);
     },
 
-    horizonSeconds: () => horizon,
+    horizonSeconds: () => used.horizonSeconds,
 
     close() {
       journal().close();
@@ -153,6 +156,17 @@ export function createReplayGuard({
   };
 }
 
-function nameOf(keyId: string, nonce: string): string {
-  return `${keyId}:${nonce}`;
+/** @throws JournalUnavailable for what the file system says; any other mistake is ours */
+function unlessRefused(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    refused(error as Error);
+  }
+}
+
+function refused(error: Error): never {
+  const { syscall } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) throw error;
+  throw new JournalUnavailable(`the journal of used nonces cannot be written: ${error.message}`, { cause: error });
 }

@@ -1,0 +1,25 @@
+import type { Clock } from "./clock.ts";
+
+/** NTP slews within this; what is more is a jump. */
+const slewMsMax = 1_000;
+
+/**
+ * The time of day, told by the clock that never jumps: it follows a time of day that jumps only once it has stayed there
+ * for `settleMs`. For what a moment's wrong clock must not decide.
+ * @returns unix seconds, whole
+ */
+export function createSteadyTime(clock: Clock, settleMs: number): () => number {
+  const offsetNow = () => clock.now().getTime() - clock.monotonicMs();
+  let offsetMs = offsetNow();
+  let jumpedAtMs: number | undefined;
+  return () => {
+    const monotonicMs = clock.monotonicMs();
+    const isSame = Math.abs(offsetNow() - offsetMs) <= slewMsMax;
+    if (!isSame) jumpedAtMs ??= monotonicMs;
+    if (isSame || monotonicMs - jumpedAtMs! >= settleMs) {
+      offsetMs = offsetNow();
+      jumpedAtMs = undefined;
+    }
+    return Math.floor((offsetMs + monotonicMs) / 1000);
+  };
+}
