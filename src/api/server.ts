@@ -6,6 +6,7 @@ import { createEdge, type EdgeAnswer, type EdgeOptions } from "#api/edge.ts";
 import { parseTarget } from "#api/signature.ts";
 import type { Context } from "#context.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
+import { unixSeconds } from "#lib/clock.ts";
 
 const bodyBytesMax = 64 * 1024;
 const headerBytesMax = 16 * 1024;
@@ -98,7 +99,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   });
   app.setNotFoundHandler(handle);
   app.route({ method: app.supportedMethods, url: "/", handler: handle });
-  addOperationalRoutes(app, context);
+  addOperationalRoutes(app, context, options);
   answerOddRequests(app, (socket) => writeRaw(socket, refuse(notHttp, socket)));
 
   await app.listen({ host: options.host, port: options.port });
@@ -146,12 +147,20 @@ function acceptAnyBody(app: FastifyInstance): void {
 
 const operationalPaths = new Set(["/healthz", "/readyz"]);
 
-function addOperationalRoutes(app: FastifyInstance, context: Context): void {
+function addOperationalRoutes(app: FastifyInstance, context: Context, { replayGuard }: ServerOptions): void {
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", async (_request, reply) => {
-    const isReady = context.listener.aliveAsOf() !== undefined;
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? "ready" : "waiting for the database" });
+    const status = whyNotReady(context, replayGuard.horizonSeconds());
+    return reply.code(status === undefined ? 200 : 503).send({ status: status ?? "ready" });
   });
+}
+
+/** @param horizonSeconds requests signed at or before are refused, so until it has passed hardly any is served */
+function whyNotReady({ listener, clock }: Context, horizonSeconds: number): string | undefined {
+  if (listener.aliveAsOf() === undefined) return "waiting for the database";
+  const waitSeconds = horizonSeconds + 1 - unixSeconds(clock);
+  if (waitSeconds <= 0) return undefined;
+  return `refusing every request for another ${waitSeconds} s: which nonces were used up to then is not known here`;
 }
 
 /** Connections over the limit are accepted, so that they can be told: whether a socket is one of them. */

@@ -72,7 +72,8 @@ export async function findCommittedAnswer(
   context: Context,
   { keyId, nonce, digest }: Omit<SignedWrite, "timestamp">,
 ): Promise<Answer | "other" | undefined> {
-  const [row] = await context.database.point(committedByNonce, [keyId, nonce]);
+  // Not a point read: whoever locks this table would hold up every other read behind this one.
+  const [row] = await context.database.query(committedByNonce, [keyId, nonce]);
   if (!row) return undefined;
   return row.request_digest.equals(digest) ? storedAnswer(row) : "other";
 }

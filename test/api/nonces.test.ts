@@ -140,7 +140,7 @@ test("a write whose COMMIT was not answered is told 503, and its resend gets the
   assert.equal(resent.headers.location, `/domains/registrations/${order?.order_code}`);
 });
 
-test("after a restart that lost the used nonces, the refusal says in how many seconds to sign again", async (t) => {
+test("after a restart that lost the used nonces, the refusal says in how many seconds to sign again, and /readyz is 503 until then", async (t) => {
   const startSeconds = 1_900_000_000;
   const clock = createManualClock(startSeconds);
   const journalDir = await mkdtemp(join(tmpdir(), "deedhouse-nonces-"));
@@ -152,11 +152,17 @@ test("after a restart that lost the used nonces, the refusal says in how many se
     await rm(journalDir, { recursive: true });
   });
   const known = await forgetful.addReseller();
+  const readyz = () => fetch(`${forgetful.url}/readyz`);
+  const early = await readyz();
+  assert.equal(early.status, 503);
+  assert.match(await early.text(), /refusing every request for another 301 s: which nonces were used/);
   const refused = await forgetful.send(known, "GET", "/domains");
   const { error_text } = assertError(refused, "authorization_timestamp_invalid");
   const [, seconds] = /sign again in ([0-9]+) s\.$/.exec(error_text) ?? assert.fail(error_text);
   clock.advance(Number(seconds) * 1_000 - 1_000);
   assertError(await forgetful.send(known, "GET", "/domains"), "authorization_timestamp_invalid");
+  assert.equal((await readyz()).status, 503);
   clock.advance(1_000);
+  assert.equal((await readyz()).status, 200);
   assert.equal((await forgetful.send(known, "GET", "/domains")).status, 200);
 });
