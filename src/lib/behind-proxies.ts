@@ -1,0 +1,73 @@
+/** Where requests come from when proxies bring them: by the PROXY protocol, by a header, or by both, one behind the other. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { IncomingMessage } from "node:http";
+import type { Server, Socket } from "node:net";
+import { type ForwardedHeader, forwardedAddress } from "#lib/forwarded-address.ts";
+import { plainAddress } from "#lib/plain-address.ts";
+import { takeProxyHeader } from "#lib/proxy-protocol.ts";
+import type { TrustedProxies } from "#lib/trusted-proxies.ts";
+
+/** A proxy sends it with its connection's first packet. */
+const headerMsDefault = 5_000;
+
+export interface ProxySettings {
+  trusted: TrustedProxies;
+  /** The only header that is believed; none: none is. */
+  header?: ForwardedHeader | undefined;
+  /** Trusted peers begin each connection with a PROXY header. */
+  proxyProtocol: boolean;
+  /** How long that may take. Default 5 s. */
+  proxyHeaderMs?: number;
+}
+
+/** Where a request comes from: the socket's peer, or whom that speaks for. */
+export function clientAddress(proxies: ProxySettings | undefined, { socket, headers }: IncomingMessage): string {
+  const peer = socket.remoteAddress ?? "";
+  if (proxies?.header === undefined) return plainAddress(peer);
+  const lines = headers[proxies.header];
+  // Node joins the lines of a field by commas.
+  return forwardedAddress(proxies.trusted, proxies.header, peer, typeof lines === "string" ? lines : undefined);
+}
+
+/** A socket of TLS shows no way to the one beneath it, but is opened in its context. */
+const namedAddress = new AsyncLocalStorage<string>();
+
+/**
+ * Takes the PROXY header off each connection of a trusted peer before anything else reads it, TLS included. From then on
+ * `remoteAddress` is the client's, for whoever counts connections or answers requests. A trusted peer that sends none is
+ * cut; of others none is read, so that one is garbage.
+ * @param server everything else that listens to its connections does so already
+ * @returns cuts the connections that wait for theirs
+ */
+export function readProxyHeaders(
+  server: Server,
+  { trusted, proxyHeaderMs = headerMsDefault }: ProxySettings,
+): () => void {
+  const closing = new AbortController();
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  const pass = (socket: Socket) => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
+  server.on("connection", (socket: Socket) => {
+    if (!trusted.isTrusted(socket.remoteAddress ?? "")) return pass(socket);
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(proxyHeaderMs)]);
+    takeProxyHeader(socket, signal).then(
+      (address) => {
+        if (address === undefined) return pass(socket);
+        nameAddress(socket, address);
+        namedAddress.run(address, pass, socket);
+      },
+      () => socket.destroy(),
+    );
+  });
+  server.prependListener("secureConnection", (socket: Socket) => {
+    const address = namedAddress.getStore();
+    if (address !== undefined) nameAddress(socket, address);
+  });
+  return () => closing.abort();
+}
+
+function nameAddress(socket: Socket, address: string): void {
+  Object.defineProperty(socket, "remoteAddress", { value: address });
+}
