@@ -12,6 +12,7 @@ export const alarmKinds = [
   ...(["registry-login", "worker-stuck", "no-worker", "work-overdue"] as const),
   ...(["renewal", "renewal-credit", "renewal-dates"] as const),
   ...(["host-name"] as const),
+  ...(["certificate", "plain-http"] as const),
   ...(["hosting", "hosting-traffic", "hosting-move", "hosting-move-stuck"] as const),
   ...(["hosting-node", "hosting-node-away"] as const),
 ] as const;

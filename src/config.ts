@@ -3,6 +3,10 @@
  * `deedhouse start` sets them for the processes that it starts; elsewhere an operator does.
  */
 import { readFileSync } from "node:fs";
+import type { ProxySettings } from "#lib/behind-proxies.ts";
+import { forwardedHeaders } from "#lib/forwarded-address.ts";
+import { checkTlsPair, type TlsPair } from "#lib/tls-pair.ts";
+import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
 
 /** What an operator has set, or has not, keeps a process from starting. */
 export class WrongSetting extends Error {
@@ -20,6 +24,12 @@ export interface Config {
   commonPasswordsFile: string | undefined;
   apiHost: string;
   apiPort: number;
+  /** Without it the api speaks plain HTTP. */
+  apiTls: TlsPair | undefined;
+  /** Whom the api believes when it says for whom it speaks; nothing: nobody. */
+  proxies: ProxySettings | undefined;
+  /** In production, what resellers send goes over a network in the clear: refused, unless the operator allows it. */
+  plainHttp: "no" | "refused" | "allowed";
   /** Where the api keeps its journal of used nonces. */
   replayDir: string;
   /** Failed authentications that one source address may have per minute. */
@@ -41,10 +51,10 @@ type Reader = ReturnType<typeof createReader>;
 export interface NodesDoorConfig {
   host: string;
   port: number;
-  /** PEM. */
-  tls?: { certificate: string; key: string };
+  tls?: TlsPair;
   /** Where nodes find it, if not at host and port. */
   url?: string;
+  proxies?: ProxySettings;
 }
 
 /** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
@@ -77,6 +87,28 @@ function createReader(environment: NodeJS.ProcessEnv) {
       }
       return Number(value);
     },
+    flag(name: string): boolean {
+      const value = read(environment, name) ?? "0";
+      if (value !== "0" && value !== "1") mistakes.push(`${name} must be 1 or 0, not "${value}"`);
+      return value === "1";
+    },
+    /** PEM, of both or of neither. */
+    tls(certificateName: string, keyName: string): TlsPair | undefined {
+      const certificate = read(environment, certificateName) || undefined;
+      const key = read(environment, keyName) || undefined;
+      const names = `${certificateName}_FILE and ${keyName}_FILE`;
+      if ((certificate === undefined) !== (key === undefined)) mistakes.push(`${names} must be set together`);
+      if (certificate === undefined || key === undefined) return undefined;
+      const files = { certificate: environment[`${certificateName}_FILE`], key: environment[`${keyName}_FILE`] };
+      const areFiles = files.certificate !== undefined && files.key !== undefined;
+      const pair = { certificate, key, ...(areFiles && { files: files as { certificate: string; key: string } }) };
+      try {
+        checkTlsPair(pair);
+      } catch (error) {
+        mistakes.push(`${names} cannot be used: ${(error as Error).message}`);
+      }
+      return pair;
+    },
     finish<T>(config: T): T {
       if (mistakes.length > 0) throw new WrongSetting(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
       return config;
@@ -84,20 +116,50 @@ function createReader(environment: NodeJS.ProcessEnv) {
   };
 }
 
-const loopbackHosts: readonly string[] = ["127.0.0.1", "::1", "localhost"];
+const isLoopback = (host: string) => /^(127(\.\d+){3}|::1|localhost)$/.test(host);
 
-function readNodesDoor({ optional, integer, mistakes }: Reader): NodesDoorConfig | undefined {
+/** Whom the api believes, and whom the door of the nodes: the same proxies, which may not call both in the same way. */
+function readProxies({ list, optional, flag, mistakes }: Reader) {
+  const entries = list("DEEDHOUSE_TRUSTED_PROXIES");
+  const name = optional("DEEDHOUSE_FORWARDED_HEADER")?.toLowerCase();
+  const ofApi = flag("DEEDHOUSE_PROXY_PROTOCOL");
+  const ofDoor = flag("DEEDHOUSE_NODES_PROXY_PROTOCOL");
+  const header = forwardedHeaders.find((known) => known === name);
+  if (name !== undefined && header === undefined) {
+    mistakes.push(`DEEDHOUSE_FORWARDED_HEADER must be Forwarded or X-Forwarded-For, not "${name}"`);
+  }
+  if (entries.length === 0) {
+    if (name !== undefined || ofApi || ofDoor) {
+      mistakes.push("DEEDHOUSE_TRUSTED_PROXIES is not set: whose forwarded addresses may be believed?");
+    }
+    return { api: undefined, door: undefined };
+  }
+  if (name === undefined && !ofApi && !ofDoor) {
+    mistakes.push(
+      "DEEDHOUSE_FORWARDED_HEADER is not set, nor DEEDHOUSE_PROXY_PROTOCOL: where do the trusted proxies say who calls?",
+    );
+  }
+  try {
+    const trusted = parseTrustedProxies(entries);
+    const of = (proxyProtocol: boolean): ProxySettings | undefined =>
+      header || proxyProtocol ? { trusted, header, proxyProtocol } : undefined;
+    return { api: of(ofApi), door: of(ofDoor) };
+  } catch (error) {
+    mistakes.push(`DEEDHOUSE_TRUSTED_PROXIES: ${(error as Error).message}`);
+    return { api: undefined, door: undefined };
+  }
+}
+
+function readNodesDoor(
+  { optional, integer, tls: readTls, mistakes }: Reader,
+  proxies: ProxySettings | undefined,
+): NodesDoorConfig | undefined {
   if (optional("DEEDHOUSE_NODES_PORT") === undefined) return undefined;
   const host = optional("DEEDHOUSE_NODES_HOST") ?? "127.0.0.1";
   const url = optional("DEEDHOUSE_NODES_URL");
-  const certificate = optional("DEEDHOUSE_NODES_CERTIFICATE");
-  const key = optional("DEEDHOUSE_NODES_KEY");
-  if ((certificate === undefined) !== (key === undefined)) {
-    mistakes.push("DEEDHOUSE_NODES_CERTIFICATE_FILE and DEEDHOUSE_NODES_KEY_FILE must be set together");
-  }
-  const tls = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
+  const tls = readTls("DEEDHOUSE_NODES_CERTIFICATE", "DEEDHOUSE_NODES_KEY");
   // Password hashes go through this door.
-  if (!tls && !loopbackHosts.includes(host) && !url?.startsWith("https://")) {
+  if (!tls && !isLoopback(host) && !url?.startsWith("https://")) {
     mistakes.push(
       "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, of ours or of a proxy at DEEDHOUSE_NODES_URL",
     );
@@ -106,7 +168,7 @@ function readNodesDoor({ optional, integer, mistakes }: Reader): NodesDoorConfig
     mistakes.push("DEEDHOUSE_NODES_URL is not set: where do nodes find this gateway?");
   }
   const port = integer("DEEDHOUSE_NODES_PORT", 0, 0);
-  return { host, port, ...(tls && { tls }), ...(url !== undefined && { url }) };
+  return { host, port, ...(tls && { tls }), ...(url !== undefined && { url }), ...(proxies && { proxies }) };
 }
 
 /**
@@ -115,21 +177,29 @@ function readNodesDoor({ optional, integer, mistakes }: Reader): NodesDoorConfig
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const reader = createReader(environment);
-  const { text, list, integer, finish, mistakes } = reader;
+  const { text, list, integer, flag, finish, mistakes } = reader;
   const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
   if (deployment !== "sandbox" && deployment !== "production") {
     mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
   }
   const masterKeys = list("DEEDHOUSE_MASTER_KEY");
   if (masterKeys.length === 0) mistakes.push("DEEDHOUSE_MASTER_KEY is not set");
+  const apiHost = text("DEEDHOUSE_API_HOST", "127.0.0.1");
+  const apiTls = reader.tls("DEEDHOUSE_TLS_CERTIFICATE", "DEEDHOUSE_TLS_KEY");
+  const proxies = readProxies(reader);
+  const isPlain = deployment === "production" && !isLoopback(apiHost) && !apiTls && !proxies.api;
+  const mayBePlain = flag("DEEDHOUSE_ALLOW_PLAIN_HTTP");
   return finish({
     deployment: deployment === "sandbox" ? "sandbox" : "production",
     databaseUrl: text("DATABASE_URL"),
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
     masterKeys,
     commonPasswordsFile: environment.DEEDHOUSE_COMMON_PASSWORDS_FILE,
-    apiHost: text("DEEDHOUSE_API_HOST", "127.0.0.1"),
+    apiHost,
     apiPort: integer("DEEDHOUSE_API_PORT", 7400, 0),
+    apiTls,
+    proxies: proxies.api,
+    plainHttp: !isPlain ? "no" : mayBePlain ? "allowed" : "refused",
     replayDir: text("DEEDHOUSE_REPLAY_DIR"),
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
@@ -138,7 +208,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
-    nodesDoor: readNodesDoor(reader),
+    nodesDoor: readNodesDoor(reader, proxies.door),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
   });
 }

@@ -1,8 +1,11 @@
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
+import { followCertificate } from "#api/certificate.ts";
 import { createReplayGuard } from "#api/replay.ts";
 import { startServer } from "#api/server.ts";
 import { committedNoncesSince } from "#api/stored-answers.ts";
 import { buildContext } from "#build-context.ts";
-import type { Config } from "#config.ts";
+import { type Config, WrongSetting } from "#config.ts";
+import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
@@ -14,8 +17,9 @@ const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM 
 });
 const rememberStart = statement("api-started", "INSERT INTO replay_journals (started_at) VALUES ($1)", {});
 
-/** The role `api`. */
+/** The role `api`. @throws WrongSetting when resellers would have to send in the clear over a network */
 export async function startApi(config: Config): Promise<Role> {
+  if (config.plainHttp === "refused") throw new WrongSetting(plainHttpRefusal(config));
   const context = buildContext(config, "api");
   const { clock, log, database } = context;
   const windowSeconds = config.signatureWindowSeconds;
@@ -32,16 +36,33 @@ export async function startApi(config: Config): Promise<Role> {
     replayGuard,
     windowSeconds,
     sourceFailuresMax: config.sourceFailuresMax,
+    tls: config.apiTls,
+    proxies: config.proxies,
   });
+  const serve = server.useCertificate;
+  const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
+  await tellPlainHttp(context, config);
   log.info({ port: server.port }, "the API is listening");
   const door = config.nodesDoor && (await openDoor(context, config.nodesDoor));
   const watch = startWatch(context);
   return {
     ready: { port: server.port, ...(door && { nodesPort: door.port }) },
     async close() {
+      unfollow?.();
       await Promise.all([server.close(), door?.close(), watch.close()]);
       replayGuard.close();
       await context.close();
     },
   };
+}
+
+function plainHttpRefusal({ apiHost }: Config): string {
+  return `DEEDHOUSE_API_HOST is "${apiHost}", and beyond loopback plain HTTP shows everybody on the way what resellers send: set DEEDHOUSE_TLS_CERTIFICATE_FILE and DEEDHOUSE_TLS_KEY_FILE, or DEEDHOUSE_TRUSTED_PROXIES if a proxy speaks TLS for the api, or DEEDHOUSE_ALLOW_PLAIN_HTTP=1 to take that risk`;
+}
+
+/** What the operator has allowed is an alarm for as long as it is so. */
+async function tellPlainHttp(context: Context, { plainHttp }: Config): Promise<void> {
+  const alarm = { kind: "plain-http", subject: "the api" } as const;
+  if (plainHttp === "no") await resolveAlarm(context, alarm);
+  else await raiseAlarm(context, { ...alarm, note: "what resellers send and get goes over the network in the clear" });
 }

@@ -1,12 +1,16 @@
 /** The HTTP server of the API: sockets, sizes and times; what a request means is the edge's business. */
 import { STATUS_CODES } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { createEdge, type EdgeAnswer, type EdgeOptions } from "#api/edge.ts";
+import { believeProxies } from "#api/proxied.ts";
 import { parseTarget } from "#api/signature.ts";
 import type { Context } from "#context.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
+import { clientAddress, type ProxySettings } from "#lib/behind-proxies.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
 
 const bodyBytesMax = 64 * 1024;
 const headerBytesMax = 16 * 1024;
@@ -33,10 +37,18 @@ export interface ServerOptions extends EdgeOptions {
   requestTimeoutMs?: number;
   /** Default 10,000. */
   connectionsMax?: number;
+  /** Without it, plain HTTP. */
+  tls?: TlsPair | undefined;
+  /** Whose clients are whose, when requests come through proxies. */
+  proxies?: ProxySettings | undefined;
+  /** Requests of one source that proxies may bring at once. Default 256. */
+  sourceRequestsMax?: number;
 }
 
 export interface Server {
   port: number;
+  /** Serves another certificate to new connections. */
+  useCertificate(tls: TlsPair): void;
   /** Stops accepting, lets requests end, closes. */
   close(): Promise<void>;
 }
@@ -51,22 +63,25 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   const answering = new WeakSet<Socket>();
 
   const app = fastify({
-    ...serverSettings(requestTimeoutMs),
+    ...serverSettings(requestTimeoutMs, options.tls),
     clientErrorHandler: (error, socket) => {
       // An answer of ours would be taken for the one that the request before this one still waits for.
       if (answering.has(socket)) return void socket.destroy();
       const known = clientErrors[(error as NodeJS.ErrnoException).code ?? ""];
-      writeRaw(socket, refuse(known ? new ApiError(known) : notHttp, socket));
+      writeRaw(socket, refuse(known ? new ApiError(known) : notHttp, socket.remoteAddress));
     },
   });
   const isOverLimit = limitConnections(app, connectionsMax);
-  const refuse = (error: ApiError, socket: Socket) => edge.refuse(error, requestId(), socket.remoteAddress ?? "");
+  const sourceOfRequest = ({ raw }: FastifyRequest) => clientAddress(options.proxies, raw);
+  const refuse = (error: ApiError, address = "") => edge.refuse(error, requestId(), address);
   const refuseAndClose = (request: FastifyRequest, reply: FastifyReply, error: ApiError) =>
-    write(reply.header("connection", "close"), refuse(error, request.socket));
+    write(reply.header("connection", "close"), refuse(error, sourceOfRequest(request)));
+  const refuseBusy = (request: FastifyRequest, reply: FastifyReply) =>
+    refuseAndClose(request, reply, unavailable(connectionRetrySeconds));
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { socket } = request;
-    if (isOverLimit(socket)) return refuseAndClose(request, reply, unavailable(connectionRetrySeconds));
+    if (isOverLimit(socket)) return refuseBusy(request, reply);
     // RFC 9112 section 3.2
     if (request.raw.httpVersion === "1.1" && !request.headers.host) return refuseAndClose(request, reply, notHttp);
     // Node lets ASCII through only.
@@ -85,41 +100,45 @@ export async function startServer(context: Context, options: ServerOptions): Pro
       // Node joins the lines of a field itself, but for set-cookie, which means nothing in a request.
       headers: request.headers as Record<string, string | undefined>,
       body: request.body instanceof Buffer ? request.body : Buffer.alloc(0),
-      sourceAddress: socket.remoteAddress ?? "",
+      sourceAddress: sourceOfRequest(request),
       signal: gone.signal,
     });
     write(reply, answer);
   }
 
   acceptAnyBody(app);
-  app.setErrorHandler<Error & { statusCode?: number; code?: string }>((error, request, reply) => {
-    const isTooLarge = error.code === "FST_ERR_CTP_BODY_TOO_LARGE";
-    const unread = new ApiError("bad_request", { text: "The body could not be read." });
-    refuseAndClose(request, reply, isTooLarge ? new ApiError("request_too_large") : unread);
+  app.setErrorHandler<Error & { code?: string }>((error, request, reply) => {
+    refuseAndClose(request, reply, error.code === bodyTooLarge ? new ApiError("request_too_large") : bodyUnread);
   });
   app.setNotFoundHandler(handle);
   app.route({ method: app.supportedMethods, url: "/", handler: handle });
   addOperationalRoutes(app, context, options);
-  answerOddRequests(app, (socket) => writeRaw(socket, refuse(notHttp, socket)));
-
+  answerOddRequests(app, (socket) => writeRaw(socket, refuse(notHttp, socket.remoteAddress)));
+  believeProxies(app, { ...options, isExempt: isOperational, refuse: refuseBusy });
   await app.listen({ host: options.host, port: options.port });
   const address = app.server.address();
-  return { port: typeof address === "object" && address ? address.port : options.port, close: () => app.close() };
+  return {
+    port: typeof address === "object" && address ? address.port : options.port,
+    useCertificate: (pair) => (app.server as unknown as HttpsServer).setSecureContext(secureOptions(pair)),
+    close: () => app.close(),
+  };
 }
 
-function serverSettings(requestTimeoutMs: number) {
+function serverSettings(requestTimeoutMs: number, tls: TlsPair | undefined) {
+  const http = {
+    maxHeaderSize: headerBytesMax,
+    connectionsCheckingInterval: timeoutCheckMs,
+    // Node swaps the two times when this one is the longer (60 s by default).
+    headersTimeout: requestTimeoutMs,
+    // A request without a Host header would get an answer of Node's own form; `handle` refuses it in ours.
+    requireHostHeader: false,
+  };
   return {
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // A request without a Host header would get an answer of Node's own form; `handle` refuses it in ours.
-    http: {
-      maxHeaderSize: headerBytesMax,
-      connectionsCheckingInterval: timeoutCheckMs,
-      // Node swaps the two times when this one is the longer (60 s by default).
-      headersTimeout: requestTimeoutMs,
-      requireHostHeader: false,
-    },
+    // The rest of the code needs no other type for TLS.
+    ...((tls ? { https: { ...http, ...secureOptions(tls) } } : { http }) as { http: typeof http }),
     forceCloseConnections: "idle",
     exposeHeadRoutes: false,
     // The API's paths are matched by the edge from the raw target, so that no decoding can move a separator.
@@ -132,6 +151,9 @@ const notHttp = new ApiError("bad_request", { text: "This is not an HTTP request
 const targetTooLarge = new ApiError("request_header_too_large", {
   text: `The path and query are longer than ${targetBytesMax} bytes.`,
 });
+
+const bodyUnread = new ApiError("bad_request", { text: "The body could not be read." });
+const bodyTooLarge = "FST_ERR_CTP_BODY_TOO_LARGE";
 
 const clientErrors: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: "request_header_too_large",
@@ -146,6 +168,7 @@ function acceptAnyBody(app: FastifyInstance): void {
 }
 
 const operationalPaths = new Set(["/healthz", "/readyz"]);
+const isOperational = ({ originalUrl }: FastifyRequest) => operationalPaths.has(originalUrl);
 
 function addOperationalRoutes(app: FastifyInstance, context: Context, { replayGuard }: ServerOptions): void {
   app.get("/healthz", () => ({ status: "ok" }));

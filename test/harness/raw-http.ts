@@ -1,15 +1,18 @@
 /** Sends bytes that no HTTP client would send, and reads what comes back until the connection ends. */
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { Reply } from "./signed-request.ts";
 
 /** @param parts written one after the other; the connection is not ended by us */
 export function sendRaw(url: string, ...parts: (string | Buffer)[]): Promise<Reply> {
   const { hostname, port } = new URL(url);
+  return exchange(connect(Number(port), hostname), ...parts);
+}
+
+/** The same over a connection that somebody else has made. */
+export function exchange(socket: Socket, ...parts: (string | Buffer)[]): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    const socket = connect(Number(port), hostname, () => {
-      for (const part of parts) socket.write(part);
-    });
+    for (const part of parts) socket.write(part);
     // A server that has refused resets the rest of what we send; its answer may have come before.
     socket.on("error", (error) => chunks.length === 0 && reject(error));
     socket.on("data", (chunk) => chunks.push(chunk));

@@ -1,7 +1,10 @@
 /** Where the agents of nodes reach the gateway: a listener of their own, beside the resellers' one. */
 import { X509Certificate } from "node:crypto";
+import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { followCertificate } from "#api/certificate.ts";
+import { believeProxies } from "#api/proxied.ts";
 import { createSourceBudget, type SourceBudget } from "#api/rate-limit.ts";
 import { TooManyWaiting } from "#api/source-turns.ts";
 import type { Context } from "#context.ts";
@@ -18,6 +21,8 @@ import { readBody } from "#hosting/channel/body.ts";
 import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
+import { clientAddress, type ProxySettings } from "#lib/behind-proxies.ts";
+import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
 import { joinPath, reportPath, requestBytesMax, syncPath } from "#nodes/agent/messages.ts";
 import { signatureHeader } from "#nodes/agent/request-signature.ts";
 import { pinOf } from "#nodes/agent/transport.ts";
@@ -33,8 +38,12 @@ export interface DoorOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
-  /** PEM. Without it the door speaks plain HTTP: on loopback, or behind a proxy that speaks TLS. */
-  tls?: { certificate: string; key: string };
+  /** Without it the door speaks plain HTTP: on loopback, or behind a proxy that speaks TLS. */
+  tls?: TlsPair;
+  /** How often its files are looked at. Default 10 s. */
+  tlsLookMs?: number;
+  /** Whose nodes are whose, when requests come through proxies. */
+  proxies?: ProxySettings;
   /** Where nodes find it; by default where it listens. */
   url?: string;
 }
@@ -64,7 +73,7 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
     reply.raw.once("close", () => gone.abort());
     const { method, headers, url: path, raw } = request;
     const signal = AbortSignal.any([gone.signal, closing.signal]);
-    const sourceAddress = request.socket.remoteAddress ?? "";
+    const sourceAddress = clientAddress(options.proxies, raw);
     const asked = {
       method,
       path,
@@ -75,19 +84,39 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
     };
     return write(reply, await answer(context, gatewayKey, budget, asked));
   });
+  believeProxies(app, {
+    ...options,
+    refuse: (_request, reply) => write(reply, refusal(new DoorRefusal(503, "unavailable"))),
+  });
   await app.listen({ host: options.host, port: options.port });
   const { port } = app.server.address() as AddressInfo;
   const url = options.url ?? `${options.tls ? "https" : "http"}://${hostInUrl(options.host)}:${port}`;
   await announceDoor(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);
+  const unfollow = options.tls && followTls(context, options, options.tls, app);
   context.log.info({ port, url }, "the door of the hosting nodes is open");
   return {
     port,
     url,
     close: () => {
       closing.abort();
+      unfollow?.();
       return app.close();
     },
   };
+}
+
+/** Nodes trust the key that was announced, whatever certificate it is in. */
+function followTls(context: Context, { tlsLookMs }: DoorOptions, served: TlsPair, app: FastifyInstance): () => void {
+  const pin = pinOf(new X509Certificate(served.certificate));
+  return followCertificate(context, {
+    ...{ subject: "the door of the nodes", served, lookMs: tlsLookMs },
+    serve(pair) {
+      if (pinOf(new X509Certificate(pair.certificate)) !== pin) {
+        throw new Error("its key is another one than nodes trust; renew it for the same key, or see docs/hosting.md");
+      }
+      (app.server as unknown as HttpsServer).setSecureContext(secureOptions(pair));
+    },
+  });
 }
 
 function createApp({ tls }: DoorOptions): FastifyInstance {
@@ -96,9 +125,7 @@ function createApp({ tls }: DoorOptions): FastifyInstance {
     requestTimeout: requestTimeoutMs,
     forceCloseConnections: true,
   } as const;
-  const app: FastifyInstance = tls
-    ? (fastify({ ...settings, https: { cert: tls.certificate, key: tls.key, minVersion: "TLSv1.2" } }) as never)
-    : fastify(settings);
+  const app: FastifyInstance = tls ? (fastify({ ...settings, https: secureOptions(tls) }) as never) : fastify(settings);
   app.server.maxConnections = connectionsMax;
   app.removeAllContentTypeParsers();
   // Nothing of a body is read before its headers have been looked at.

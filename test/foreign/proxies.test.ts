@@ -1,0 +1,108 @@
+/** Proxies that nobody here wrote: nginx as the operator's page sets it up, and curl's PROXY header. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connect } from "node:tls";
+import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
+import { testCertificate } from "../../src/hosting/channel/test-channel.ts";
+import { freePorts } from "../harness/free-ports.ts";
+import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { exchange } from "../harness/raw-http.ts";
+import { eventually } from "../harness/running-system.ts";
+import { authorize } from "../harness/signed-request.ts";
+
+const isMissing = (program: string, option: string) => spawnSync(program, [option]).error !== undefined;
+const trusted = parseTrustedProxies(["127.0.0.1"]);
+const page = new URL("../../docs/operating.md", import.meta.url);
+
+/** Runs the page's example before an api. Returns the port that it listens on. */
+async function startNginx(t: TestContext, apiUrl: string): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-nginx-"));
+  const [port = 0] = await freePorts(1);
+  const { certificate, key } = await testCertificate();
+  await writeFile(join(folder, "fullchain.pem"), certificate);
+  await writeFile(join(folder, "privkey.pem"), key);
+  const example = /```nginx\n(.*?)```/s.exec(await readFile(page, "utf8"))?.[1] ?? assert.fail("no example of nginx");
+  const here = example
+    .replace("127.0.0.1:7400", new URL(apiUrl).host)
+    .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
+    .replaceAll("/etc/letsencrypt/live/api.reseller.example", folder);
+  const places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const settings = `daemon off; pid ${folder}/pid; error_log ${folder}/log; worker_processes 1; events {}
+    http { access_log off; ${places.join(" ")} ${here} }`;
+  await writeFile(join(folder, "nginx.conf"), settings);
+  const nginx = spawn("nginx", ["-c", join(folder, "nginx.conf"), "-e", join(folder, "log")], { stdio: "ignore" });
+  const exited = once(nginx, "exit");
+  t.after(async () => {
+    nginx.kill("SIGTERM");
+    await exited;
+    await rm(folder, { recursive: true });
+  });
+  await eventually("nginx listens", () =>
+    secure(port, "127.0.0.1").then(
+      (socket) => !!socket.destroy(),
+      () => false,
+    ),
+  );
+  return port;
+}
+
+async function secure(port: number, from: string) {
+  const socket = connect({ port, host: "127.0.0.1", localAddress: from, rejectUnauthorized: false } as object);
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+test("nginx, as the operator's page sets it up, brings each client under its own address", {
+  skip: isMissing("nginx", "-v") && "nginx is not installed",
+}, async (t) => {
+  const proxies = { trusted, header: "x-forwarded-for", proxyProtocol: false } as const;
+  const gateway = await startTestGateway(t, { worker: false, server: { proxies, sourceFailuresMax: 3 } });
+  const port = await startNginx(t, gateway.url);
+  const send = async (from: string, as?: TestReseller, target = "/domains", line = "") => {
+    const signed = as && authorize({ key: as.key, clock: gateway.context.clock, method: "GET", target });
+    const lines = [
+      `GET ${target} HTTP/1.1`,
+      "host: api.reseller.example",
+      "connection: close",
+      `authorization: ${signed}`,
+    ];
+    return exchange(await secure(port, from), `${lines.join("\r\n")}\r\n${line}\r\n`);
+  };
+  const reseller = await gateway.addReseller();
+  const key = await gateway.addKey(reseller, { allowedAddresses: ["127.0.0.7"] });
+  assert.equal((await send("127.0.0.7", key)).status, 200);
+  const spoofed = await send("127.0.0.8", key, "/domains", "x-forwarded-for: 127.0.0.7\r\n");
+  assert.match(spoofed.text, /authorization_ip_not_allowed/);
+  for (let failed = 1; failed < 3; failed++) assert.equal((await send("127.0.0.8")).status, 401);
+  assert.equal((await send("127.0.0.8", reseller)).status, 429);
+  assert.equal((await send("127.0.0.9", reseller)).status, 200);
+  // The signature covers the target as it was written.
+  for (const target of ["/domains?skip=0&x=%2f%zz", "//domains", "/hostingaccounts/a%2Fb.example", "/domains/%c3%a9"]) {
+    const [there, here] = [await send("127.0.0.7", key, target), await gateway.send(reseller, "GET", target)];
+    assert.deepEqual([target, there.status, there.text.length], [target, here.status, here.text.length]);
+    assert.notEqual(there.status, 401);
+  }
+});
+
+test("curl's PROXY header is understood", {
+  skip: isMissing("curl", "--version") && "curl is not installed",
+}, async (t) => {
+  const proxies = { trusted, proxyProtocol: true };
+  const gateway = await startTestGateway(t, { worker: false, server: { proxies } });
+  const curl = (...options: string[]) => spawn("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", ...options]);
+  for (const [options, status] of [
+    [["--haproxy-protocol"], "200"],
+    [[], "000"],
+  ] as const) {
+    const child = curl(...options, `${gateway.url}/healthz`);
+    const [printed] = await once(child.stdout, "data");
+    assert.equal(String(printed), status);
+  }
+});
