@@ -109,6 +109,16 @@ TABLE domains_ended
 
 SEQUENCE domains_ended_id_seq
 
+TABLE host_name_questions
+  host_name_id bigint NOT NULL
+  reseller_id bigint NOT NULL
+  turn bigint NOT NULL
+  times integer NOT NULL DEFAULT 1
+  taken_until timestamp with time zone
+  CONSTRAINT host_name_questions_host_name_id_fkey FOREIGN KEY (host_name_id) REFERENCES host_names(id) ON DELETE CASCADE
+  CONSTRAINT host_name_questions_pkey PRIMARY KEY (host_name_id)
+  CREATE INDEX host_name_questions_reseller ON public.host_name_questions USING btree (reseller_id, turn)
+
 TABLE host_names
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   account_id bigint NOT NULL

@@ -1,6 +1,7 @@
 /**
- * Looks whether a host name is its account's: the task `host-name`. Whose portfolio it is in comes before what the DNS
- * says. Every look can be repeated, and one that was overtaken is made again.
+ * Looks whether a host name is its account's. Whose portfolio it is in comes before what the DNS says, and is found out at
+ * once, by the task `host-name`; for the DNS a name waits for its turn (host-names-questions.ts). Every look can be repeated,
+ * and one that was overtaken is made again.
  */
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
@@ -10,6 +11,7 @@ import { statement } from "#db/statement.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { proofLabel, proofText } from "#hosting/host-names.ts";
 import type { TxtLookup } from "#hosting/host-names-dns.ts";
+import { askNameServers } from "#hosting/host-names-questions.ts";
 import { type HostNameEvent, type HostNameStatus, nextHostNameStatus } from "#hosting/host-names-states.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
@@ -100,13 +102,28 @@ interface Finding {
   replaces?: boolean;
 }
 
-/** @param lookup never asked about names in somebody's portfolio */
-export async function checkHostName(context: Context, lookup: TxtLookup, hostNameId: number): Promise<void> {
-  const [facts] = await context.database.query(factsOf, [hostNameId]);
-  if (!facts) return;
-  const finding = await look(context, lookup, facts);
-  // What somebody else has written down meanwhile may be older than what this look was asked for.
-  if (!(await isRecorded(context, facts, finding))) await checkHostName(context, lookup, hostNameId);
+/** The task `host-name`. */
+export async function lookAtHostName(context: Context, hostNameId: number): Promise<void> {
+  if (!(await checkHostName(context, hostNameId, undefined))) await askNameServers(context, hostNameId);
+}
+
+/**
+ * @param lookup never asked about names in somebody's portfolio
+ * @returns false when only the name servers can tell, and there is no lookup to ask them by
+ */
+export async function checkHostName(
+  context: Context,
+  hostNameId: number,
+  lookup: TxtLookup | undefined,
+): Promise<boolean> {
+  for (;;) {
+    const [facts] = await context.database.query(factsOf, [hostNameId]);
+    if (!facts) return true;
+    const finding = lookAtPortfolios(facts) ?? (lookup && (await askAbout(context, lookup, facts)));
+    if (!finding) return false;
+    if (await isRecorded(context, facts, finding)) return true;
+    // What somebody else has written down meanwhile may be older than what this look was asked for.
+  }
 }
 
 async function isRecorded(context: Context, facts: Facts, finding: Finding): Promise<boolean> {
@@ -123,7 +140,8 @@ async function isRecorded(context: Context, facts: Facts, finding: Finding): Pro
 const heldText =
   "The name answers for another hosting account: take it away there, or take away the TXT record of that account.";
 
-async function look(context: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
+/** Nothing when no portfolio says whose it is. */
+function lookAtPortfolios(facts: Facts): Finding | undefined {
   if (facts.in_anothers) {
     return { event: "withdrawn", reason: "The name, or one above it, is registered here by somebody else." };
   }
@@ -134,6 +152,10 @@ async function look(context: Context, lookup: TxtLookup, facts: Facts): Promise<
       ? { event: "missing", reason: heldText }
       : { event: "shown", provenBy: "portfolio", replaces: true };
   }
+  return undefined;
+}
+
+async function askAbout(context: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
   return readProof(context, facts, await lookup.find(`${proofLabel}.${facts.host_name}`));
 }
 
@@ -230,13 +252,15 @@ function nextLookMs(
 const lookAtDue = statement(
   "host-names-look-at-due",
   `SELECT host_names_look(array_agg(id))::text AS looked FROM (
-     SELECT id FROM host_names WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2) AS due`,
+     SELECT id FROM host_names WHERE next_check_at <= $1
+       AND NOT EXISTS (SELECT FROM host_name_questions WHERE host_name_id = host_names.id)
+     ORDER BY next_check_at LIMIT $2) AS due`,
   { looked: "text" },
 );
 
 const dueMax = 1_000;
 
-/** Enqueues the looks whose time has come, the oldest first: with those of the next minute, if they are more. */
+/** Enqueues the looks whose time has come, the oldest first; of those that are more, the next minute takes care. */
 export async function lookAtDueHostNames({ database, clock }: Context): Promise<void> {
   await database.query(lookAtDue, [clock.now(), dueMax]);
 }

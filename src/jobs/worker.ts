@@ -2,7 +2,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
-import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
+import { lookAtDueHostNames, lookAtHostName } from "#hosting/host-names-check.ts";
 import { advanceMove, longestMoveWait } from "#hosting/move-steps.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
@@ -24,8 +24,8 @@ import { startHeartbeat } from "#watch/heartbeat.ts";
 const provisionsMax = 8;
 /** Accounts that a worker moves at once. */
 const movesMax = 2;
-/** Accounts, moves, and host names (host-name-checks.ts). */
-const queuesBesideRegistries = 3;
+/** Accounts with their host names, and moves. */
+const queuesBesideRegistries = 2;
 /** For taking jobs and writing down their ends, a moment each. */
 const jobConnectionsMax = 16;
 const committedRequestsKeptSeconds = 24 * 60 * 60;
@@ -106,6 +106,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
       [provisionTask]: (payload) => advance((payload as { accountId: number }).accountId),
       [reconcileTask]: (payload) => reconcileNode(context, nodes, (payload as { nodeId: string }).nodeId),
       reconciles: () => askAllReconciles(context),
+      "host-name": (payload) => lookAtHostName(context, (payload as { hostNameId: number }).hostNameId),
       async housekeeping() {
         await keepHouse(context);
         await tellOfAbsentNodes(context);
@@ -120,7 +121,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
     tasks: { [moveTask]: (payload) => move((payload as { moveId: number }).moveId) },
   });
   await keepHouse(context);
-  const hostNameChecks = await startHostNameChecks(context, jobPool, liveness);
+  const hostNameChecks = startHostNameChecks(context);
   const roles = context.registries.map((profile) =>
     startRegistryRole({ context, profile, databaseUrl, jobPool, liveness }),
   );

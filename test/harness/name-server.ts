@@ -19,6 +19,8 @@ export interface NameServer {
   asked: string[];
   /** What it does with questions. */
   mood: "answers" | "fails" | "silent";
+  /** Of these names it says nothing, whatever its mood. */
+  silentAbout: RegExp | undefined;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export async function startNameServer(): Promise<NameServer> {
     records: new Map(),
     asked: [],
     mood: "answers",
+    silentAbout: undefined,
     async close() {
       socket.close();
       await once(socket, "close");
@@ -39,7 +42,7 @@ export async function startNameServer(): Promise<NameServer> {
   socket.on("message", (query: Buffer, from: RemoteInfo) => {
     const { name, end } = readQuestion(query);
     server.asked.push(name);
-    if (server.mood === "silent") return;
+    if (server.mood === "silent" || server.silentAbout?.test(name)) return;
     const texts = server.mood === "answers" ? server.records.get(name) : undefined;
     const code = server.mood === "fails" ? serverFailure : texts === undefined ? nameError : noError;
     socket.send(answer(query.subarray(0, end), code, texts ?? []), from.port, from.address);

@@ -75,11 +75,11 @@ test("a look at a host name that another one has overtaken is made again, and wh
     ...none,
     async find() {
       looks += 1;
-      if (looks === 1) await checkHostName(context, none, Number(host.id));
+      if (looks === 1) await checkHostName(context, Number(host.id), none);
       return { texts: [`deedhouse-site=${host.proof}`] };
     },
   };
-  await checkHostName(context, shown, Number(host.id));
+  await checkHostName(context, Number(host.id), shown);
   const reply = await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}/hosts`);
   assert.deepEqual([(reply.body as { status: string }[])[0]?.status, looks], ["Proven", 2]);
 });

@@ -1,0 +1,115 @@
+/** Name servers that are silent hold up nobody but whose names they are asked about. */
+import assert from "node:assert/strict";
+import { after, afterEach, test } from "node:test";
+import type { TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { startHostNamesStage } from "./host-names-stage.ts";
+import { eventually } from "./stage.ts";
+
+const stage = await startHostNamesStage({ after });
+const { gateway, names } = stage;
+await runSql(gateway.databaseUrl, `UPDATE service_packs SET host_names_max = 200 WHERE id = ${stage.packId}`);
+await stage.ready("victim.example");
+afterEach(() => runSql(gateway.databaseUrl, "DELETE FROM host_names WHERE host_name LIKE '%.silent.example'"));
+
+/** Adds so many host names whose name servers never answer. */
+async function addSilent(identifier: string, count: number, as?: TestReseller): Promise<void> {
+  const hosts = Array.from({ length: count }, (_, index) => `n${index}.${identifier}.silent.example`);
+  names.silentAbout = /\.silent\.example$/;
+  for (const host of hosts) {
+    const reply = await stage.send("PUT", identifier, host, as);
+    assert.equal(reply.status, 202, reply.text);
+  }
+}
+
+/** The names that were asked for, each once, in the order in which they were first asked for. */
+const askedInOrder = () => [...new Set(names.asked)];
+const isSilent = (name: string) => name.endsWith(".silent.example");
+
+/** Looks at a name whose name servers answer. Returns how many silent ones were asked about while it waited. */
+async function addProven(hostName: string): Promise<number> {
+  const before = askedInOrder();
+  const added = await stage.send("PUT", "victim.example", hostName);
+  assert.equal(added.status, 202);
+  const { record } = await stage.read("victim.example", hostName);
+  names.records.set(record.name, [record.value]);
+  await eventually("it is proven", async () => (await stage.read("victim.example", hostName)).status === "Proven");
+  const now = askedInOrder();
+  return now.slice(before.length, now.indexOf(record.name)).filter(isSilent).length;
+}
+
+test("a hundred names with silent name servers take no more than their reseller's share of places", async () => {
+  const attacker = await gateway.addReseller();
+  await stage.ready("flood.example", attacker);
+  await addSilent("flood.example", 100, attacker);
+  await eventually("its share is taken, and the others wait", async () => {
+    const [row] = await runSql<{ taken: number; waiting: number }>(
+      gateway.databaseUrl,
+      `SELECT count(*) FILTER (WHERE taken_until > now())::int4 AS taken, count(*)::int4 AS waiting
+       FROM host_name_questions`,
+    );
+    assert.ok((row?.taken ?? 0) <= 4, `${row?.taken} are taken`);
+    return row?.taken === 4 && row.waiting >= 90;
+  });
+  const before = await addProven("one.victim.test");
+  // By their age alone all that wait would go first.
+  assert.ok(before < 40, `${before} names were asked about before`);
+});
+
+test("resellers take turns: whoever asks first for many names is not served before another's first one", async () => {
+  const attackers = await Promise.all(Array.from({ length: 5 }, () => gateway.addReseller()));
+  for (const [index, attacker] of attackers.entries()) await stage.ready(`crowd-${index}.example`, attacker);
+  const earlier = askedInOrder().length;
+  await Promise.all(attackers.map((attacker, index) => addSilent(`crowd-${index}.example`, 20, attacker)));
+  await eventually("all places are held", async () => askedInOrder().length >= earlier + 16);
+  const before = await addProven("two.victim.test");
+  // One turn of each of the five, and not all hundred.
+  assert.ok(before < 40, `${before} names were asked about before`);
+});
+
+test("a name that is asked for again while it is looked at is looked at once more", async () => {
+  names.silentAbout = /\.again\.test$/;
+  await stage.send("PUT", "victim.example", "www.again.test");
+  const { record } = await stage.read("victim.example", "www.again.test");
+  await eventually("it is asked about", async () => names.asked.includes(record.name));
+  await stage.send("PUT", "victim.example", "www.again.test");
+  const [again] = await eventually("it is asked for twice", async () => {
+    const rows = await runSql<{ times: number }>(
+      gateway.databaseUrl,
+      "SELECT times FROM host_name_questions JOIN host_names ON host_names.id = host_name_id WHERE host_name = 'www.again.test'",
+    );
+    return rows[0]?.times === 2 && rows;
+  });
+  assert.equal(again?.times, 2);
+  // The record comes after the first look has begun, whose answer would not have it.
+  names.records.set(record.name, [record.value]);
+  names.silentAbout = undefined;
+  await eventually(
+    "it is proven",
+    async () => (await stage.read("victim.example", "www.again.test")).status === "Proven",
+  );
+});
+
+test("a question that a dead worker has taken is taken again, and one of a name that is gone is gone", async () => {
+  await gateway.stopWorker();
+  await stage.send("PUT", "victim.example", "www.left.test");
+  const { record } = await stage.read("victim.example", "www.left.test");
+  names.records.set(record.name, [record.value]);
+  await runSql(
+    gateway.databaseUrl,
+    `INSERT INTO host_name_questions (host_name_id, reseller_id, turn, taken_until)
+     SELECT id, ${stage.reseller.id}, 0, now() + interval '2 seconds' FROM host_names WHERE host_name = 'www.left.test';
+     SELECT graphile_worker.remove_job('host-name:' || id) FROM host_names WHERE host_name = 'www.left.test'`,
+  );
+  await gateway.startWorker();
+  await eventually(
+    "it is proven",
+    async () => (await stage.read("victim.example", "www.left.test")).status === "Proven",
+  );
+  await stage.send("DELETE", "victim.example", "www.left.test");
+  const left = await runSql(
+    gateway.databaseUrl,
+    "SELECT 1 FROM host_name_questions JOIN host_names ON id = host_name_id",
+  );
+  assert.deepEqual(left, []);
+});
