@@ -18,17 +18,19 @@ export async function recordSeen({ database, clock }: Context, nodeId: string): 
   await database.query(writeSeen, [nodeId, clock.now()]);
 }
 
-/** A node that answers is written down as seen more often than this. */
+/** What is asked all the time, as all nodes but panels are, is written down as seen more often than this. */
 const silentAfterMs = 60_000;
 
 const lastSeen = `coalesce((SELECT last_seen_at FROM node_channels WHERE node_id = hosting_nodes.id),
   hosting_nodes.last_seen_at, hosting_nodes.created_at)`;
 
-// While no worker ran, nobody may have asked the node: its silence counts from the first look that finds it.
+// While no worker ran, nobody may have asked the node: its silence counts from the first look that finds it. A panel is asked
+// every five minutes only: each answer ends a silence, also one that no look has found fresh.
 const writeSilence = statement(
   "hosting-nodes-silent",
-  `UPDATE hosting_nodes SET silent_since = CASE WHEN silent_since IS NULL THEN $1::timestamptz END
-   WHERE (silent_since IS NULL) = (${lastSeen} < $2)`,
+  `UPDATE hosting_nodes SET silent_since = CASE WHEN ${lastSeen} < $2 THEN $1::timestamptz END
+   WHERE CASE WHEN ${lastSeen} < $2 THEN silent_since IS NULL OR silent_since < ${lastSeen}
+     ELSE silent_since IS NOT NULL END`,
   {},
 );
 
