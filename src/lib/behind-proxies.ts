@@ -22,8 +22,8 @@ export interface ProxySettings {
 
 /** Where a request comes from: the socket's peer, or whom that speaks for. */
 export function clientAddress(proxies: ProxySettings | undefined, { socket, headers }: IncomingMessage): string {
-  const peer = socket.remoteAddress ?? "";
-  if (proxies?.header === undefined) return plainAddress(peer);
+  const peer = plainAddress(socket.remoteAddress);
+  if (proxies?.header === undefined) return peer;
   const lines = headers[proxies.header];
   // Node joins the lines of a field by commas.
   return forwardedAddress(proxies.trusted, proxies.header, peer, typeof lines === "string" ? lines : undefined);

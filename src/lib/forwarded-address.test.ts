@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ForwardedHeader, forwardedAddress } from "#lib/forwarded-address.ts";
+import { plainAddress } from "#lib/plain-address.ts";
 import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
 
 const proxies = parseTrustedProxies(["192.0.2.1", "10.0.0.0/8", "2001:db8:ffff::/48"]);
 const proxy = "192.0.2.1";
 const client = "203.0.113.5";
 const addressOf = (header: ForwardedHeader, list: string | undefined, peer = proxy) =>
-  forwardedAddress(proxies, header, peer, list);
+  forwardedAddress(proxies, header, plainAddress(peer), list);
 
 test("reads the list from the right, through trusted proxies only", () => {
   const cases: [list: string | undefined, address: string][] = [

@@ -4,7 +4,7 @@
  * from that client, which may have written anything.
  */
 import { isIP, isIPv4, isIPv6 } from "node:net";
-import { plainAddress } from "#lib/plain-address.ts";
+import { canonicalAddress } from "#lib/plain-address.ts";
 import type { TrustedProxies } from "#lib/trusted-proxies.ts";
 
 /** The header that the proxies write: RFC 7239, or what was usual before it. */
@@ -12,7 +12,7 @@ export const forwardedHeaders = ["forwarded", "x-forwarded-for"] as const;
 export type ForwardedHeader = (typeof forwardedHeaders)[number];
 
 /**
- * @param peer the address that the connection comes from
+ * @param peer the address that the connection comes from, as `plainAddress` gives it
  * @param list the header's value; several lines of it are one, joined by commas
  * @returns where the request comes from; the last proxy's own address when it does not say, or not as a plain address
  */
@@ -22,7 +22,7 @@ export function forwardedAddress(
   peer: string,
   list: string | undefined,
 ): string {
-  let address = plainAddress(peer);
+  let address = peer;
   let rest = list ?? "";
   while (rest !== "" && isTrusted(address)) {
     const comma = lastComma(rest);
@@ -72,7 +72,7 @@ const node = /^(?:([0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::(?:[0-9]{1,5}|_[A-Za-z0-9._
 function parseNode(text: string): string | undefined {
   const [, v4, v6] = node.exec(text) ?? [];
   if (v4 !== undefined) return isIPv4(v4) ? v4 : undefined;
-  if (v6 !== undefined) return isIPv6(v6) ? plainAddress(v6) : undefined;
+  if (v6 !== undefined) return isIPv6(v6) ? canonicalAddress(v6) : undefined;
   // X-Forwarded-For has IPv6 addresses bare; a zone (%eth0) is nobody's address elsewhere.
-  return isIP(text) === 6 && !text.includes("%") ? plainAddress(text) : undefined;
+  return isIP(text) === 6 && !text.includes("%") ? canonicalAddress(text) : undefined;
 }

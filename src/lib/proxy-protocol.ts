@@ -3,7 +3,7 @@
  * which a proxy that does not read what it forwards says where the connection comes from.
  */
 import { isIPv4, isIPv6, type Socket } from "node:net";
-import { plainAddress } from "#lib/plain-address.ts";
+import { canonicalAddress } from "#lib/plain-address.ts";
 
 /** A connection's beginning, read. `address` is undefined when the proxy speaks for itself, as for its health checks. */
 export type ProxyHeader = { bytes: number; address: string | undefined } | "incomplete" | "malformed";
@@ -42,7 +42,7 @@ function parseLine(received: Buffer): ProxyHeader {
   const isAddress = family === "TCP4" ? isIPv4 : isIPv6;
   const isRight = family !== undefined && isAddress(source) && isAddress(destination);
   return isRight && ports.every((port) => Number(port) <= 65_535)
-    ? { bytes, address: plainAddress(source) }
+    ? { bytes, address: canonicalAddress(source) }
     : "malformed";
 }
 
@@ -65,7 +65,7 @@ function parseBinary(received: Buffer): ProxyHeader {
 
 function ipv6Text(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_group, index) => bytes.readUInt16BE(index * 2).toString(16));
-  return plainAddress(groups.join(":"));
+  return canonicalAddress(groups.join(":"));
 }
 
 /**
