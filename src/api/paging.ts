@@ -144,9 +144,8 @@ function skippedOf(page: Page, position: number, rowCount: number): number {
 }
 
 function parsePage(context: Context, request: UseCaseRequest, list: string): Page {
-  const parameters = new URLSearchParams(request.query);
   const single = (name: string): string | undefined => {
-    const values = parameters.getAll(name);
+    const values = request.query.getAll(name);
     if (values.length > 1) throw new ApiError("invalid_paging_request");
     return values[0];
   };

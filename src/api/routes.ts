@@ -68,15 +68,15 @@ export interface RouteMatch {
 }
 
 /**
- * Finds the route of a raw path. Segments are cut at `/` before they are percent-decoded, so `%2F` never separates;
- * a malformed escape stays as it is and is refused later as a name.
+ * Finds the route of a path.
+ * @param segments decoded and in lower case, as `readTarget` gives them
  * @returns undefined when there is nothing at this path
  */
-export function matchRoute(method: string, path: string): RouteMatch | undefined {
-  const prefix = path === "/v1" || path.startsWith("/v1/") ? "/v1" : "";
-  const segments = path.slice(prefix.length).split("/").slice(1);
+export function matchRoute(method: string, segments: readonly string[]): RouteMatch | undefined {
+  const prefix = segments[0] === "v1" ? "/v1" : "";
+  const below = prefix === "" ? segments : segments.slice(1);
   for (const { pattern, byMethod } of paths) {
-    const params = matchSegments(pattern, segments);
+    const params = matchSegments(pattern, below);
     if (params) return { prefix, route: byMethod.get(method), params, allowed: [...byMethod.keys()] };
   }
   return undefined;
@@ -88,16 +88,8 @@ function matchSegments(pattern: readonly string[], segments: readonly string[]):
   for (let index = 0; index < pattern.length; index++) {
     const part = pattern[index]!;
     const segment = segments[index]!;
-    if (part.startsWith(":")) params[part.slice(1)] = decodeSegment(segment);
+    if (part.startsWith(":")) params[part.slice(1)] = segment;
     else if (part !== segment) return undefined;
   }
   return params;
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

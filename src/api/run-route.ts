@@ -17,6 +17,7 @@ import {
   storeCommittedAnswer,
   storeIdempotentAnswer,
 } from "#api/stored-answers.ts";
+import { readTarget } from "#api/target.ts";
 import type { Answer, Scope, UseCaseRequest } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
@@ -46,27 +47,22 @@ export async function runRoute(
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Promise<Answer> {
-  const [path, query] = splitTarget(request.target);
-  const matched = matchRoute(request.method, path);
+  const { segments, query } = readTarget(request.target);
+  const matched = matchRoute(request.method, segments);
   try {
     if (!matched) throw new ApiError("resource_not_found");
     const { route, prefix, params, allowed } = matched;
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller.scopes, route.useCase.scope);
-    const call = openCall(
-      context,
-      route,
-      { path: path.slice(prefix.length), query, prefix, params },
-      request,
-      authenticated,
-    );
+    const path = `/${segments.slice(prefix === "" ? 0 : 1).join("/")}`;
+    const call = openCall(context, route, { path, query, prefix, params }, request, authenticated);
     return route.method === "GET" ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
     return answerError(context.log, request.requestId, error, matched?.route?.useCase.errors ?? []);
   }
 }
 
-/** The parts of a matched target; `path` without its prefix. */
+/** The parts of a matched target; `path` in its one form, without its prefix. */
 type Place = Pick<UseCaseRequest, "prefix" | "params" | "query"> & { path: string };
 
 /** @throws ApiError when a header is not valid */
@@ -154,11 +150,6 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
     return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
   }
-}
-
-function splitTarget(target: string): [path: string, query: string] {
-  const mark = target.indexOf("?");
-  return mark === -1 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
 }
 
 /** `Prefer: wait=N` (RFC 7240 §4.3), at most 30 s. */

@@ -148,27 +148,30 @@ function* targetForms(target: string): Generator<string> {
   if (decodedInLowerCase !== decoded) yield decodedInLowerCase;
 }
 
-function lowerCaseAscii(text: string): string {
-  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+export function lowerCaseAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Characters that would make the decoded target read as another request. */
-const structural = /[/?&=#%+\\\x00-\x1f\x7f]/;
+const anEscape = /%[0-9A-Fa-f]{2}/;
+/** The escapes of / ? & = # % + and backslash, and of control characters: decoded, they would make another request. */
+const hiddenStructure = /%(?:[01][0-9A-Fa-f]|2[356BbFf]|3[DdFf]|5[Cc]|7[Ff])/;
 
 /**
- * Decodes `%XX` and `+`, byte by byte; a malformed escape stays as it is.
- * @returns nothing when an escape hides a character with a meaning of its own: two different requests would then have
- * one signature
+ * The target with its escapes decoded.
+ * @returns nothing when one hides a character with a meaning of its own, or a new one results ("%%335"): two different
+ * requests would then have one signature
  */
 function decodeTarget(target: string): string | undefined {
-  let hidesStructure = false;
-  const decoded = target.replace(/\+|%([0-9A-Fa-f]{2})/g, (_escape, hex: string | undefined) => {
-    if (hex === undefined) return " ";
-    const character = String.fromCharCode(Number.parseInt(hex, 16));
-    hidesStructure ||= structural.test(character);
-    return character;
-  });
-  return hidesStructure ? undefined : decoded;
+  if (hiddenStructure.test(target)) return undefined;
+  const decoded = decodeEscapes(target);
+  return anEscape.test(decoded) ? undefined : decoded;
+}
+
+/** Decodes `%XX` and `+`; each character of the outcome is one byte. A malformed escape stays as it is. */
+export function decodeEscapes(text: string): string {
+  return text.replace(/\+|%([0-9A-Fa-f]{2})/g, (_escape, hex: string | undefined) =>
+    hex === undefined ? " " : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }
 
 /** How one encoder writes each byte: letters, digits and `unreserved` as they are, all others as `%XX` in upper case. */

@@ -34,10 +34,10 @@ export interface Answer {
 /** A request that passed every check of the edge. */
 export interface UseCaseRequest {
   caller: Caller;
-  /** The path's own parts, percent-decoded, e.g. `domain_name`. */
+  /** The path's own parts, decoded and in lower case, e.g. `domain_name`. */
   params: Readonly<Record<string, string>>;
-  /** The raw query string, without the question mark. */
-  query: string;
+  /** Decoded; names and values in lower case. */
+  query: URLSearchParams;
   /** The body's bytes as they came; `parseBody` reads them. */
   rawBody: Buffer;
   /** The prefix that the request came with, for `location`. */

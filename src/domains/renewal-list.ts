@@ -42,10 +42,10 @@ export const listRenewals: UseCase = {
 };
 
 /** In any case, as all that is in a query. */
-function parseStatus(query: string): RenewalStatus | undefined {
-  const given = new URLSearchParams(query).getAll("status");
+function parseStatus(query: URLSearchParams): RenewalStatus | undefined {
+  const given = query.getAll("status");
   if (given.length === 0) return undefined;
-  const status = renewalStatuses.find((name) => name.toLowerCase() === given[0]?.toLowerCase());
+  const status = renewalStatuses.find((name) => name.toLowerCase() === given[0]);
   if (given.length > 1 || !status) throw invalidField("status", `Name one of ${renewalStatuses.join(", ")}, once.`);
   return status;
 }

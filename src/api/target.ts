@@ -1,0 +1,26 @@
+/**
+ * What a request's target means. One signature fits every spelling of a target that differs in the case of ASCII letters
+ * and in escapes (signature.ts), so all of these must mean the same: everything is read decoded and in lower case.
+ */
+import { decodeEscapes, lowerCaseAscii } from "#api/signature.ts";
+
+export interface Target {
+  /** Cut at `/` before they are decoded, so `%2F` never separates. */
+  segments: string[];
+  query: URLSearchParams;
+}
+
+/** @param target path and query, as `parseTarget` gives them */
+export function readTarget(target: string): Target {
+  const [path = "", query = ""] = target.split(/\?(.*)/s);
+  const parameters = new URLSearchParams();
+  for (const [name, value] of new URLSearchParams(query))
+    parameters.append(lowerCaseAscii(name), lowerCaseAscii(value));
+  return { segments: path.split("/").slice(1).map(readSegment), query: parameters };
+}
+
+/** Bytes that are not UTF-8 become U+FFFD, which no name has; a malformed escape stays, and no name has that either. */
+function readSegment(segment: string): string {
+  const isPlain = !/[%+]/.test(segment);
+  return lowerCaseAscii(isPlain ? segment : Buffer.from(decodeEscapes(segment), "latin1").toString("utf8"));
+}
