@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { matchRoute, routes } from "#api/routes.ts";
 import { stringsToSign } from "#api/signature.ts";
 import { readTarget } from "#api/target.ts";
-import { seed } from "../../test/properties/seed.ts";
-import { sign } from "./signature-test-client.ts";
+import { sign } from "../../src/api/signature-test-client.ts";
+import { seed } from "./seed.ts";
 
 /** What a use case gets to see of a target. */
 function meaningOf(method: string, target: string) {
