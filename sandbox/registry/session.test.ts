@@ -118,6 +118,8 @@ test("says with 2001 and a reason what is wrong with a frame, and goes on", asyn
   const { client } = await startWithClient(context);
   const frames: [string, RegExp][] = [
     ["no xml", /<reason>/],
+    [`<epp xmlns="urn:ietf:params:xml:ns:epp-1.0">${'<hello xmlns:a="a"/>'.repeat(500)}`, /more than 500 namespace/],
+    [`<epp ${Array.from({ length: 65 }, (_, index) => `a${index}=""`).join(" ")}`, /more than 64 attributes/],
     ['<!DOCTYPE epp [<!ENTITY e "x">]><epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><hello/></epp>', /document type/],
     [commandFrame("<check/>"), /<reason>Element &apos;|<reason>Element '/],
     [

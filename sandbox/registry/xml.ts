@@ -13,6 +13,12 @@ export interface XmlElement {
 export class XmlRefusedError extends Error {}
 
 const depthMax = 64;
+const elementsMax = 20_000;
+/** Declarations of namespaces among them. */
+const attributesMax = 20_000;
+const elementAttributesMax = 64;
+/** Declarations in the whole document. */
+const namespacesMax = 500;
 
 /**
  * Parses one document by namespace. A document type is refused, because EPP needs none and entities declared in one
@@ -31,8 +37,8 @@ export function parseXml(text: string): XmlElement {
   parser.on("xmldecl", ({ encoding }) => {
     if (encoding && encoding.toLowerCase() !== "utf-8") throw new XmlRefusedError(`encoding ${encoding} is not served`);
   });
+  boundCost(parser, () => open.length);
   parser.on("opentag", (tag) => {
-    if (open.length >= depthMax) throw new XmlRefusedError(`elements nest deeper than ${depthMax}`);
     const attributes: Record<string, string> = {};
     for (const attribute of Object.values(tag.attributes)) {
       if (attribute.uri === "") attributes[attribute.local] = attribute.value;
@@ -54,6 +60,24 @@ export function parseXml(text: string): XmlElement {
   parser.write(text).close();
   if (!root) throw new XmlRefusedError("no element");
   return root;
+}
+
+/** Counts while a start tag is read: its event comes after all of it has been kept. */
+function boundCost(parser: SaxesParser<{ xmlns: true }>, depth: () => number): void {
+  let [elements, attributes, ofElement, namespaces] = [0, 0, 0, 0];
+  const bound = (count: number, max: number, what: string) => {
+    if (count > max) throw new XmlRefusedError(`more than ${max} ${what}`);
+  };
+  parser.on("opentagstart", () => {
+    ofElement = 0;
+    if (depth() >= depthMax) throw new XmlRefusedError(`elements nest deeper than ${depthMax}`);
+    bound(++elements, elementsMax, "elements");
+  });
+  parser.on("attribute", ({ name, prefix }) => {
+    bound(++ofElement, elementAttributesMax, "attributes in one element");
+    bound(++attributes, attributesMax, "attributes");
+    if (name === "xmlns" || prefix === "xmlns") bound(++namespaces, namespacesMax, "namespace declarations");
+  });
 }
 
 /** The first child of that name in its parent's namespace (or in `uri`), if there is one. */

@@ -105,6 +105,10 @@ const excesses: Readonly<Record<string, { xml: string; message: RegExp }>> = {
     xml: `<a${Array.from({ length: 65 }, (_, index) => ` xmlns:p${index}="urn:a"`).join("")} <<`,
     message: /more than 64 attributes/,
   },
+  "of 501 namespaces": {
+    xml: `<a>${'<b xmlns:p="urn:p"/>'.repeat(501)}<<`,
+    message: /more than 500 namespaces/,
+  },
   "with a DOCTYPE": { xml: '<!DOCTYPE a [<!ENTITY b "b">]><<', message: /DOCTYPE/ },
 };
 

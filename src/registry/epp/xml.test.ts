@@ -14,8 +14,10 @@ import {
   parseXml,
   textOf,
   XmlError,
+  xmlAttributesMax,
   xmlDepthMax,
   xmlElementsMax,
+  xmlNamespacesMax,
 } from "./xml.ts";
 import { parseXmlBoolean, parseXmlDate } from "./xml-values.ts";
 import { writeXml, writeXmlRedacted } from "./xml-writer.ts";
@@ -72,8 +74,32 @@ describe("parsing XML", () => {
     assert.equal(parseXml(nested(xmlDepthMax)).name, "a");
     assert.throws(() => parseXml(nested(xmlDepthMax + 1)), XmlError);
     assert.throws(() => parseXml(`<a>${"<b/>".repeat(xmlElementsMax)}</a>`), XmlError);
-    const attributes = Array.from({ length: 65 }, (_, index) => ` x${index}=""`).join("");
-    assert.throws(() => parseXml(`<a${attributes}/>`), XmlError);
+    const attributes = (count: number) => Array.from({ length: count }, (_, index) => ` x${index}=""`).join("");
+    assert.equal(parseXml(`<a${attributes(64)}/>`).name, "a");
+    assert.throws(() => parseXml(`<a${attributes(65)}/>`), XmlError);
+    for (const perElement of [16, 64]) {
+      const elements = `<b${attributes(perElement)}/>`.repeat(Math.ceil(xmlAttributesMax / perElement) + 1);
+      assert.throws(
+        () => parseXml(`<a>${elements}<<<`),
+        new XmlError(`more than ${xmlAttributesMax} attributes in all`),
+      );
+    }
+  });
+
+  test("refuses too many declarations of namespaces, wherever they stand, as soon as it has read them", () => {
+    const declaring = (count: number) => `<b${' xmlns:p="urn:p"'}/>`.repeat(count);
+    const nested = (count: number) => "<b xmlns='urn:b'>".repeat(count) + "</b>".repeat(count);
+    for (const [start, end] of [
+      ["<a>", "</a>"],
+      ["<a>&amp;", "</a>"],
+    ] as const) {
+      assert.equal(parseXml(`${start}${declaring(xmlNamespacesMax)}${end}`).name, "a");
+      // What follows is not XML: nobody has read it.
+      for (const declarations of [declaring(xmlNamespacesMax), `${nested(60)}${declaring(xmlNamespacesMax - 60)}`]) {
+        const text = `${start}${declarations}<b xmlns:p="urn:p" <<<`;
+        assert.throws(() => parseXml(text), new XmlError(`more than ${xmlNamespacesMax} namespaces`));
+      }
+    }
   });
 
   test("a mutated frame is parsed or refused, and nothing else", () => {

@@ -9,7 +9,12 @@ import { parsePlainXml } from "./plain-xml.ts";
 
 export const xmlDepthMax = 64;
 export const xmlElementsMax = 20_000;
-const xmlAttributesMax = 64;
+/** Of one element, declarations of namespaces among them: some servers declare all that they know on the root. */
+const elementAttributesMax = 64;
+/** Of the whole document. */
+export const xmlAttributesMax = 20_000;
+/** Of the whole document: some servers declare them again on every element, and an answer has fewer than 100. */
+export const xmlNamespacesMax = 500;
 
 /** A secret is a leaf of the frames that we send; parsed trees hold only text. */
 export type XmlNode = XmlElement | string | Secret;
@@ -44,8 +49,7 @@ export function parseAnyXml(text: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, position: false, defaultXMLVersion: "1.0", forceXMLVersion: true });
   const open: (XmlElement & { children: XmlNode[] })[] = [];
   let root: XmlElement | undefined;
-  let elements = 0;
-  let attributesOfElement = 0;
+  const counted = { elements: 0, attributesOfElement: 0, attributes: 0, namespaces: 0 };
 
   parser.on("error", (error) => {
     throw new XmlError(error.message);
@@ -57,18 +61,23 @@ export function parseAnyXml(text: string): XmlElement {
   parser.on("doctype", () => {
     throw new XmlError("a DOCTYPE is not allowed");
   });
+  // All is counted as it comes: an element is told only when all of its attributes have been kept.
   parser.on("opentagstart", () => {
-    attributesOfElement = 0;
+    counted.attributesOfElement = 0;
+    counted.elements += 1;
+    if (open.length >= xmlDepthMax) throw new XmlError(`elements are nested deeper than ${xmlDepthMax}`);
+    if (counted.elements > xmlElementsMax) throw new XmlError(`more than ${xmlElementsMax} elements`);
   });
-  // Counted as they come: an element is told only when all of its attributes have been kept.
-  parser.on("attribute", () => {
-    attributesOfElement += 1;
-    if (attributesOfElement > xmlAttributesMax) throw new XmlError(`more than ${xmlAttributesMax} attributes`);
+  parser.on("attribute", ({ name, prefix }) => {
+    counted.attributesOfElement += 1;
+    counted.attributes += 1;
+    if (name === "xmlns" || prefix === "xmlns") counted.namespaces += 1;
+    const { attributes, attributesOfElement, namespaces } = counted;
+    if (attributesOfElement > elementAttributesMax) throw new XmlError(`more than ${elementAttributesMax} attributes`);
+    if (attributes > xmlAttributesMax) throw new XmlError(`more than ${xmlAttributesMax} attributes in all`);
+    if (namespaces > xmlNamespacesMax) throw new XmlError(`more than ${xmlNamespacesMax} namespaces`);
   });
   parser.on("opentag", (tag) => {
-    elements += 1;
-    if (open.length >= xmlDepthMax) throw new XmlError(`elements are nested deeper than ${xmlDepthMax}`);
-    if (elements > xmlElementsMax) throw new XmlError(`more than ${xmlElementsMax} elements`);
     const plain = Object.values(tag.attributes).filter((attribute) => attribute.uri === "");
     const element = {
       namespace: tag.uri,
