@@ -1,4 +1,4 @@
-import { type Config, WrongSetting } from "#config.ts";
+import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
@@ -8,6 +8,7 @@ import { createLog } from "#lib/log.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
+import { WrongSetting } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
 const transactionsMax = 10;

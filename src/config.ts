@@ -2,16 +2,12 @@
  * The only reader of the environment. Every variable is listed here, parsed once, and all mistakes are told at once.
  * `deedhouse start` sets them for the processes that it starts; elsewhere an operator does.
  */
-import { readFileSync } from "node:fs";
 import type { ProxySettings } from "#lib/behind-proxies.ts";
+import { type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
 import { forwardedHeaders } from "#lib/forwarded-address.ts";
-import { checkTlsPair, type TlsPair } from "#lib/tls-pair.ts";
+import { createReader, type Reader, readSetting } from "#lib/settings.ts";
+import type { TlsPair } from "#lib/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
-
-/** What an operator has set, or has not, keeps a process from starting. */
-export class WrongSetting extends Error {
-  override name = "WrongSetting";
-}
 
 export interface Config {
   /** `sandbox` allows what only a test system may do; nothing is looser by default in `production`. */
@@ -30,6 +26,9 @@ export interface Config {
   proxies: ProxySettings | undefined;
   /** In production, what resellers send goes over a network in the clear: refused, unless the operator allows it. */
   plainHttp: "no" | "refused" | "allowed";
+  connectionsMax: number;
+  /** Of the connections to the api, and to the door for nodes. */
+  sourceShares: SourceShares;
   /** Where the api keeps its journal of used nonces. */
   replayDir: string;
   /** Failed authentications that one source address may have per minute. */
@@ -46,7 +45,8 @@ export interface Config {
   dnsServers: string[];
 }
 
-type Reader = ReturnType<typeof createReader>;
+/** Node opens a second listener for "localhost", to which none of our limits would apply. */
+const oneAddress = (host: string) => (host === "localhost" ? "127.0.0.1" : host);
 
 export interface NodesDoorConfig {
   host: string;
@@ -55,65 +55,7 @@ export interface NodesDoorConfig {
   /** Where nodes find it, if not at host and port. */
   url?: string;
   proxies?: ProxySettings;
-}
-
-/** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
-function read(environment: NodeJS.ProcessEnv, name: string): string | undefined {
-  const file = environment[`${name}_FILE`];
-  if (file === undefined) return environment[name];
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new WrongSetting(`${name}_FILE cannot be read: ${(error as Error).message}`);
-  }
-}
-
-/** Reads values one by one and tells all mistakes together. */
-function createReader(environment: NodeJS.ProcessEnv) {
-  const mistakes: string[] = [];
-  return {
-    mistakes,
-    text(name: string, fallback?: string): string {
-      const value = read(environment, name) ?? fallback;
-      if (value === undefined || value === "") mistakes.push(`${name} is not set`);
-      return value ?? "";
-    },
-    optional: (name: string): string | undefined => read(environment, name) || undefined,
-    list: (name: string): string[] => (read(environment, name) ?? "").split(/[\s,]+/).filter((entry) => entry !== ""),
-    integer(name: string, fallback: number, minimum: number): number {
-      const value = read(environment, name) ?? String(fallback);
-      if (!/^[0-9]{1,9}$/.test(value) || Number(value) < minimum) {
-        mistakes.push(`${name} must be a whole number of at least ${minimum}, not "${value}"`);
-      }
-      return Number(value);
-    },
-    flag(name: string): boolean {
-      const value = read(environment, name) ?? "0";
-      if (value !== "0" && value !== "1") mistakes.push(`${name} must be 1 or 0, not "${value}"`);
-      return value === "1";
-    },
-    /** PEM, of both or of neither. */
-    tls(certificateName: string, keyName: string): TlsPair | undefined {
-      const certificate = read(environment, certificateName) || undefined;
-      const key = read(environment, keyName) || undefined;
-      const names = `${certificateName}_FILE and ${keyName}_FILE`;
-      if ((certificate === undefined) !== (key === undefined)) mistakes.push(`${names} must be set together`);
-      if (certificate === undefined || key === undefined) return undefined;
-      const files = { certificate: environment[`${certificateName}_FILE`], key: environment[`${keyName}_FILE`] };
-      const areFiles = files.certificate !== undefined && files.key !== undefined;
-      const pair = { certificate, key, ...(areFiles && { files: files as { certificate: string; key: string } }) };
-      try {
-        checkTlsPair(pair);
-      } catch (error) {
-        mistakes.push(`${names} cannot be used: ${(error as Error).message}`);
-      }
-      return pair;
-    },
-    finish<T>(config: T): T {
-      if (mistakes.length > 0) throw new WrongSetting(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
-      return config;
-    },
-  };
+  connectionsMax: number;
 }
 
 const isLoopback = (host: string) => /^(127(\.\d+){3}|::1|localhost)$/.test(host);
@@ -155,7 +97,7 @@ function readNodesDoor(
   proxies: ProxySettings | undefined,
 ): NodesDoorConfig | undefined {
   if (optional("DEEDHOUSE_NODES_PORT") === undefined) return undefined;
-  const host = optional("DEEDHOUSE_NODES_HOST") ?? "127.0.0.1";
+  const host = oneAddress(optional("DEEDHOUSE_NODES_HOST") ?? "127.0.0.1");
   const url = optional("DEEDHOUSE_NODES_URL");
   const tls = readTls("DEEDHOUSE_NODES_CERTIFICATE", "DEEDHOUSE_NODES_KEY");
   // Password hashes go through this door.
@@ -168,7 +110,26 @@ function readNodesDoor(
     mistakes.push("DEEDHOUSE_NODES_URL is not set: where do nodes find this gateway?");
   }
   const port = integer("DEEDHOUSE_NODES_PORT", 0, 0);
-  return { host, port, ...(tls && { tls }), ...(url !== undefined && { url }), ...(proxies && { proxies }) };
+  const connectionsMax = integer("DEEDHOUSE_NODES_CONNECTIONS_MAX", 2_000, 1);
+  return {
+    ...{ host, port, connectionsMax },
+    ...(tls && { tls }),
+    ...(url !== undefined && { url }),
+    ...(proxies && { proxies }),
+  };
+}
+
+function readSourceShares({ integer, mistakes }: Reader): SourceShares {
+  const usual = sourceSharesDefault;
+  const reservedPercent = integer("DEEDHOUSE_RESERVED_CONNECTIONS_PERCENT", usual.reservedPercent, 0);
+  if (reservedPercent > 100) mistakes.push("DEEDHOUSE_RESERVED_CONNECTIONS_PERCENT must be at most 100");
+  return {
+    reservedPercent,
+    sourceConnectionsMax: integer("DEEDHOUSE_SOURCE_CONNECTIONS_MAX", usual.sourceConnectionsMax, 1),
+    sourceHalfOpenMax: integer("DEEDHOUSE_SOURCE_HALF_OPEN_MAX", usual.sourceHalfOpenMax, 1),
+    halfOpenMs: integer("DEEDHOUSE_HALF_OPEN_MS", usual.halfOpenMs, 100),
+    fewConnectionsMax: integer("DEEDHOUSE_FEW_CONNECTIONS_MAX", usual.fewConnectionsMax, 1),
+  };
 }
 
 /**
@@ -184,7 +145,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
   }
   const masterKeys = list("DEEDHOUSE_MASTER_KEY");
   if (masterKeys.length === 0) mistakes.push("DEEDHOUSE_MASTER_KEY is not set");
-  const apiHost = text("DEEDHOUSE_API_HOST", "127.0.0.1");
+  const apiHost = oneAddress(text("DEEDHOUSE_API_HOST", "127.0.0.1"));
   const apiTls = reader.tls("DEEDHOUSE_TLS_CERTIFICATE", "DEEDHOUSE_TLS_KEY");
   const proxies = readProxies(reader);
   const isPlain = deployment === "production" && !isLoopback(apiHost) && !apiTls && !proxies.api;
@@ -200,6 +161,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     apiTls,
     proxies: proxies.api,
     plainHttp: !isPlain ? "no" : mayBePlain ? "allowed" : "refused",
+    connectionsMax: integer("DEEDHOUSE_CONNECTIONS_MAX", 10_000, 1),
+    sourceShares: readSourceShares(reader),
     replayDir: text("DEEDHOUSE_REPLAY_DIR"),
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
@@ -270,7 +233,7 @@ export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env
   return {
     deployment: environment.DEEDHOUSE_DEPLOYMENT,
     databaseUrl: environment.DATABASE_URL,
-    masterKeys: read(environment, "DEEDHOUSE_MASTER_KEY"),
+    masterKeys: readSetting(environment, "DEEDHOUSE_MASTER_KEY"),
     registriesFile: environment.DEEDHOUSE_REGISTRIES_FILE,
   };
 }

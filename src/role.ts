@@ -1,5 +1,5 @@
 /** How every process of ours lives: started by a parent or an operator, ready, told to stop, stopped. */
-import { WrongSetting } from "#config.ts";
+import { WrongSetting } from "#lib/settings.ts";
 
 export interface Role {
   /** What a parent process is told, e.g. the port. */

@@ -79,7 +79,10 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
 
     async authenticate(request) {
       const credentials = readCredentials(request);
-      if (!credentials) throw guard.refuse(request, "auth_authorization_header_invalid_format");
+      if (!credentials) {
+        guard.requireBudget(request);
+        throw guard.refuse(request, "auth_authorization_header_invalid_format");
+      }
       const { keyId, nonce, timestamp } = credentials;
       const problem = timestampProblem(credentials, clock, options);
       if (problem !== undefined) throw guard.refuse(request, "authorization_timestamp_invalid", keyId, problem);

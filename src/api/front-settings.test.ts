@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
 import { startApi } from "#api/role.ts";
-import { loadConfig, WrongSetting } from "#config.ts";
+import { loadConfig } from "#config.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { WrongSetting } from "#lib/settings.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { testCertificate } from "../hosting/channel/test-channel.ts";
 

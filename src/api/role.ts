@@ -4,11 +4,12 @@ import { createReplayGuard } from "#api/replay.ts";
 import { startServer } from "#api/server.ts";
 import { committedNoncesSince } from "#api/stored-answers.ts";
 import { buildContext } from "#build-context.ts";
-import { type Config, WrongSetting } from "#config.ts";
+import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { WrongSetting } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
 import { startWatch } from "#watch/look-around.ts";
 
@@ -38,12 +39,14 @@ export async function startApi(config: Config): Promise<Role> {
     sourceFailuresMax: config.sourceFailuresMax,
     tls: config.apiTls,
     proxies: config.proxies,
+    connectionsMax: config.connectionsMax,
+    shares: config.sourceShares,
   });
   const serve = server.useCertificate;
   const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
   await tellPlainHttp(context, config);
   log.info({ port: server.port }, "the API is listening");
-  const door = config.nodesDoor && (await openDoor(context, config.nodesDoor));
+  const door = config.nodesDoor && (await openDoor(context, { ...config.nodesDoor, shares: config.sourceShares }));
   const watch = startWatch(context);
   return {
     ready: { port: server.port, ...(door && { nodesPort: door.port }) },

@@ -10,6 +10,9 @@ import type { Context } from "#context.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import { clientAddress, type ProxySettings } from "#lib/behind-proxies.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
+import { guardServer } from "#lib/guarded-server.ts";
+import { hasOneHost } from "#lib/host-lines.ts";
 import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
 
 const bodyBytesMax = 64 * 1024;
@@ -22,9 +25,9 @@ const timeoutCheckMs = 1_000;
 const keepAliveTimeoutMs = 65_000;
 const requestIdDigits = 24;
 const connectionsMaxDefault = 10_000;
-/** Connections over the limit that are still told so; further ones are closed without an answer. */
-const connectionsRefusedMax = 1_000;
 const connectionRetrySeconds = 5;
+/** What a client still sends after a refusal is read so long: closing at once would take the refusal away from it. */
+const lingerMs = 1_000;
 
 /** Reason phrases that are promised; the others are Node's. */
 const reasonPhrases: Record<number, string> = { 429: "Too many requests, retry later." };
@@ -43,6 +46,7 @@ export interface ServerOptions extends EdgeOptions {
   proxies?: ProxySettings | undefined;
   /** Requests of one source that proxies may bring at once. Default 256. */
   sourceRequestsMax?: number;
+  shares?: SourceShares;
 }
 
 export interface Server {
@@ -56,24 +60,12 @@ export interface Server {
 /** @throws when the address cannot be listened on */
 export async function startServer(context: Context, options: ServerOptions): Promise<Server> {
   const edge = createEdge(context, options);
-  const { requestTimeoutMs = requestTimeoutMsDefault, connectionsMax = connectionsMaxDefault } = options;
   // Node draws the randomness of UUIDs ahead, for many at once: 0.9 µs each, and 3.2 µs for bytes of their own.
   const requestId = () => context.random.uuid().replaceAll("-", "").slice(0, requestIdDigits);
-  /** Sockets with a request that has arrived whole and has no answer yet. */
-  const answering = new WeakSet<Socket>();
-
-  const app = fastify({
-    ...serverSettings(requestTimeoutMs, options.tls),
-    clientErrorHandler: (error, socket) => {
-      // An answer of ours would be taken for the one that the request before this one still waits for.
-      if (answering.has(socket)) return void socket.destroy();
-      const known = clientErrors[(error as NodeJS.ErrnoException).code ?? ""];
-      writeRaw(socket, refuse(known ? new ApiError(known) : notHttp, socket.remoteAddress));
-    },
-  });
-  const isOverLimit = limitConnections(app, connectionsMax);
-  const sourceOfRequest = ({ raw }: FastifyRequest) => clientAddress(options.proxies, raw);
   const refuse = (error: ApiError, address = "") => edge.refuse(error, requestId(), address);
+  const answering: Answering = new WeakMap();
+  const { app, limits } = createApp(options, answering, refuse);
+  const sourceOfRequest = ({ raw }: FastifyRequest) => clientAddress(options.proxies, raw);
   const refuseAndClose = (request: FastifyRequest, reply: FastifyReply, error: ApiError) =>
     write(reply.header("connection", "close"), refuse(error, sourceOfRequest(request)));
   const refuseBusy = (request: FastifyRequest, reply: FastifyReply) =>
@@ -81,13 +73,11 @@ export async function startServer(context: Context, options: ServerOptions): Pro
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { socket } = request;
-    if (isOverLimit(socket)) return refuseBusy(request, reply);
-    // RFC 9112 section 3.2
-    if (request.raw.httpVersion === "1.1" && !request.headers.host) return refuseAndClose(request, reply, notHttp);
-    // Node lets ASCII through only.
-    if (request.originalUrl.length > targetBytesMax) return refuseAndClose(request, reply, targetTooLarge);
+    if (limits.isRefused(socket)) return refuseBusy(request, reply);
+    const mistake = findMistake(request);
+    if (mistake) return refuseAndClose(request, reply, mistake);
     const gone = new AbortController();
-    answering.add(socket);
+    answering.set(socket, gone);
     reply.raw.once("close", () => {
       answering.delete(socket);
       // Every answer ends here; an abort costs 7 µs, and after a whole answer nobody is left to hear it.
@@ -124,6 +114,46 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   };
 }
 
+/** Sockets with a request that has arrived whole and has no answer yet; aborted when nobody waits for one any more. */
+type Answering = WeakMap<Socket, AbortController>;
+
+function createApp(
+  options: ServerOptions,
+  answering: Answering,
+  refuse: (error: ApiError, address: string | undefined) => EdgeAnswer,
+) {
+  const { requestTimeoutMs = requestTimeoutMsDefault, connectionsMax = connectionsMaxDefault } = options;
+  const refuseRaw = (error: ApiError, socket: Socket) => {
+    // An answer of ours would be taken for the one that the request before this one still waits for.
+    if (answering.has(socket)) socket.destroy();
+    else writeRaw(socket, refuse(error, socket.remoteAddress));
+  };
+  const app = fastify({
+    ...serverSettings(requestTimeoutMs, options.tls),
+    clientErrorHandler: (error, socket) => {
+      const known = clientErrors[(error as NodeJS.ErrnoException).code ?? ""];
+      refuseRaw(known ? new ApiError(known) : notHttp, socket);
+    },
+  });
+  const limits = guardServer(app.server, {
+    ...(options.shares ?? sourceSharesDefault),
+    connectionsMax,
+    isTrusted: options.proxies?.trusted.isTrusted,
+    // What lies beneath TLS is no place for words.
+    endHalfOpen: options.tls ? undefined : (socket) => refuseRaw(new ApiError("request_timeout"), socket),
+    // It may still read its answer, but does not wait for something to happen.
+    ended: (socket) => answering.get(socket)?.abort(),
+  });
+  return { app, limits };
+}
+
+/** What is wrong with a request that Node takes for one. */
+function findMistake({ raw, headers, originalUrl }: FastifyRequest): ApiError | undefined {
+  if (!hasOneHost(raw) || headers.host === "") return notOneHost;
+  // Node lets ASCII through only.
+  return originalUrl.length > targetBytesMax ? targetTooLarge : undefined;
+}
+
 function serverSettings(requestTimeoutMs: number, tls: TlsPair | undefined) {
   const http = {
     maxHeaderSize: headerBytesMax,
@@ -154,6 +184,7 @@ const targetTooLarge = new ApiError("request_header_too_large", {
 
 const bodyUnread = new ApiError("bad_request", { text: "The body could not be read." });
 const bodyTooLarge = "FST_ERR_CTP_BODY_TOO_LARGE";
+const notOneHost = new ApiError("bad_request", { text: "A request has one Host header; send exactly one." });
 
 const clientErrors: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: "request_header_too_large",
@@ -186,19 +217,6 @@ function whyNotReady({ listener, clock }: Context, horizonSeconds: number): stri
   return `refusing every request for another ${waitSeconds} s: which nonces were used up to then is not known here`;
 }
 
-/** Connections over the limit are accepted, so that they can be told: whether a socket is one of them. */
-function limitConnections(app: FastifyInstance, connectionsMax: number): (socket: Socket) => boolean {
-  const refused = new WeakSet<Socket>();
-  let open = 0;
-  app.server.maxConnections = connectionsMax + connectionsRefusedMax;
-  app.server.on("connection", (socket) => {
-    open++;
-    socket.once("close", () => open--);
-    if (open > connectionsMax) refused.add(socket);
-  });
-  return (socket) => refused.has(socket);
-}
-
 /** Node would answer these by itself, in a form of its own, or not at all. */
 function answerOddRequests(app: FastifyInstance, refuseSocket: (socket: Socket) => void): void {
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
@@ -220,4 +238,5 @@ function writeRaw(socket: Socket, answer: EdgeAnswer): void {
     ([name, value]) => `${name}: ${value}`,
   );
   socket.end(`HTTP/1.1 ${answer.status} ${phrase}\r\n${headers.join("\r\n")}\r\n\r\n${answer.body ?? ""}`);
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -25,7 +25,7 @@ export function tooManyRequests(rateLimit: RateLimit): Refusal {
 /** The budget of failures of a request's source, or of its key there. */
 export interface SourceGuard {
   /** @throws Refusal when the failures are used up */
-  requireBudget(request: WireRequest, keyId: string): void;
+  requireBudget(request: WireRequest, keyId?: string): void;
   /** Counts a failure, at once. @returns what to throw */
   refuse(request: WireRequest, code: ErrorCode, keyId?: string, text?: string): Refusal;
   /** Does the work when it is the source's turn, as `SourceBudget` says. @throws Refusal; DatabaseUnavailable */
@@ -34,9 +34,13 @@ export interface SourceGuard {
 
 /** What others of the source did before the turn, or while it lasted, counts: the work begins with `requireBudget`. */
 export function createSourceGuard(sources: SourceBudget): SourceGuard {
-  function requireBudget({ sourceAddress }: WireRequest, keyId: string): void {
+  function requireBudget({ sourceAddress }: WireRequest, keyId?: string): void {
     const budget = sources.check(sourceAddress, keyId);
-    if (!budget.allowed) throw tooManyRequests(budget);
+    if (budget.allowed) return;
+    const refusal = tooManyRequests(budget);
+    // The last answer of its connection: a flood goes on only as fast as it connects.
+    refusal.error.headers.connection = "close";
+    throw refusal;
   }
 
   return {

@@ -1,9 +1,8 @@
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import { sourceOf } from "#lib/source-address.ts";
 
-export interface ConnectionLimitsOptions {
-  /** Open connections in all. */
-  connectionsMax: number;
+/** How the places of a listener are shared among the sources of its connections. */
+export interface SourceShares {
   /** Open connections of one source: an IPv4 address, or a /64 of IPv6. */
   sourceConnectionsMax: number;
   /** Of them, those whose client has not got through its opening yet (handshake, first request, log-in). */
@@ -14,10 +13,23 @@ export interface ConnectionLimitsOptions {
   reservedPercent: number;
   /** A source with fewer connections than this has few. */
   fewConnectionsMax: number;
+}
+
+export const sourceSharesDefault: SourceShares = {
+  sourceConnectionsMax: 256,
+  sourceHalfOpenMax: 32,
+  halfOpenMs: 5_000,
+  reservedPercent: 20,
+  fewConnectionsMax: 8,
+};
+
+export interface ConnectionLimitsOptions extends SourceShares {
+  /** Open connections in all. */
+  connectionsMax: number;
   /** A peer that brings many clients, such as a proxy of ours: only `connectionsMax` holds for it. */
-  isTrusted?: (address: string) => boolean;
+  isTrusted?: ((address: string) => boolean) | undefined;
   /** Ends a connection whose opening took too long; by default it is cut. */
-  endHalfOpen?: (socket: Socket) => void;
+  endHalfOpen?: ((socket: Socket) => void) | undefined;
 }
 
 /**
@@ -60,6 +72,18 @@ export class ConnectionLimits {
     this.#options = options;
   }
 
+  /** Lets a server see only what is not cut. Whatever else it does with new connections is in its listeners by now. */
+  guard(server: Server): void {
+    // Node closes those beyond without a word.
+    server.maxConnections = this.#options.connectionsMax + refusedConnectionsMax;
+    const listeners = server.listeners("connection");
+    server.removeAllListeners("connection");
+    server.on("connection", (socket: Socket) => {
+      if (this.add(socket) === "cut") return;
+      for (const listener of listeners) listener.call(server, socket);
+    });
+  }
+
   /** Counts a connection from its beginning until it closes. It is half-open until `opened`. */
   add(socket: Socket): Admission {
     const peer = peerOf(socket);
@@ -95,7 +119,8 @@ export class ConnectionLimits {
 
   /** Whether it is one too many. */
   isRefused(socket: Socket): boolean {
-    return this.#find(socket)?.isServed === false;
+    const areAllServed = this.#connections.size === this.#servedCount;
+    return !areAllServed && this.#find(socket)?.isServed === false;
   }
 
   #find(socket: Socket): Connection | undefined {

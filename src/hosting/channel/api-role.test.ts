@@ -41,12 +41,12 @@ test("without a port there is no door for nodes, and beyond loopback none withou
   const url = "https://gateway.example:7443";
 
   assert.equal(doorOf({}), undefined);
-  assert.deepEqual(doorOf(port), { host: "127.0.0.1", port: 7443 });
+  assert.deepEqual(doorOf(port), { host: "127.0.0.1", port: 7443, connectionsMax: 2_000 });
   assert.throws(() => doorOf({ ...port, DEEDHOUSE_NODES_HOST: "192.0.2.1" }), /CERTIFICATE_FILE is not set/);
   assert.throws(() => doorOf({ ...port, ...tls, DEEDHOUSE_NODES_HOST: "0.0.0.0" }), /DEEDHOUSE_NODES_URL is not set/);
   const { DEEDHOUSE_NODES_KEY_FILE: _, ...half } = tls;
   assert.throws(() => doorOf({ ...port, ...half }), /must be set together/);
-  const proxied = { host: "192.0.2.1", port: 7443, url };
+  const proxied = { host: "192.0.2.1", port: 7443, url, connectionsMax: 2_000 };
   assert.deepEqual(doorOf({ ...port, DEEDHOUSE_NODES_HOST: "192.0.2.1", DEEDHOUSE_NODES_URL: url }), proxied);
 });
 

@@ -1,7 +1,7 @@
 /** Where the agents of nodes reach the gateway: a listener of their own, beside the resellers' one. */
 import { X509Certificate } from "node:crypto";
 import type { Server as HttpsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { followCertificate } from "#api/certificate.ts";
 import { believeProxies } from "#api/proxied.ts";
@@ -22,13 +22,16 @@ import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
 import { clientAddress, type ProxySettings } from "#lib/behind-proxies.ts";
+import { type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
+import { guardServer } from "#lib/guarded-server.ts";
+import { hasOneHost } from "#lib/host-lines.ts";
 import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
 import { joinPath, reportPath, requestBytesMax, syncPath } from "#nodes/agent/messages.ts";
 import { signatureHeader } from "#nodes/agent/request-signature.ts";
 import { pinOf } from "#nodes/agent/transport.ts";
 
 const requestTimeoutMs = 30_000;
-const connectionsMax = 2_000;
+const connectionsMaxDefault = 2_000;
 const failureWindowMs = 60_000;
 const failuresMax = 20;
 /** Of a node that was good from the same address lately. */
@@ -46,6 +49,9 @@ export interface DoorOptions {
   proxies?: ProxySettings;
   /** Where nodes find it; by default where it listens. */
   url?: string;
+  /** Default 2,000. */
+  connectionsMax?: number;
+  shares?: SourceShares;
 }
 
 export interface Door {
@@ -68,8 +74,12 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
   const budget = createSourceBudget({ clock, windowMs: failureWindowMs, failuresMax, knownGoodFailuresMax });
   const closing = new AbortController();
   const app = createApp(options);
+  /** Aborted when nobody waits for the answer any more. */
+  const answering = new WeakMap<Socket, AbortController>();
+  limitClients(app, options, (socket) => answering.get(socket)?.abort());
   app.post("/*", async (request, reply) => {
     const gone = new AbortController();
+    answering.set(request.socket, gone);
     reply.raw.once("close", () => gone.abort());
     const { method, headers, url: path, raw } = request;
     const signal = AbortSignal.any([gone.signal, closing.signal]);
@@ -120,13 +130,16 @@ function followTls(context: Context, { tlsLookMs }: DoorOptions, served: TlsPair
 }
 
 function createApp({ tls }: DoorOptions): FastifyInstance {
+  // A request without a Host header would get an answer of Node's own form.
+  const http = { requireHostHeader: false };
   const settings = {
     bodyLimit: requestBytesMax,
     requestTimeout: requestTimeoutMs,
     forceCloseConnections: true,
   } as const;
-  const app: FastifyInstance = tls ? (fastify({ ...settings, https: secureOptions(tls) }) as never) : fastify(settings);
-  app.server.maxConnections = connectionsMax;
+  const app: FastifyInstance = tls
+    ? (fastify({ ...settings, https: { ...http, ...secureOptions(tls) } }) as never)
+    : fastify({ ...settings, http });
   app.removeAllContentTypeParsers();
   // Nothing of a body is read before its headers have been looked at.
   app.addContentTypeParser("*", (_request, _body, done) => done(null));
@@ -136,6 +149,26 @@ function createApp({ tls }: DoorOptions): FastifyInstance {
     write(reply, refusal(new DoorRefusal(status, status === 413 ? "too_large" : "not_understood")));
   });
   return app;
+}
+
+/** So that no client keeps others from being served. */
+function limitClients(app: FastifyInstance, options: DoorOptions, ended: (socket: Socket) => void): void {
+  const { connectionsMax = connectionsMaxDefault, shares = sourceSharesDefault } = options;
+  const limits = guardServer(app.server, {
+    ...shares,
+    connectionsMax,
+    isTrusted: options.proxies?.trusted.isTrusted,
+    ended,
+  });
+  app.addHook("onRequest", async ({ raw }, reply) => {
+    const isRefused = limits.isRefused(raw.socket);
+    if (!isRefused && hasOneHost(raw)) return;
+    write(
+      reply.header("connection", "close"),
+      refusal(isRefused ? new DoorRefusal(503, "unavailable") : new DoorRefusal(400, "not_understood")),
+    );
+    return reply;
+  });
 }
 
 async function answer(
@@ -195,8 +228,8 @@ function refusal({ status, code, counter }: DoorRefusal): DoorAnswer {
 }
 
 function write(reply: FastifyReply, { status, headers = {}, body }: DoorAnswer): FastifyReply {
-  // What of the body was not read is not wanted any more.
-  if (!reply.request.raw.complete) reply.header("connection", "close");
+  // What of the body was not read is not wanted any more, and whoever guesses too much has to connect again.
+  if (!reply.request.raw.complete || status === 429) reply.header("connection", "close");
   return reply.code(status).headers(headers).send(body);
 }
 

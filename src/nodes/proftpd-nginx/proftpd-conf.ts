@@ -83,8 +83,6 @@ function sessionLimitLines(): string[] {
 
 function guessLines(settings: ProftpdNodeSettings): string[] {
   const { limits } = settings;
-  const [window, ban] = [duration(limits.addressWindowSeconds), duration(limits.addressBanSeconds)];
-  const banOn = (event: string, count: number) => `BanOnEvent ${event} ${count}/${window} ${ban}`;
   return [
     `MaxLoginAttempts ${limits.guessesMax}`,
     `DelayTable ${nodePaths(settings).delays}`,
@@ -93,9 +91,7 @@ function guessLines(settings: ProftpdNodeSettings): string[] {
     `BanTable ${nodePaths(settings).bans}`,
     "BanControlsACLs all allow user root",
     'BanMessage "Too many wrong passwords. Try again later."',
-    banOn("MaxLoginAttempts", limits.addressGuessRoundsMax),
-    // It has no places to keep for others: whoever opens silent connections again and again loses theirs.
-    banOn("TimeoutLogin", limits.addressTimeoutsMax),
+    `BanOnEvent MaxLoginAttempts ${limits.addressGuessRoundsMax}/${duration(limits.addressWindowSeconds)} ${duration(limits.addressBanSeconds)}`,
   ];
 }
 

@@ -58,8 +58,6 @@ export interface ProftpdNodeLimits {
   addressGuessRoundsMax: number;
   addressWindowSeconds: number;
   addressBanSeconds: number;
-  /** Connections of one address that have not logged in in time, within `addressWindowSeconds`, that ban it too. */
-  addressTimeoutsMax: number;
   commandBytesMax: number;
   /** Connections of one client address to its sites. */
   addressRequestsMax: number;
@@ -83,7 +81,7 @@ export interface ProftpdNodeLimits {
 export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   sessionsMax: 1_000,
   addressSessionsMax: 50,
-  loginSecondsMax: 20,
+  loginSecondsMax: 15,
   idleSecondsMax: 300,
   stalledSecondsMax: 60,
   guessesMax: 3,
@@ -91,7 +89,6 @@ export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   addressGuessRoundsMax: 7,
   addressWindowSeconds: 600,
   addressBanSeconds: 300,
-  addressTimeoutsMax: 100,
   commandBytesMax: 4_096,
   addressRequestsMax: 100,
   webConnectionsMax: 8_192,

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { ConnectionLimits } from "#lib/connection-limits.ts";
-import { connectionShares } from "../limits.ts";
+import { plainAddress } from "./address.ts";
 import { type FtpServices, FtpSession } from "./session.ts";
 
 export interface FtpServer {
@@ -11,18 +10,14 @@ export interface FtpServer {
 
 /** Starts the FTP server: passive only, explicit TLS. @throws when the port is taken */
 export async function startFtpServer(host: string, port: number, services: FtpServices): Promise<FtpServer> {
-  const places = new ConnectionLimits(connectionShares(services.limits, "ftp"));
   const server = createServer((socket) => {
     socket.setNoDelay(true);
-    const admission = places.add(socket);
-    if (admission === "served") {
-      new FtpSession(socket, services, () => places.opened(socket));
+    if (services.sessions.hasRoomFor(plainAddress(socket.remoteAddress))) {
+      new FtpSession(socket, services);
       return;
     }
     socket.on("error", () => socket.destroy());
-    if (admission === "refused") {
-      socket.end("421 Too many sessions, try again later.\r\n", () => socket.destroy());
-    }
+    socket.end("421 Too many sessions, try again later.\r\n", () => socket.destroy());
   });
   server.listen(port, host);
   await once(server, "listening");

@@ -1,0 +1,70 @@
+/** Reads settings: values that an operator gives by name. src/config.ts says which there are. */
+import { readFileSync } from "node:fs";
+import { checkTlsPair, type TlsPair } from "#lib/tls-pair.ts";
+
+/** What an operator has set, or has not, keeps a process from starting. */
+export class WrongSetting extends Error {
+  override name = "WrongSetting";
+}
+
+/** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
+export function readSetting(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const file = environment[`${name}_FILE`];
+  if (file === undefined) return environment[name];
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new WrongSetting(`${name}_FILE cannot be read: ${(error as Error).message}`);
+  }
+}
+
+export type Reader = ReturnType<typeof createReader>;
+
+/** Reads values one by one and tells all mistakes together. */
+export function createReader(environment: NodeJS.ProcessEnv) {
+  const mistakes: string[] = [];
+  return {
+    mistakes,
+    text(name: string, fallback?: string): string {
+      const value = readSetting(environment, name) ?? fallback;
+      if (value === undefined || value === "") mistakes.push(`${name} is not set`);
+      return value ?? "";
+    },
+    optional: (name: string): string | undefined => readSetting(environment, name) || undefined,
+    list: (name: string): string[] =>
+      (readSetting(environment, name) ?? "").split(/[\s,]+/).filter((entry) => entry !== ""),
+    integer(name: string, fallback: number, minimum: number): number {
+      const value = readSetting(environment, name) ?? String(fallback);
+      if (!/^[0-9]{1,9}$/.test(value) || Number(value) < minimum) {
+        mistakes.push(`${name} must be a whole number of at least ${minimum}, not "${value}"`);
+      }
+      return Number(value);
+    },
+    flag(name: string): boolean {
+      const value = readSetting(environment, name) ?? "0";
+      if (value !== "0" && value !== "1") mistakes.push(`${name} must be 1 or 0, not "${value}"`);
+      return value === "1";
+    },
+    /** PEM, of both or of neither. */
+    tls(certificateName: string, keyName: string): TlsPair | undefined {
+      const certificate = readSetting(environment, certificateName) || undefined;
+      const key = readSetting(environment, keyName) || undefined;
+      const names = `${certificateName}_FILE and ${keyName}_FILE`;
+      if ((certificate === undefined) !== (key === undefined)) mistakes.push(`${names} must be set together`);
+      if (certificate === undefined || key === undefined) return undefined;
+      const files = { certificate: environment[`${certificateName}_FILE`], key: environment[`${keyName}_FILE`] };
+      const areFiles = files.certificate !== undefined && files.key !== undefined;
+      const pair = { certificate, key, ...(areFiles && { files: files as { certificate: string; key: string } }) };
+      try {
+        checkTlsPair(pair);
+      } catch (error) {
+        mistakes.push(`${names} cannot be used: ${(error as Error).message}`);
+      }
+      return pair;
+    },
+    finish<T>(config: T): T {
+      if (mistakes.length > 0) throw new WrongSetting(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
+      return config;
+    },
+  };
+}

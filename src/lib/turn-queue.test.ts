@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TurnQueue } from "#lib/turn-queue.ts";
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("works through its tasks in their order, so many in a turn", async () => {
+  const queue = new TurnQueue(3);
+  const done: number[] = [];
+  for (let task = 0; task < 8; task++) queue.add(() => done.push(task));
+  const counts: number[] = [];
+  while (done.length < 8) {
+    await nextTurn();
+    counts.push(done.length);
+  }
+  assert.deepEqual(done, [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(counts.filter(Boolean), [3, 6, 8]);
+});
+
+test("nobody overtakes a task that waits, and a turn that is full takes no more", async () => {
+  const queue = new TurnQueue(2);
+  assert.deepEqual([queue.takeNow(), queue.takeNow(), queue.takeNow()], [true, true, false]);
+  let isDone = false;
+  queue.add(() => {
+    isDone = true;
+  });
+  assert.equal(queue.takeNow(), false);
+  while (!isDone) await nextTurn();
+  assert.equal(queue.takeNow(), true);
+});
+
+test("a turn that is shortened does one task, and later ones as many as before", async () => {
+  const queue = new TurnQueue(3);
+  const done: number[] = [];
+  for (let task = 0; task < 7; task++) queue.add(() => done.push(task));
+  queue.shorten();
+  assert.equal(queue.takeNow(), false);
+  const counts: number[] = [];
+  while (done.length < 7) {
+    await nextTurn();
+    counts.push(done.length);
+  }
+  assert.deepEqual(counts.filter(Boolean), [1, 4, 7]);
+});

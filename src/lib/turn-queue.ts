@@ -1,0 +1,69 @@
+/**
+ * Divides work among the turns of the event loop: so much in each, first come, first served. Between two turns the loop
+ * accepts and reads, so a caller with little to do waits for what was there before it, never for what comes later.
+ */
+export class TurnQueue {
+  readonly #turnTasksMax: number;
+  readonly #tasks: (() => void)[] = [];
+  /** Where the queue begins: tasks before it have run. */
+  #head = 0;
+  #usedCount = 0;
+  /** Of this turn. */
+  #tasksMax: number;
+  #isCrowded = false;
+  #isScheduled = false;
+
+  constructor(turnTasksMax: number) {
+    this.#turnTasksMax = turnTasksMax;
+    this.#tasksMax = turnTasksMax;
+  }
+
+  /** Something else has to get on: this turn has room for one task only. */
+  shorten(): void {
+    this.#isCrowded = true;
+    this.#schedule();
+  }
+
+  /** Whether the caller may do its work at once: nobody waits, and there is room in this turn. It is taken then. */
+  takeNow(): boolean {
+    if (this.#isCrowded || this.#head < this.#tasks.length || this.#usedCount >= this.#tasksMax) return false;
+    this.#usedCount += 1;
+    // The room of a turn that is not full may last for several: an immediate for each would be a turn for each.
+    if (this.#usedCount === this.#tasksMax) this.#schedule();
+    return true;
+  }
+
+  /** Does the work when it is its turn. */
+  add(task: () => void): void {
+    this.#tasks.push(task);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#beginTurn());
+  }
+
+  #beginTurn(): void {
+    this.#isScheduled = false;
+    this.#usedCount = 0;
+    this.#tasksMax = this.#isCrowded ? 1 : this.#turnTasksMax;
+    this.#isCrowded = false;
+    try {
+      while (this.#head < this.#tasks.length && this.#usedCount < this.#tasksMax) {
+        this.#usedCount += 1;
+        const task = this.#tasks[this.#head++]!;
+        task();
+      }
+    } finally {
+      if (this.#head === this.#tasks.length || this.#head > this.#turnTasksMax * 32) {
+        this.#tasks.splice(0, this.#head);
+        this.#head = 0;
+      }
+      if (this.#tasks.length > 0 || this.#tasksMax < this.#turnTasksMax || this.#usedCount === this.#tasksMax) {
+        this.#schedule();
+      }
+    }
+  }
+}
