@@ -107,8 +107,8 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
   const order = about?.order;
   // Its answer 1001 is under way, or is being written.
   if (about?.isLatest && orderState(about.order) === "Processing (create)") return false;
-  const outcome = about && (await outcomeOf(sessions, about, message));
-  const doubt = await doubtOf(sessions, about, message);
+  const decision = about && (await decisionOf(sessions, about, message));
+  const doubt = decision?.doubt ?? (await doubtOf(sessions, about, message));
   const values = [
     ...[order?.id ?? null, doubt !== undefined],
     message.payload ?? JSON.stringify(message.panData ?? message.text),
@@ -123,7 +123,7 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       // One that waits for its delete looks at the name soon; what is said of its create would only put that off.
       const isDeleting = order?.phase === "cancel" && about?.command === "domain:delete";
       if (order?.status !== "Pending" && !isDeleting) return;
-      if (outcome) await happen(context, tx, order, outcome);
+      if (decision?.happening) await happen(context, tx, order, decision.happening);
       else await postpone(context, tx, order, profile.settleMs);
     });
   } catch (error) {
@@ -190,19 +190,32 @@ async function subjectOf({ context, profile }: RegistrySessions, message: PollMe
   return order && { order, command: attempt.command, isLatest: attempt.is_latest };
 }
 
+/** What a message decides about a pending create, and why a person has to read it all the same. */
+interface Decision {
+  happening?: OrderHappening;
+  doubt?: string;
+}
+
 /**
- * Row 20: only `paResult` counts. The dates of an approved name come from its info; `undefined` while that does not show
- * it yet. Then the message is kept, and the order looks again soon: one name must not hold up the queue.
+ * Row 20: of a message only `paResult` counts, and that only where info agrees. While it does not, the message is kept, and
+ * the order looks again soon: one name must not hold up the queue. What info shows then decides (row 21).
  */
-async function outcomeOf(
+async function decisionOf(
   sessions: RegistrySessions,
   { order, command, isLatest }: Subject,
-  message: PollMessage,
-): Promise<OrderHappening | undefined> {
+  { panData }: PollMessage,
+): Promise<Decision> {
   // What a decided delete means, or an earlier create, the order's own step finds out.
-  if (order.status !== "Pending" || command !== "domain:create" || !isLatest) return undefined;
-  if (!message.panData?.paResult) return { event: "denied", reason: "the registry did not approve the registration" };
+  if (order.status !== "Pending" || command !== "domain:create" || !isLatest) return {};
   const seen = await lookAtPending(sessions, order);
-  if (seen?.event !== "ours") return undefined;
-  return heedCancel(sessions, order, { event: "approved", registered: seen.registered });
+  const isHeld = seen?.event === "ours";
+  if (panData?.paResult) {
+    if (!isHeld) return {};
+    return { happening: heedCancel(sessions, order, { event: "approved", registered: seen.registered }) };
+  }
+  // Errors would free the name's order while the reseller, or we, pay for the name.
+  if (isHeld)
+    return { doubt: `it says "create denied" of order ${order.order_code}, but the registry holds the name for us` };
+  if (!seen) return {};
+  return { happening: { event: "denied", reason: "the registry did not approve the registration" } };
 }

@@ -4,7 +4,7 @@ import { startTestGateway, type TestGateway, type TestReseller } from "../harnes
 import { runSql } from "../harness/sql.ts";
 import { holdAt } from "./hold.ts";
 import { assertEnds, creates, type PlacedOrder, place, statusOf, until } from "./judge.ts";
-import { decide, putMessage } from "./stage.ts";
+import { decide, openAlarms, putMessage } from "./stage.ts";
 
 async function startWithQueue(t: TestContext, { reconcileIntervalMs = 60_000, pendingDelayMs = 300 } = {}) {
   const registry = { reconcileIntervalMs, pollIntervalMs: 50 };
@@ -99,6 +99,32 @@ test("an approval that the registry does not show yet is kept, and the order loo
   assert.equal(await statusOf(gateway, reseller, order), "Pending");
   decide(gateway, order.name, true);
   await assertEnds(gateway, reseller, order, "Finished");
+});
+
+test("a denial is not believed while the registry holds the name for us, and an operator is told (row 20)", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t);
+  const order = await placePending(gateway, reseller, "pending-never-lie.example");
+  decide(gateway, order.name, true);
+  putMessage(gateway, "lie", order.name, false, "denied");
+  await queueIsEmpty(gateway);
+  assert.notEqual(await statusOf(gateway, reseller, order), "Errors");
+  const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
+  assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "lie" }]);
+  assert.deepEqual(await openAlarms(gateway), [{ kind: "message", subject: "sandbox/lie" }]);
+  // The next look finds the same, and that is the proof.
+  await assertEnds(gateway, reseller, order, "Finished");
+  assert.equal(creates(gateway, order.name).length, 1);
+});
+
+test("a denial that the registry does not show yet is kept, and the order looks again", async (t) => {
+  const { gateway, reseller } = await startWithQueue(t, { reconcileIntervalMs: 300 });
+  const order = await placePending(gateway, reseller, "pending-never-slow-no.example");
+  putMessage(gateway, "early-no", order.name, false, "denied");
+  await queueIsEmpty(gateway);
+  assert.equal(await statusOf(gateway, reseller, order), "Pending");
+  decide(gateway, order.name, false);
+  await assertEnds(gateway, reseller, order, "Errors");
+  assert.deepEqual(await openAlarms(gateway), []);
 });
 
 test("a decision that comes before the order has written down that it is pending is not lost", async (t) => {
