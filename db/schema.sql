@@ -174,6 +174,7 @@ TABLE hosting_accounts
   suspended_reason text
   removal_requested_at timestamp with time zone
   is_frozen boolean NOT NULL DEFAULT false
+  must_check_uid boolean NOT NULL DEFAULT false
   CONSTRAINT hosting_accounts_check CHECK (((suspended_at IS NULL) = (suspended_reason IS NULL)))
   CONSTRAINT hosting_accounts_check1 CHECK ((applied_version <= wanted_version))
   CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
@@ -237,6 +238,7 @@ TABLE hosting_moves
   ended_at timestamp with time zone
   updated_at timestamp with time zone NOT NULL
   trouble_since timestamp with time zone
+  must_check_uid boolean NOT NULL DEFAULT false
   CONSTRAINT hosting_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT hosting_moves_check CHECK ((target_node_id <> source_node_id))
   CONSTRAINT hosting_moves_check1 CHECK (((ended_at IS NULL) = (state <> ALL (ARRAY['Moved'::text, 'Returned'::text]))))
@@ -270,6 +272,9 @@ TABLE hosting_nodes
   updated_at timestamp with time zone NOT NULL
   last_seen_at timestamp with time zone
   silent_since timestamp with time zone
+  command_counter bigint NOT NULL DEFAULT 0
+  uid_highest bigint NOT NULL DEFAULT 0
+  restored_at timestamp with time zone
   CONSTRAINT hosting_nodes_accounts_count_check CHECK ((accounts_count >= 0))
   CONSTRAINT hosting_nodes_accounts_max_check CHECK ((accounts_max >= 0))
   CONSTRAINT hosting_nodes_capacity_bytes_check CHECK ((capacity_bytes >= 0))
@@ -290,6 +295,7 @@ TABLE hosting_reconciles
   counts jsonb
   findings jsonb
   error_text text
+  removes jsonb
   CONSTRAINT hosting_reconciles_node_id_fkey FOREIGN KEY (node_id) REFERENCES hosting_nodes(id) ON DELETE CASCADE
   CONSTRAINT hosting_reconciles_pkey PRIMARY KEY (node_id)
 
@@ -394,6 +400,7 @@ TABLE node_channels
   refused_count bigint NOT NULL DEFAULT 0
   refused_at timestamp with time zone
   refused_reason text
+  uid_highest bigint
   CONSTRAINT node_channels_join_secret_hash_key UNIQUE (join_secret_hash)
   CONSTRAINT node_channels_node_id_fkey FOREIGN KEY (node_id) REFERENCES hosting_nodes(id) ON DELETE CASCADE
   CONSTRAINT node_channels_pkey PRIMARY KEY (node_id)
@@ -1015,6 +1022,19 @@ BEGIN
   PERFORM pg_notify('api_key_changed', id) FROM api_keys WHERE reseller_id = NEW.id;
   RETURN NULL;
 END $function$
+
+
+CREATE OR REPLACE FUNCTION public.raise_hosting_uid(highest bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  ALTER SEQUENCE hosting_uid NO CYCLE;
+  IF (SELECT last_value FROM hosting_uid) <= highest THEN
+    EXECUTE format('ALTER SEQUENCE hosting_uid RESTART WITH %s', highest + 1);
+  END IF;
+END
+$function$
 
 
 CREATE OR REPLACE FUNCTION public.renewals_changed()

@@ -14,7 +14,7 @@ export const alarmKinds = [
   ...(["host-name"] as const),
   ...(["certificate", "plain-http"] as const),
   ...(["hosting", "hosting-traffic", "hosting-move", "hosting-move-stuck"] as const),
-  ...(["hosting-node", "hosting-node-away"] as const),
+  ...(["hosting-node", "hosting-node-away", "hosting-node-restored"] as const),
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 

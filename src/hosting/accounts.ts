@@ -15,7 +15,7 @@ const accountById = statement(
   "hosting-account-by-id",
   `SELECT account.id, identifier, reseller_id, uid, password_hash_sealed, account.disk_quota_bytes, account.files_max,
      account.ftp_sessions_max, 'ftp' = ANY (pack.features) AS has_ftp, is_frozen, pack.node_tags, status, node_id,
-     backoff_count, error_text, account.created_at, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at,
+     backoff_count, error_text, account.created_at, must_check_uid, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at,
      ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
@@ -37,6 +37,7 @@ const accountById = statement(
     backoff_count: "int4",
     error_text: "text?",
     created_at: "timestamptz",
+    must_check_uid: "bool",
     wanted_version: "int8",
     applied_version: "int8",
     wanted_at: "timestamptz",
@@ -49,19 +50,27 @@ const accountById = statement(
 export type Account = NonNullable<(typeof accountById)["row"]>;
 
 // A worker that was taken for dead and works on must change nothing: whoever took over has placed the account, called it
-// ready or given it up. Nor must what was found out about an account that shall be otherwise by now. What is over needs no
-// password any more.
+// ready or given it up, or drawn another uid for it. Nor must what was found out about an account that shall be otherwise by
+// now. What is over needs no password any more. No node knows the uid of an account that is only just placed.
 const updateAccount = statement(
   "hosting-account-update",
   `UPDATE hosting_accounts SET status = $3, node_id = coalesce($4, node_id), updated_at = $5, next_step_at = $6,
      backoff_count = $7, error_text = coalesce($8, error_text), operator_note = $9,
      ready_at = CASE WHEN $3 = 'Ready' THEN coalesce(ready_at, $5::timestamptz) ELSE ready_at END,
      applied_version = CASE WHEN $12 THEN wanted_version ELSE applied_version END,
+     must_check_uid = must_check_uid OR $4 IS NOT NULL,
      password_hash_sealed = CASE WHEN $3 IN ('Failed', 'Removed') THEN '' ELSE password_hash_sealed END
    WHERE id = $1 AND status = $2 AND node_id IS NOT DISTINCT FROM $10 AND error_text IS NOT DISTINCT FROM $11
-     AND wanted_version = $13
-   RETURNING status, node_id, backoff_count, error_text, applied_version`,
-  { status: "text", node_id: "text?", backoff_count: "int4", error_text: "text?", applied_version: "int8" },
+     AND wanted_version = $13 AND uid = $14
+   RETURNING status, node_id, backoff_count, error_text, applied_version, must_check_uid`,
+  {
+    status: "text",
+    node_id: "text?",
+    backoff_count: "int4",
+    error_text: "text?",
+    applied_version: "int8",
+    must_check_uid: "bool",
+  },
 );
 
 // The same doubt again is the same line.
@@ -121,7 +130,7 @@ export async function happenToAccount(
   const [updated] = await tx.query(updateAccount, [
     ...[account.id, account.status, status, happening.nodeId ?? null, now, happening.nextStepAt ?? null, failures],
     ...[happening.errorText ?? null, happening.note ?? null],
-    ...[account.node_id, account.error_text, isSettled, account.wanted_version],
+    ...[account.node_id, account.error_text, isSettled, account.wanted_version, account.uid],
   ]);
   if (!updated) return undefined;
   if (holdsRoom(account.status) && !holdsRoom(status)) await releaseRoomOf(tx, account);

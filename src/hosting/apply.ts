@@ -30,7 +30,8 @@ const notThere: readonly RefusalReason[] = ["account_unknown", "uid_retired", "i
 
 /** One try at an account that shall be gone: its identifier is free once its node has said that it is. */
 export async function removeAccount(context: Context, nodes: HostingNodes, account: Account): Promise<void> {
-  if (account.node_id !== null) {
+  // Of one that was only placed its node knows nothing, and with that uid it may have something else.
+  if (account.node_id !== null && !account.must_check_uid) {
     const node = await nodes.find(account.node_id);
     if (!node) return again(context, account, `the hosting node ${account.node_id} cannot be reached from here`);
     try {

@@ -41,6 +41,7 @@ export function sparingJobs(node: HostingNode, clock: Pick<Clock, "monotonicMs">
     remove: (account) => run(() => node.remove(account)),
     find: (identifier) => run(() => node.find(identifier)),
     list: () => run(() => node.list()),
+    highestUid: () => run(() => node.highestUid()),
     usage: (identifier) => run(() => node.usage(identifier)),
     probe: (account) => run(() => node.probe(account)),
     oneTimeLogin: (account) => run(() => node.oneTimeLogin(account)),

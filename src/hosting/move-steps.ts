@@ -13,6 +13,7 @@ import { claimMove, happenToMove, type Move, MoveOvertaken, recordProgress } fro
 import { type CopyOptions, type CopyProgress, copyFiles, finishCopy } from "#hosting/move-files.ts";
 import { CopyFailed } from "#hosting/move-lanes.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
+import { drawAnotherTargetUid, isUidConflict, withFreeTargetUid } from "#hosting/uids.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { type AccountKey, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
@@ -66,6 +67,10 @@ async function takeStep(context: Context, nodes: HostingNodes, move: Move): Prom
   try {
     return await steps[move.state]?.({ context, move, account, source, target });
   } catch (error) {
+    if (isUidConflict(error) && move.state === "Copying") {
+      await drawAnotherTargetUid(context, move);
+      return again(context, move, `${error.message}: the copy gets another uid than ${move.target_uid}`);
+    }
     if (error instanceof NodeRefused && isBeforeSwitch(move)) {
       return happenToMove(context, move, { event: "given-up", note: error.message });
     }
@@ -102,8 +107,11 @@ const targetKey = ({ move, account }: MoveAtWork): AccountKey => ({
   uid: move.target_uid,
 });
 
-async function copy(at: MoveAtWork): Promise<Move> {
-  const { context, move, account, target } = at;
+async function copy(moving: MoveAtWork): Promise<Move> {
+  const { context, account, target } = moving;
+  const move = await withFreeTargetUid(context, target, moving.move);
+  if (!move) throw new MoveOvertaken();
+  const at = { ...moving, move };
   // A uid that is retired on a node never comes back, so the copy has one of its own. It is shown to nobody: no password
   // opens it, and its site is not served.
   await target.ensureAccount({
@@ -157,7 +165,8 @@ async function leave(at: MoveAtWork): Promise<Move | undefined> {
 }
 
 async function goBack(at: MoveAtWork): Promise<Move> {
-  await at.target.remove(targetKey(at));
+  // With that uid the node may have something else.
+  if (!at.move.must_check_uid) await at.target.remove(targetKey(at));
   return happenToMove(at.context, at.move, { event: "returned" });
 }
 

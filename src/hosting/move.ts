@@ -23,6 +23,7 @@ const moveColumns = {
   source_uid: "int8",
   target_node_id: "text",
   target_uid: "int8",
+  must_check_uid: "bool",
   reserved_bytes: "int8",
   grace_seconds: "int4",
   run: "int4",
@@ -67,8 +68,8 @@ const panels = statement(
 const insertMove = statement(
   "hosting-move-insert",
   `INSERT INTO hosting_moves (account_id, state, source_node_id, source_uid, target_node_id, reserved_bytes, grace_seconds,
-     created_at, updated_at)
-   VALUES ($1, 'Copying', $2, $3, $4, $5, $6, $7, $7) RETURNING id`,
+     created_at, updated_at, must_check_uid)
+   VALUES ($1, 'Copying', $2, $3, $4, $5, $6, $7, $7, true) RETURNING id`,
   { id: "int8" },
 );
 

@@ -8,7 +8,7 @@ import { OperatorError } from "#resellers/operator-error.ts";
 const nodeReport = statement(
   "operator-nodes",
   `SELECT id, kind, CASE WHEN kind = 'proftpd-nginx' AND channel.public_key IS NULL THEN 'waits for its machine'
-     WHEN channel.ahead_version IS NOT NULL THEN 'waits after a restore' WHEN is_draining THEN 'draining' ELSE 'open'
+     WHEN restored_at IS NOT NULL THEN 'removes nothing after a restore' WHEN is_draining THEN 'draining' ELSE 'open'
      END AS state, capacity_bytes, committed_bytes,
      coalesce(used.bytes, 0)::int8 AS used_bytes, accounts_count, accounts_max, tags, ftp_host, ftp_port, web_host, web_port,
      web_is_https, coalesce(channel.last_seen_at, hosting_nodes.last_seen_at) AS last_seen_at,

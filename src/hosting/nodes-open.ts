@@ -6,6 +6,8 @@ import type { Context } from "#context.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { sparingJobs } from "#hosting/hung-nodes.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes.ts";
+import { assertMayRemove, commandCounterOf } from "#hosting/restored.ts";
+import { learnUids } from "#hosting/uids.ts";
 import { Secret } from "#lib/secret.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
 import type { HostingNode } from "#nodes/driver.ts";
@@ -24,21 +26,43 @@ export type WhileOpen = (driver: HostingNode, nodeId: string, signal: AbortSigna
 type OpenDriver = (context: Context, place: NodePlace) => HostingNode;
 
 const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
-  embedded: ({ random, log, siteDomain }, { ftp, web, settings }) =>
-    createEmbeddedNodeDriver({
+  embedded: (context, { id, ftp, web, settings }) => {
+    const { random, log, siteDomain } = context;
+    const driver = createEmbeddedNodeDriver({
       ...{ ftp, web, siteDomain, random, log },
       controlUrl: settings.controlUrl ?? "",
       controlToken: new Secret(settings.controlToken ?? ""),
-    }),
+      commands: commandCounterOf(context, id),
+    });
+    return removingOnlyWhatIsKnown(context, id, driver);
+  },
   "proftpd-nginx": (context, { id, ftp }) => createAgentDriver(context, id, ftp),
-  cpanel: ({ clock, random, log, siteDomain }, { ftp, web, settings }) =>
-    createCpanelDriver({
+  cpanel: (context, { id, ftp, web, settings }) => {
+    const { clock, random, log, siteDomain } = context;
+    const driver = createCpanelDriver({
       ...{ ftp, web, siteDomain, clock, random, log },
       ...{ url: settings.url ?? "", user: settings.user ?? "", token: new Secret(settings.token ?? "") },
       ...{ installation: settings.installation ?? "", mailDomain: settings.mailDomain ?? "" },
       ...{ plan: settings.plan, ca: settings.ca },
-    }),
+    });
+    return removingOnlyWhatIsKnown(context, id, driver);
+  },
 };
+
+/**
+ * Looks before each removal whether the database was restored: it may have been since the node was asked last. A node with an
+ * agent says so by itself, before it is told anything.
+ */
+function removingOnlyWhatIsKnown(context: Context, nodeId: string, node: HostingNode): HostingNode {
+  return {
+    ...node,
+    async remove(account) {
+      await learnUids(context, node, nodeId);
+      await assertMayRemove(context, nodeId);
+      await node.remove(account);
+    },
+  };
+}
 
 interface OpenNode {
   driver: HostingNode;

@@ -8,7 +8,9 @@ import { type Account, findAccount, happenToAccount } from "#hosting/accounts.ts
 import { desiredAccount } from "#hosting/desired.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { placeAccount } from "#hosting/place.ts";
+import { isRestored } from "#hosting/restored.ts";
 import { again, record } from "#hosting/tries.ts";
+import { isUidConflict, withAnotherUid, withFreeUid } from "#hosting/uids.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** After this long without success, and only with nothing left on the node, the creation is given up. */
@@ -43,17 +45,33 @@ async function place(context: Context, account: Account): Promise<Account | unde
   } else await again(context, account, note);
 }
 
-async function makeAndProbe(context: Context, node: HostingNode, account: Account): Promise<void> {
-  const key = { identifier: account.identifier, uid: account.uid };
+async function makeAndProbe(context: Context, node: HostingNode, placed: Account): Promise<void> {
+  let account = placed;
   try {
+    const free = await withFreeUid(context, node, account);
+    if (!free) return;
+    account = free;
     await node.ensureAccount(desiredAccount(context, account));
-    await node.probe(key);
+    await node.probe({ identifier: account.identifier, uid: account.uid });
     await record(context, account, { event: "probed" });
   } catch (error) {
-    if (error instanceof NodeRefused) await giveUp(context, node, account, error.message);
+    if (isUidConflict(error)) await takeAnotherUid(context, account, error.message);
+    else if (error instanceof NodeRefused) await refused(context, node, account, error.message);
     else if (error instanceof NodeUnavailable) await doubt(context, node, account, error.message);
     else throw error;
   }
+}
+
+/** Somebody has the uid whom this database does not know. The account was never there, so it can have another. */
+async function takeAnotherUid(context: Context, account: Account, note: string): Promise<void> {
+  const another = await withAnotherUid(context, account);
+  if (another) await again(context, another, `${note}: it gets another uid than ${account.uid}`);
+}
+
+/** What was made could not be unmade now, and what is in the way may be an account that was lost with the former database. */
+async function refused(context: Context, node: HostingNode, account: Account, note: string): Promise<void> {
+  const waits = await isRestored(context.database, account.node_id ?? "");
+  await (waits ? again(context, account, note, true) : giveUp(context, node, account, note));
 }
 
 /** A node that is down keeps the account in doubt for as long as it takes; one that answers can be given up on. */
@@ -82,7 +100,8 @@ async function giveUp(context: Context, node: HostingNode, account: Account, not
 /** What was made is unmade before the identifier is free again. */
 async function unmake(context: Context, node: HostingNode, account: Account): Promise<void> {
   try {
-    await node.remove({ identifier: account.identifier, uid: account.uid });
+    // With a uid that was not compared yet the node may have something else, and has nothing of this account.
+    if (!account.must_check_uid) await node.remove({ identifier: account.identifier, uid: account.uid });
   } catch (error) {
     if (error instanceof NodeUnavailable) return again(context, account, error.message);
     // It never took this account in, so there is nothing of it.

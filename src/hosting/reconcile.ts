@@ -1,166 +1,26 @@
-/**
- * Holds what a node has against what it shall have. Both change while one looks, so the database is read before and after
- * the node: only what is wrong against both, of an account that has not changed between them, is wrong.
- */
+/** Looks at what a node has, says what is wrong, and puts right what an operator has asked to be put right. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { provenHostNames } from "#hosting/host-names.ts";
+import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/compare-node.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
+import { learnUids } from "#hosting/uids.ts";
 import { enqueueProvision, enqueueReconcile } from "#jobs/enqueue.ts";
-import {
-  allCapabilities,
-  type Capabilities,
-  type HostingNode,
-  type NodeAccount,
-  NodeRefused,
-  NodeUnavailable,
-} from "#nodes/driver.ts";
+import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** More are counted, but not written down one by one. */
 const findingsMax = 1_000;
-
-/**
- * `stray`: on the node, and nothing here says so. `missing`: here, and not on the node. `different`: on both, with other
- * limits, uid or state.
- */
-export type FindingKind = "stray" | "missing" | "different";
-
-export interface Finding {
-  kind: FindingKind;
-  identifier: string;
-  uid: number;
-  note: string;
-  /** Of a stray: whether its uid was given out here, so that it may be removed. */
-  isOurs?: boolean;
-}
-
-const expectedOn = statement(
-  "hosting-reconcile-expected",
-  `SELECT account.id, account.identifier, uid, account.disk_quota_bytes, account.files_max, account.ftp_sessions_max,
-     'ftp' = ANY (pack.features) AND NOT is_frozen AS has_ftp, suspended_at IS NOT NULL AS is_suspended, wanted_version,
-     status <> 'Provisioning' AND applied_version = wanted_version AS is_settled, ${provenHostNames} AS host_names
-   FROM hosting_accounts AS account JOIN service_packs AS pack
-     ON pack.id = servicepack_id AND pack.version = servicepack_version
-   WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended')`,
-  {
-    id: "int8",
-    identifier: "text",
-    uid: "int8",
-    disk_quota_bytes: "int8",
-    files_max: "int4",
-    ftp_sessions_max: "int4",
-    has_ftp: "bool?",
-    is_suspended: "bool",
-    wanted_version: "int8",
-    is_settled: "bool?",
-    host_names: "text[]",
-  },
-);
-type Expected = NonNullable<(typeof expectedOn)["row"]>;
-
-// A copy that comes, or that is left for the grace time.
-const passingThrough = statement(
-  "hosting-reconcile-passing",
-  `SELECT CASE WHEN source_node_id = $1 THEN source_uid ELSE target_uid END AS uid
-   FROM hosting_moves WHERE ended_at IS NULL AND $1 IN (source_node_id, target_node_id)`,
-  { uid: "int8" },
-);
-
-const givenOut = statement(
-  "hosting-reconcile-given-out",
-  `SELECT uid FROM unnest($1::int8[]) AS given (uid)
-   WHERE EXISTS (SELECT FROM hosting_accounts WHERE hosting_accounts.uid = given.uid)
-     OR EXISTS (SELECT FROM hosting_moves WHERE given.uid IN (source_uid, target_uid))`,
-  { uid: "int8?" },
-);
-
-interface Side {
-  accounts: Map<number, Expected>;
-  passing: Set<number>;
-}
-
-async function readExpected({ database }: Pick<Context, "database">, nodeId: string): Promise<Side> {
-  const [accounts, passing] = [
-    await database.query(expectedOn, [nodeId]),
-    await database.query(passingThrough, [nodeId]),
-  ];
-  return {
-    accounts: new Map(accounts.map((account) => [account.uid, account])),
-    passing: new Set(passing.map(({ uid }) => uid)),
-  };
-}
-
-/** @throws NodeUnavailable, NodeRefused when the node cannot be asked */
-async function compareNode(
-  context: Pick<Context, "database">,
-  node: HostingNode,
-  nodeId: string,
-): Promise<{ findings: Finding[]; accountIds: number[] }> {
-  const before = await readExpected(context, nodeId);
-  const there = await node.list();
-  const after = await readExpected(context, nodeId);
-  const findings: Finding[] = [];
-  const accountIds: number[] = [];
-  const isKnown = (uid: number) => [before, after].some((side) => side.accounts.has(uid) || side.passing.has(uid));
-  for (const { identifier, uid } of there) {
-    if (!isKnown(uid)) findings.push({ kind: "stray", identifier, uid, note: "nothing here says that it is there" });
-  }
-  const byUid = new Map(there.map((account) => [account.uid, account]));
-  for (const account of before.accounts.values()) {
-    const now = after.accounts.get(account.uid);
-    if (!now?.is_settled || !account.is_settled || now.wanted_version !== account.wanted_version) continue;
-    const finding = findingOf(account, byUid.get(account.uid), node.capabilities ?? allCapabilities);
-    if (!finding) continue;
-    findings.push(finding);
-    accountIds.push(account.id);
-  }
-  return { findings: await markOurs(context, findings), accountIds };
-}
-
-function findingOf(account: Expected, found: NodeAccount | undefined, can: Capabilities): Finding | undefined {
-  const { identifier, uid } = account;
-  if (!found) return { kind: "missing", identifier, uid, note: "the node has none of this identifier and uid" };
-  const differences = differencesOf(account, found, can);
-  return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
-}
-
-const namesOf = (hostNames: readonly string[]) => hostNames.toSorted().join(" ");
-
-/** As far as this kind of node can tell. */
-function differencesOf(account: Expected, found: NodeAccount, can: Capabilities): string[] {
-  const disk = Math.ceil(account.disk_quota_bytes / can.diskUnitBytes) * can.diskUnitBytes;
-  const pairs: [name: string, expected: unknown, found: unknown, isShown?: boolean][] = [
-    ["identifier", account.identifier, found.identifier],
-    ["disk quota", disk, found.diskBytesMax],
-    ["files", account.files_max, found.filesMax, can.limitsFilesAndSessions],
-    ["FTP sessions", account.ftp_sessions_max, found.sessionsMax, can.limitsFilesAndSessions],
-    ["FTP", account.has_ftp, found.ftpEnabled, can.showsFtp],
-    ["suspended", account.is_suspended, found.suspended],
-    ["host names", namesOf(account.host_names), namesOf(found.hostNames), can.hostNames],
-  ];
-  return pairs
-    .filter(([, expected, is, isShown = true]) => isShown && expected !== is)
-    .map(([name, expected, is]) => `${name}: ${is}, and not ${expected}`);
-}
-
-async function markOurs({ database }: Pick<Context, "database">, findings: Finding[]): Promise<Finding[]> {
-  const strayUids = findings.filter(({ kind }) => kind === "stray").map(({ uid }) => uid);
-  if (strayUids.length === 0) return findings;
-  const ours = new Set((await database.query(givenOut, [strayUids])).map(({ uid }) => uid));
-  return findings.map((finding) =>
-    finding.kind === "stray" ? { ...finding, isOurs: ours.has(finding.uid) } : finding,
-  );
-}
 
 // What was asked for before, and is not done yet, is done by the same comparison.
 const isUndone = "(before.done_at >= before.wanted_at) IS NOT TRUE";
 const wantReconcile = statement(
   "hosting-reconcile-want",
-  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, repairs, removes_strays) VALUES ($1, $2, $3, $4)
+  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, repairs, removes_strays, removes)
+   VALUES ($1, $2, $3, false, $4::jsonb)
    ON CONFLICT (node_id) DO UPDATE SET wanted_at = $2, repairs = $3 OR before.repairs AND ${isUndone},
-     removes_strays = $4 OR before.removes_strays AND ${isUndone}
+     removes_strays = false,
+     removes = $4::jsonb || CASE WHEN ${isUndone} THEN coalesce(before.removes, '[]') ELSE '[]' END
    RETURNING node_id`,
   { node_id: "text" },
 );
@@ -169,18 +29,19 @@ const allNodes = statement("hosting-reconcile-nodes", "SELECT id FROM hosting_no
 
 export interface ReconcileWish {
   repairs: boolean;
-  removesStrays: boolean;
+  /** The strays that shall be removed: these, and none that has appeared since they were listed. */
+  removes: readonly NamedStray[];
 }
 
 /** Asks a worker to compare a node. */
 export async function askReconcile(
   { database, clock }: Pick<Context, "database" | "clock">,
   nodeId: string,
-  { repairs, removesStrays }: ReconcileWish,
+  { repairs, removes }: ReconcileWish,
 ): Promise<Date> {
   const wantedAt = clock.now();
   await database.transaction(async (tx) => {
-    await tx.query(wantReconcile, [nodeId, wantedAt, repairs, removesStrays]);
+    await tx.query(wantReconcile, [nodeId, wantedAt, repairs, JSON.stringify(removes)]);
     await enqueueReconcile(tx, nodeId);
   });
   return wantedAt;
@@ -189,14 +50,14 @@ export async function askReconcile(
 /** Once a day: says what is wrong, and changes nothing. */
 export async function askAllReconciles(context: Pick<Context, "database" | "clock">): Promise<void> {
   for (const { id } of await context.database.query(allNodes, [])) {
-    await askReconcile(context, id, { repairs: false, removesStrays: false });
+    await askReconcile(context, id, { repairs: false, removes: [] });
   }
 }
 
 const wish = statement(
   "hosting-reconcile-wish",
-  "SELECT wanted_at, repairs, removes_strays FROM hosting_reconciles WHERE node_id = $1",
-  { wanted_at: "timestamptz", repairs: "bool", removes_strays: "bool" },
+  "SELECT wanted_at, repairs, removes FROM hosting_reconciles WHERE node_id = $1",
+  { wanted_at: "timestamptz", repairs: "bool", removes: "jsonb?" },
 );
 
 const writeResult = statement(
@@ -221,14 +82,15 @@ export async function reconcileNode(context: Context, nodes: HostingNodes, nodeI
     return;
   }
   try {
-    const { findings, accountIds } = await compareNode(context, node, nodeId);
-    const counts = countsOf(findings);
-    if (wanted.repairs) for (const id of accountIds) await enqueueProvision(database, id, 0);
-    if (wanted.removes_strays) await removeStrays(node, findings);
+    await learnUids(context, node, nodeId);
+    const compared = await compareNode(context, node, nodeId);
+    const counts = countsOf(compared.findings);
+    if (wanted.repairs) for (const id of compared.accountIds) await enqueueProvision(database, id, 0);
+    const findings = await removeStrays(node, compared.findings, (wanted.removes ?? []) as NamedStray[]);
     await tell(
       context,
       nodeId,
-      findings.filter((finding) => !isSeenTo(finding, wanted)),
+      findings.filter(({ kind, isRemoved }) => (kind === "stray" ? !isRemoved : !wanted.repairs)),
     );
     await write(counts, findings, null);
   } catch (error) {
@@ -245,15 +107,22 @@ function countsOf(findings: readonly Finding[]): Counts {
   return counts;
 }
 
-/** Only what was given out here and is not any more: what else is there belongs to somebody. */
-async function removeStrays(node: HostingNode, findings: readonly Finding[]): Promise<void> {
-  for (const { kind, isOurs, identifier, uid } of findings) {
-    if (kind === "stray" && isOurs) await node.remove({ identifier, uid });
+/** Only what an operator has named, and is a stray still: what else is there belongs to somebody. */
+async function removeStrays(
+  node: HostingNode,
+  findings: readonly Finding[],
+  named: readonly NamedStray[],
+): Promise<Finding[]> {
+  const left: Finding[] = [];
+  for (const finding of findings) {
+    const { kind, identifier, uid } = finding;
+    const isNamed = named.some((stray) => stray.identifier === identifier && stray.uid === uid);
+    const isRemoved = kind === "stray" && isNamed;
+    if (isRemoved) await node.remove({ identifier, uid });
+    left.push(isRemoved ? { ...finding, isRemoved } : finding);
   }
+  return left;
 }
-
-const isSeenTo = ({ kind, isOurs = false }: Finding, wanted: { repairs: boolean; removes_strays: boolean }) =>
-  kind === "stray" ? wanted.removes_strays && isOurs : wanted.repairs;
 
 /** An alarm about what is left for a person. */
 async function tell(context: Context, nodeId: string, findings: readonly Finding[]): Promise<void> {
@@ -280,6 +149,18 @@ const lastResult = statement(
     error_text: "text?",
   },
 );
+
+const listedFindings = statement(
+  "hosting-reconcile-listed",
+  "SELECT findings FROM hosting_reconciles WHERE node_id = $1",
+  { findings: "jsonb?" },
+);
+
+/** What the last comparison found: from it strays are named. */
+export async function findListed(database: Pick<Transaction, "query">, nodeId: string): Promise<Finding[]> {
+  const [row] = await database.query(listedFindings, [nodeId]);
+  return (row?.findings ?? []) as Finding[];
+}
 
 export interface ReconcileResult {
   counts: Counts;

@@ -3,9 +3,10 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { recordSeen } from "#hosting/nodes-seen.ts";
 import { raiseTrafficAlarms } from "#hosting/traffic-alarms.ts";
+import { learnUids } from "#hosting/uids.ts";
 import { watchReturns } from "#hosting/wake.ts";
 import { sleep } from "#lib/clock.ts";
-import type { HostingNode, UsageChanges } from "#nodes/driver.ts";
+import { type HostingNode, NodeRefused, NodeUnavailable, type UsageChanges } from "#nodes/driver.ts";
 
 /** How long a node holds the question while nothing changes. */
 const waitMs = 30_000;
@@ -44,10 +45,13 @@ export async function followUsage(
 ): Promise<void> {
   const returns = watchReturns(context, nodeId);
   let after = 0;
+  let isLearned = false;
   // A node that did not answer is not asked to hold the question: that it answers is what we want to know.
   let heldMs = 0;
   while (!signal.aborted) {
     try {
+      // Who works on a database that was just restored hears of it before anything happens to be done on the node.
+      if (!isLearned) isLearned = await learnUids(context, node, nodeId).then(() => true, lookAgainLater);
       const changes = await node.usageChanges({ after, waitMs: heldMs, signal });
       heldMs = waitMs;
       if (!changes.isRemembered) {
@@ -60,10 +64,17 @@ export async function followUsage(
       if (signal.aborted) return;
       heldMs = 0;
       returns.failed();
+      // The database was away too, perhaps, and is another one by now.
+      isLearned = false;
       context.log.debug({ err: error, node: nodeId }, "the node's usage could not be read");
       await sleep(retryMs, signal);
     }
   }
+}
+
+function lookAgainLater(error: unknown): false {
+  if (error instanceof NodeUnavailable || error instanceof NodeRefused) return false;
+  throw error;
 }
 
 /** @param nodeId who counted it */

@@ -210,6 +210,17 @@ export function testDriver(
       await refuses("uid_retired", node.driver.ensureAccount(neverMade));
     });
 
+    test("the highest uid stays known, where the node remembers uids also of what is gone or was never there", async () => {
+      const before = await node.driver.highestUid();
+      const account = await make();
+      assert.ok(account.uid > before);
+      assert.equal(await node.driver.highestUid(), account.uid);
+      const neverMade = describeNew();
+      await node.driver.remove(account);
+      await node.driver.remove(neverMade);
+      if (can.remembersUids) assert.equal(await node.driver.highestUid(), neverMade.uid);
+    });
+
     test("an unknown account is found by nobody and refused by everything else", async () => {
       const account = describeNew();
       assert.equal(await node.driver.find(account.identifier), undefined);

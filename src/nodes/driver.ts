@@ -103,6 +103,8 @@ export interface Capabilities {
   hostNames: boolean;
   /** `oneTimeLogin` is there, so that accounts can be moved to it and from it. */
   oneTimeLogins: boolean;
+  /** The highest counter of a command is kept there; else only uids show that the gateway's database was restored. */
+  keepsCounter: boolean;
 }
 
 /** Of nodes that say nothing else. */
@@ -114,7 +116,19 @@ export const allCapabilities: Capabilities = {
   answers503: true,
   hostNames: true,
   oneTimeLogins: true,
+  keepsCounter: true,
 };
+
+/**
+ * Counts what a gateway commands of one node. Every command carries a counter that only rises; the node keeps the highest
+ * before it does what is commanded. Commands may arrive in another order: a lower counter is no mistake of anybody's.
+ */
+export interface CommandCounter {
+  /** The node has told the highest that it has seen. @throws NodeUnavailable */
+  saw(seen: number): Promise<void>;
+  /** The next command's, higher than `seen` and than all before it. @throws NodeUnavailable */
+  take(seen: number): Promise<number>;
+}
 
 /** All operations throw NodeUnavailable or NodeRefused, nothing else. */
 export interface HostingNode {
@@ -132,6 +146,8 @@ export interface HostingNode {
   remove(account: AccountKey): Promise<void>;
   find(identifier: string): Promise<NodeAccount | undefined>;
   list(): Promise<NodeAccount[]>;
+  /** The highest uid that the node was ever told, of removed accounts too as far as it remembers them; 0: of none. */
+  highestUid(): Promise<number>;
   usage(identifier: string): Promise<Usage>;
   /** The accounts whose usage changed since `after`, at once if there are any, else when there are or after `waitMs`. */
   usageChanges(question: UsageQuestion): Promise<UsageChanges>;

@@ -1,12 +1,14 @@
 import type { Command } from "commander";
-import { continueAfterRestore } from "#hosting/channel/restore.ts";
+import type { NamedStray } from "#hosting/compare-node.ts";
+import { describeRestored, goOnAfterRestore, type RestoredNode } from "#hosting/go-on-restored.ts";
 import { getNode, listNodes, removeNode } from "#hosting/nodes-manage.ts";
-import { askReconcile, findResult } from "#hosting/reconcile.ts";
+import { askReconcile, findListed, findResult } from "#hosting/reconcile.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addNodeRowCommands, findNodeWithSettings, gigabyte } from "#operator/node-rows.ts";
 import { addTokenCommand } from "#operator/node-token.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
+import { confirm } from "../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 
@@ -31,49 +33,90 @@ export function addNodeCommands(program: Command): void {
 }
 
 function addMachineCommands(nodes: Command): void {
-  const reconcile = operatorCommand(nodes, "reconcile <id>", "compare what a node has with what it shall have")
+  const reconcile = operatorCommand(
+    nodes,
+    "reconcile <id> [strays...]",
+    "compare what a node has with what it shall have",
+  )
     .option("--repair", "bring accounts that are missing or different to what they shall be")
-    .option("--remove-strays", "remove what is there without a reason, if its uid was given out here; a trash keeps it")
+    .option("--remove-strays", "remove the strays that are named, and no others; a trash keeps their files")
+    .option("--yes", "do not ask before strays are removed")
     .addHelpText(
       "after",
       "\nA worker asks the node. Exit code 1 when something is wrong. It is done every night too, and what it finds is an" +
         "\nalarm. An account that is missing is made again without its files: look for them first." +
-        "\n\nExample:\n  deedhouse node reconcile web-7 --repair",
+        "\n\nA stray is an account on the node that this database does not know: also one that was made after the backup from" +
+        "\nwhich the database was restored. Without names strays are listed. With names of the last list those are removed" +
+        "\nthat are named and are strays still." +
+        "\n\nExamples:\n  deedhouse node reconcile web-7 --repair" +
+        "\n  deedhouse node reconcile web-7 --remove-strays old.example lost.example --yes",
     );
   addTimeoutOption(reconcile, "for the worker").action(
     onDatabase(
-      (context, id: string, options: ReconcileOptions) => compareNode(context, id, options),
+      (context, id: string, strays: string[], options: ReconcileOptions) => compareNode(context, id, strays, options),
       ({ findings, ...fields }) => {
         printFields(fields);
         if (findings.length > 0) process.stdout.write("\n");
-        printTable(findings, ["kind", "identifier", "uid", "isOurs", "note"]);
+        printTable(findings, ["kind", "identifier", "uid", "isOurs", "isRemoved", "note"]);
       },
     ),
   );
-  operatorCommand(
-    nodes,
-    "restored <id>",
-    "after a backup was restored: tell the node this database's state, although it knew a later one",
-  )
-    .addHelpText("after", "\nSee docs/hosting.md first.\n\nExample:\n  deedhouse node restored web-7")
+  operatorCommand(nodes, "restored <id>", "after a backup was restored: go on with this database on a node")
+    .option("--yes", "do not ask")
+    .addHelpText(
+      "after",
+      "\nA node that knows more than this database is an alarm, and nothing is removed there. This command says what" +
+        "\nwill be done, asks, and ends that: what waits to be removed is removed, and a node with an agent is told" +
+        "\neverything in this database again, so what changed after the backup changes back. Accounts that were made after" +
+        "\nthe backup stay on the node as strays: see deedhouse node reconcile. docs/operating.md says what to do first." +
+        "\n\nExample:\n  deedhouse node restored web-7",
+    )
     .action(
-      onDatabase(async (context, id: string) => ({ node: id, accounts_told: await continueAfterRestore(context, id) })),
+      onDatabase(async (context, id: string, { yes = false }: { yes?: boolean }) => {
+        const described = await describeRestored(context, id);
+        if (!yes) {
+          process.stderr.write(`${whatWillBeDone(id, described)}\n`);
+          await confirm("Go on?");
+        }
+        const { told } = await goOnAfterRestore(context, id);
+        return { node: id, removals_go_on: described.removals, accounts_told: told };
+      }),
     );
+}
+
+const namedMax = 20;
+
+function whatWillBeDone(id: string, { since, removals, told }: RestoredNode): string {
+  const shown = removals.slice(0, namedMax).join(", ");
+  const more = removals.length > namedMax ? ` and ${removals.length - namedMax} more` : "";
+  const removed = removals.length === 0 ? "Nothing waits to be removed there." : `Removed there: ${shown}${more}.`;
+  const changed = told === 0 ? "" : ` Told again as this database has them: ${told} accounts.`;
+  return `${id} has known more than this database since ${since.toISOString()}. ${removed}${changed}`;
 }
 
 interface ReconcileOptions {
   repair?: boolean;
   removeStrays?: boolean;
+  yes?: boolean;
   timeout: number;
 }
 
 async function compareNode(
   context: OpenOperatorContext,
   id: string,
-  { repair = false, removeStrays = false, timeout }: ReconcileOptions,
+  strays: string[],
+  { repair = false, removeStrays = false, yes = false, timeout }: ReconcileOptions,
 ) {
   await getNode(context, id);
-  const wantedAt = await askReconcile(context, id, { repairs: repair, removesStrays: removeStrays });
+  if (strays.length > 0 && !removeStrays) {
+    throw new CommandFailure("names are of strays that shall be removed: say --remove-strays too", exitCodes.usage);
+  }
+  const removes = await findNamed(context, id, strays);
+  if (removes.length > 0 && !yes) {
+    const named = removes.map(({ identifier, uid }) => `${identifier} (uid ${uid})`).join(", ");
+    await confirm(`Removed from ${id}, files and all, into its trash if it has one: ${named}. Go on?`);
+  }
+  const wantedAt = await askReconcile(context, id, { repairs: repair, removes });
   const result = await waitFor(context, timeout, () => findResult(context.database, id, wantedAt));
   if (result === undefined) {
     const advice = "Its answer will be in the alarms; see that a worker runs.";
@@ -81,8 +124,24 @@ async function compareNode(
   }
   if (typeof result === "string") throw new CommandFailure(`${id}: ${result}`, exitCodes.unavailable);
   const { counts, findings } = result;
-  if (findings.length > 0) process.exitCode = exitCodes.unexpected;
+  if (findings.some(({ isRemoved }) => !isRemoved)) process.exitCode = exitCodes.unexpected;
   return { node: id, ...counts, ...(repair && { repairs: "enqueued" }), findings };
+}
+
+/** Those strays as the last comparison has listed them. @throws CommandFailure for a name that it has not */
+async function findNamed(context: OpenOperatorContext, id: string, names: readonly string[]): Promise<NamedStray[]> {
+  if (names.length === 0) return [];
+  const listed = (await findListed(context.database, id)).filter(({ kind }) => kind === "stray");
+  return names.map((name) => {
+    const stray = listed.find(({ identifier }) => identifier === name);
+    if (stray) return { identifier: stray.identifier, uid: stray.uid };
+    const advice = `deedhouse node reconcile ${id} lists them.`;
+    throw new CommandFailure(
+      `${name} was no stray of ${id} when it was compared last`,
+      exitCodes.refused,
+      `Nothing was removed; ${advice}`,
+    );
+  });
 }
 
 function addListCommands(nodes: Command): void {

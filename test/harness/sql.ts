@@ -28,6 +28,11 @@ export async function endSessions(url: string, applicationName: string, state?: 
   await runSql(url, end, [applicationName, state]);
 }
 
+/** Ends every session of one database, so that it can be copied or renamed. @param adminUrl of another one */
+export async function endAllSessions(adminUrl: string, database: string): Promise<void> {
+  await runSql(adminUrl, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", [database]);
+}
+
 /** Resolves when so many sessions of the database wait for locks that others hold. */
 export async function untilHeldUp(url: string, sessions = 1): Promise<void> {
   const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";

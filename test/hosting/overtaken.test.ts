@@ -202,17 +202,17 @@ test("a host name that a late job took back on the node is given to whose it is 
 });
 
 test("a repair of a node that is asked for is made also when another comparison is asked for before it begins", async () => {
-  await askReconcile(context, "embedded", { repairs: true, removesStrays: true });
+  await askReconcile(context, "embedded", { repairs: true, removes: [] });
   const id = await ready("repaired.example");
   await runSql(databaseUrl, "UPDATE hosting_accounts SET files_max = 7 WHERE id = $1", [id]);
   await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
-  await askReconcile(context, "embedded", { repairs: false, removesStrays: false });
+  await askReconcile(context, "embedded", { repairs: false, removes: [] });
   await reconcileNode(context, nodes, "embedded");
   const called = "SELECT FROM graphile_worker.jobs WHERE key = $1";
   assert.equal((await runSql(databaseUrl, called, [`account:${id}`])).length, 1);
   // Once it is done it is not done again.
   await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
-  await askReconcile(context, "embedded", { repairs: false, removesStrays: false });
+  await askReconcile(context, "embedded", { repairs: false, removes: [] });
   await reconcileNode(context, nodes, "embedded");
   assert.equal((await runSql(databaseUrl, called, [`account:${id}`])).length, 0);
 });

@@ -90,7 +90,7 @@ test("an account on a panel is made, changed, compared and removed", { skip: can
   await assert.rejects(put(identifier, password), /530/);
   await put(identifier, newPassword);
 
-  const wantedAt = await askReconcile(gateway.context, "panel", { repairs: false, removesStrays: false });
+  const wantedAt = await askReconcile(gateway.context, "panel", { repairs: false, removes: [] });
   const result = await eventually("it is compared", () => findResult(gateway.context.database, "panel", wantedAt));
   assert.deepEqual(typeof result === "string" ? result : result.findings, []);
 

@@ -4,6 +4,7 @@ import { startMove } from "#hosting/move.ts";
 import { type NodeRoom, registerNode } from "#hosting/nodes.ts";
 import { setNode } from "#hosting/nodes-manage.ts";
 import { placeAccount } from "#hosting/place.ts";
+import { testAccount } from "../../src/nodes/test-account.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept } from "./move-stage.ts";
@@ -86,7 +87,8 @@ test("an account is placed once, and what it held is free again when it has fail
   assert.equal(await place(id), undefined);
   const next = await create();
   assert.deepEqual(await place(next), { note: "no hosting node has room: 1 full" });
-  await stage.node.driver.remove({ identifier: "x.example", uid: (await stage.inside(id)).uid });
+  // Somebody else's on the node.
+  await stage.node.driver.ensureAccount(testAccount(`place-${made - 1}.example`, 1));
   await stage.advance(id);
   assert.equal((await stage.read(`place-${made - 1}.example`)).status, "Failed");
   assert.equal((await place(next))?.nodeId, "only");

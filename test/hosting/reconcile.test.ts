@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
+import type { NamedStray } from "#hosting/compare-node.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconcile.ts";
 import { testAccount } from "../../src/nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
+import { assertRefused, operate } from "../orders/operate.ts";
 import { pageOf, startMoveStage } from "./move-stage.ts";
 import { eventually } from "./stage.ts";
 
@@ -13,8 +15,11 @@ const stage = await startMoveStage({ after });
 const { gateway, node } = stage;
 const { context } = gateway;
 
-async function reconcile(nodeId: string, { repairs = false, removesStrays = false } = {}): Promise<ReconcileResult> {
-  const wantedAt = await askReconcile(context, nodeId, { repairs, removesStrays });
+async function reconcile(
+  nodeId: string,
+  { repairs = false, removes = [] }: { repairs?: boolean; removes?: NamedStray[] } = {},
+): Promise<ReconcileResult> {
+  const wantedAt = await askReconcile(context, nodeId, { repairs, removes });
   const result = await eventually("the node is compared", () => findResult(context.database, nodeId, wantedAt));
   return typeof result === "string" ? assert.fail(result) : result;
 }
@@ -54,26 +59,43 @@ test("what a node has, has not, or has otherwise is found, told to the operator,
   assert.equal((await node.driver.find(names[1] ?? ""))?.diskBytesMax, 50_000_000);
 });
 
-test("a stray is removed only when it is asked for, and only when its uid was given out here", async () => {
-  const identifier = "stray.reconcile.example";
-  const id = await stage.createOnFirst(identifier);
-  const { uid } = await stage.inside(id);
-  await stage.ask("DELETE", identifier);
-  await eventually("it is gone", async () => (await node.driver.find(identifier)) === undefined);
-  // As if the node had been brought back from a backup of its own.
-  await stage.second.driver.ensureAccount(testAccount(identifier, uid));
-  await stage.second.driver.ensureAccount(testAccount("somebody-elses.example", 77));
-  const strays = ["stray somebody-elses.example", `stray ${identifier}`].sort();
-  assert.deepEqual(shortly(await reconcile("second", { repairs: true })), strays);
-  assert.equal((await stage.second.driver.list()).length, 2);
+test("strays are listed, and those are removed that an operator names; what has appeared since is not", async () => {
+  const { second } = stage;
+  const names = ["lost.strays.example", "kept.strays.example"];
+  for (const [index, name] of names.entries()) await second.driver.ensureAccount(testAccount(name, 70 + index));
+  const isThere = async () => (await second.driver.list()).map(({ identifier }) => identifier).sort();
+  const stop = ["node", "reconcile", "second", "--remove-strays"];
 
-  await reconcile("second", { removesStrays: true });
-  assert.deepEqual(
-    (await stage.second.driver.list()).map((account) => account.uid),
-    [77],
+  await assertRefused(
+    gateway,
+    [...stop, "lost.strays.example", "--yes"],
+    3,
+    /was no stray of second when it was compared/,
   );
-  assert.equal((await alarmsOf("second")).length, 1);
-  await stage.second.driver.remove({ identifier: "somebody-elses.example", uid: 77 });
+  const listed = await operate(gateway, ...stop, "--json");
+  assert.equal(listed.code, 1, listed.stderr);
+  const { findings } = JSON.parse(listed.stdout) as ReconcileResult;
+  assert.deepEqual(findings.map(({ kind, identifier }) => `${kind} ${identifier}`).sort(), [
+    "stray kept.strays.example",
+    "stray lost.strays.example",
+  ]);
+  assert.equal((await isThere()).length, 2, "without names it lists");
+  await assertRefused(gateway, [...stop, "lost.strays.example"], 2, /nobody is there to confirm/);
+  await assertRefused(gateway, ["node", "reconcile", "second", "lost.strays.example"], 2, /say --remove-strays/);
+
+  await second.driver.ensureAccount(testAccount("new.strays.example", 79));
+  const removed = await operate(gateway, ...stop, "lost.strays.example", "--yes", "--json");
+  assert.equal(removed.code, 1, removed.stderr);
+  assert.deepEqual(await isThere(), ["kept.strays.example", "new.strays.example"]);
+  assert.equal((await alarmsOf("second")).length, 1, "what is left is told");
+  // An account of that name that came after the list has another uid.
+  await second.driver.ensureAccount(testAccount("lost.strays.example", 80));
+  await reconcile("second", { removes: [{ identifier: "lost.strays.example", uid: 70 }] });
+  assert.deepEqual(await isThere(), ["kept.strays.example", "lost.strays.example", "new.strays.example"]);
+
+  const removes = (await second.driver.list()).map(({ identifier, uid }) => ({ identifier, uid }));
+  await reconcile("second", { removes });
+  assert.deepEqual(await isThere(), []);
   assert.deepEqual(shortly(await reconcile("second")), []);
   assert.deepEqual(await alarmsOf("second"), []);
 });
@@ -114,7 +136,7 @@ test("a node that has been asked in vain for ten minutes is an alarm until it an
 
 test("a node that does not answer is not compared, and nothing is believed of it", async () => {
   stage.control.cut();
-  const wantedAt = await askReconcile(context, "embedded", { repairs: true, removesStrays: true });
+  const wantedAt = await askReconcile(context, "embedded", { repairs: true, removes: [] });
   const result = await eventually("it is tried", () => findResult(context.database, "embedded", wantedAt));
   stage.control.join();
   assert.match(String(result), /does not answer/);

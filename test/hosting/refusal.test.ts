@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testAccount } from "../../src/nodes/test-account.ts";
+import { runSql } from "../harness/sql.ts";
 import { type Account, startHostingStage } from "./stage.ts";
 
 const stage = await startHostingStage({ after }, { worker: false });
@@ -44,13 +45,38 @@ test("whoever failed can try again and reads the new account", async () => {
   assert.notEqual((await stage.inside(made)).uid, (await stage.inside(failed)).uid);
 });
 
-test("an account whose uid the node gave to another fails, and the other keeps its files", async () => {
+test("an account whose uid its node has for another, or had, gets another uid and is Ready", async () => {
   const id = await stage.create("mixed.example");
   const { uid } = await stage.inside(id);
   await node.driver.ensureAccount(testAccount("stranger.example", uid));
   await stage.advance(id);
-  assert.equal((await stage.read("mixed.example")).status, "Failed");
-  assert.equal((await node.driver.find("stranger.example"))?.uid, uid);
+  assert.equal((await stage.read("mixed.example")).status, "Ready");
+  assert.notEqual((await stage.inside(id)).uid, uid);
+  assert.equal((await node.driver.find("stranger.example"))?.uid, uid, "the other keeps its files");
+
+  const again = await stage.create("retired.example");
+  const { uid: retired } = await stage.inside(again);
+  await node.driver.remove({ identifier: "gone.example", uid: retired });
+  await stage.advance(again);
+  assert.equal((await stage.read("retired.example")).status, "Ready");
+  assert.notEqual((await stage.inside(again)).uid, retired);
+});
+
+test("a uid that turns out to be taken only when the node is told of it is drawn again", async () => {
+  const id = await stage.create("conflict.example");
+  const { uid } = await stage.inside(id);
+  await node.driver.ensureAccount(testAccount("conflicting.example", uid));
+  // As if it was compared with what a node of an earlier release could say.
+  const { databaseUrl } = gateway;
+  await runSql(databaseUrl, "UPDATE hosting_accounts SET node_id = 'embedded', must_check_uid = false WHERE id = $1", [
+    id,
+  ]);
+  await stage.advance(id);
+  assert.notEqual((await stage.inside(id)).uid, uid);
+  await stage.advance(id);
+  assert.equal((await stage.read("conflict.example")).status, "Ready");
+  assert.deepEqual(await stage.story(id), ["requested", "doubtful", "probed"]);
+  assert.equal((await node.driver.find("conflicting.example"))?.uid, uid);
 });
 
 test("an account that failed is never made afterwards, however late its job comes", async () => {

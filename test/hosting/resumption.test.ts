@@ -7,6 +7,7 @@ import { advanceAccount } from "#hosting/advance.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import type { HostingEvent } from "#hosting/states.ts";
 import { suspendAccount } from "#hosting/suspend.ts";
+import { withFreeUid } from "#hosting/uids.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
 import { testAccount } from "../../src/nodes/test-account.ts";
@@ -76,6 +77,9 @@ test("an account whose job runs three times at once is made once", async () => {
 test("abuse 7: a worker that was killed after any step is taken over, and leaves nothing behind", async () => {
   const steps: Record<string, (id: number, identifier: string) => Promise<unknown>> = {
     placed: async (id) => (await prepare(id, "placed", { nodeId: "embedded" }))(),
+    checked: async (id) => {
+      await withFreeUid(context, node.driver, (await findAccount(context.database, id)) ?? assert.fail());
+    },
     made: async (id, identifier) => {
       const { uid } = await stage.inside(id);
       await node.driver.ensureAccount(testAccount(identifier, uid, { diskBytesMax: 1, filesMax: 100 }));

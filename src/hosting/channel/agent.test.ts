@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { listAlarms } from "#alarms.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
-import { continueAfterRestore } from "#hosting/channel/restore.ts";
+import { describeRestored, goOnAfterRestore } from "#hosting/go-on-restored.ts";
 import { syncPath } from "#nodes/agent/messages.ts";
 import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
@@ -131,14 +132,14 @@ test("a node that lost its disk gets everything again, removals too", async (t) 
   );
 });
 
-test("a gateway restored from a backup changes nothing on a node until its operator goes on", async (t) => {
+test("a gateway restored from a backup removes nothing from a node until its operator goes on", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
   const agent = await machine.start(node);
-  const { databaseUrl } = channel.context;
-  await machine.driver.ensureAccount(site(200_001));
-  await machine.driver.ensureAccount(site(200_002));
+  const { context } = channel;
+  const { databaseUrl } = context;
+  for (const uid of [200_001, 200_002, 200_009]) await machine.driver.ensureAccount(site(uid));
   const tables = ["node_channels", "node_states"];
   for (const table of tables) await runSql(databaseUrl, `CREATE TABLE backup_of_${table} AS TABLE ${table}`);
   await machine.driver.suspend(site(200_001));
@@ -146,32 +147,38 @@ test("a gateway restored from a backup changes nothing on a node until its opera
   await agent.close();
   await runSql(databaseUrl, "DELETE FROM node_channels");
   for (const table of tables) await runSql(databaseUrl, `INSERT INTO ${table} TABLE backup_of_${table}`);
-  const [backup] = await channel.context.database.query(readHead, ["web-1"]);
+  const [backup] = await context.database.query(readHead, ["web-1"]);
 
-  // As many versions as were lost, and more, are given out again before the node comes back.
-  const tries = [200_004, 200_005, 200_006].map((uid) =>
-    assert.rejects(machine.driver.ensureAccount(site(uid)), /was a backup restored/),
-  );
+  // As many versions as were lost, and more, are given out again before the node comes back; a removal is among them.
+  const early = [
+    ...[200_004, 200_005, 200_006].map((uid) => machine.driver.ensureAccount(site(uid))),
+    machine.driver.remove(site(200_009)),
+  ].map((told) => assert.rejects(told, /was a backup restored/));
   let head = 0;
-  while (head < backup!.head + tries.length)
-    head = (await channel.context.database.query(readHead, ["web-1"]))[0]!.head;
+  while (head < backup!.head + early.length) head = (await context.database.query(readHead, ["web-1"]))[0]!.head;
   await machine.start(node);
-  await Promise.all(tries);
-  await assert.rejects(machine.driver.resume(site(200_001)), /was a backup restored/);
-  assert.deepEqual([...node.accounts.keys()], [200_001, 200_002, 200_003]);
-  assert.equal(node.accounts.get(200_001)?.suspended, true);
+  await Promise.all(early);
+  const alarm = async () => (await listAlarms(context, { all: false, limit: 9 })).map(({ kind }) => kind);
+  assert.deepEqual(await alarm(), ["hosting-node-restored"]);
 
-  const nextUid = async () =>
-    (await runSql<{ uid: number }>(databaseUrl, "SELECT nextval('hosting_uid')::int4 AS uid"))[0]!.uid;
-  const before = await nextUid();
-  assert.equal(await continueAfterRestore(channel.context, "web-1"), 5);
-  assert.ok((await nextUid()) > before + 1_000_000, "uids that were given out since the backup are not given again");
-  await machine.driver.suspend(site(200_002));
-  assert.equal(node.accounts.get(200_001)?.suspended, false);
-  assert.equal(node.accounts.get(200_002)?.suspended, true);
-  // What the database does not know stays, for a reconcile to name.
-  assert.deepEqual([...node.accounts.keys()].sort(), [200_001, 200_002, 200_003, 200_004, 200_005, 200_006]);
-  await assert.rejects(continueAfterRestore(channel.context, "web-1"), /nothing to do/);
+  await machine.driver.ensureAccount(site(200_007));
+  await assert.rejects(machine.driver.remove(site(200_002)), /nothing is removed on the node web-1/);
+  assert.equal(node.accounts.get(200_001)?.suspended, true);
+  const all = [1, 2, 3, 4, 5, 6, 7, 9].map((number) => 200_000 + number);
+  assert.deepEqual([...node.accounts.keys()].sort(), all);
+  assert.equal(await machine.driver.highestUid(), 200_009);
+
+  assert.equal((await describeRestored(context, "web-1")).told, 6);
+  await goOnAfterRestore(context, "web-1");
+  assert.deepEqual(await alarm(), []);
+  await machine.driver.remove(site(200_002));
+  assert.equal(node.accounts.get(200_001)?.suspended, false, "what changed after the backup changes back");
+  // The removal that was held back is told now. What the database does not know stays, for a comparison to name.
+  assert.deepEqual(
+    [...node.accounts.keys()].sort(),
+    [1, 3, 4, 5, 6, 7].map((number) => 200_000 + number),
+  );
+  await assert.rejects(goOnAfterRestore(context, "web-1"), /nothing to do/);
 });
 
 test("a question whose time is over, because who asked was killed, keeps no agent busy", async (t) => {

@@ -11,6 +11,7 @@ import { type SqlValue, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import { isAheadText, silentText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
+import { removesNothingText } from "#hosting/restored.ts";
 import { Secret } from "#lib/secret.ts";
 import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
 import {
@@ -109,7 +110,7 @@ export async function changeState(
   if (!Value.Check(Key, { identifier: key.identifier, uid: key.uid })) throw new NodeRefused("invalid");
   const taken = await context.database.transaction((tx) => writeChange(context, tx, nodeId, key, change));
   if (!taken.isListening) throw new NodeUnavailable(silentText(nodeId));
-  await untilHeld(context, nodeId, key.uid, taken.version);
+  await untilHeld(context, nodeId, key.uid, taken);
 }
 
 async function writeChange(
@@ -122,6 +123,7 @@ async function writeChange(
   const taken = await takeNodeVersion(context, tx, nodeId);
   const [row] = await tx.query(readState, [nodeId, uid]);
   const wanted = change(row && beforeOf(context, nodeId, uid, row));
+  if (!wanted && taken.isRestored) throw new NodeUnavailable(removesNothingText(nodeId));
   if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
   const names = wanted?.hostNames ?? [];
   const claimed = wanted ? [...names, identifier] : [];
@@ -165,16 +167,22 @@ function held(row: StateRow | undefined, { applied }: TakenVersion): SqlValue[] 
 
 const jsonText = (value: unknown) => (value === null ? null : JSON.stringify(value));
 
-async function untilHeld(context: Context, nodeId: string, uid: number, version: number): Promise<void> {
+async function untilHeld(
+  context: Context,
+  nodeId: string,
+  uid: number,
+  { version, ahead }: TakenVersion,
+): Promise<void> {
   const outcome = await waitForNotification(context, nodeAppliedChannel, nodeId, {
     read: async () => (await context.database.point(readOutcome, [nodeId, uid, version]))[0],
     isAwaited: (read) =>
-      !read || read.reason !== null || read.ahead_version !== null || read.applied_version >= version,
+      !read || read.reason !== null || read.ahead_version !== ahead || read.applied_version >= version,
     waitMs: acknowledgedMs,
     signal: new AbortController().signal,
   });
   if (outcome?.reason) throw new NodeRefused(outcome.reason as RefusalReason);
-  if (outcome && outcome.ahead_version !== null) throw new NodeUnavailable(isAheadText(nodeId));
+  // The version that was taken means something else by now.
+  if (outcome && outcome.ahead_version !== ahead) throw new NodeUnavailable(isAheadText(nodeId));
   if (outcome && outcome.applied_version >= version) return;
   throw new NodeUnavailable(`the node ${nodeId} did not acknowledge the change within ${acknowledgedMs / 1000} s`);
 }

@@ -4,6 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
+import { statement } from "#db/statement.ts";
 import { type Before, changeState } from "#hosting/channel/desired.ts";
 import { askNode, results } from "#hosting/channel/questions.ts";
 import { usageChangesOf } from "#hosting/channel/usage.ts";
@@ -16,6 +17,10 @@ import {
   NodeRefused,
   NodeUnavailable,
 } from "#nodes/driver.ts";
+
+const readHighestUid = statement("node-uid-highest-read", "SELECT uid_highest FROM node_channels WHERE node_id = $1", {
+  uid_highest: "int8?",
+});
 
 /** FTP log-in, upload and HTTP read, each of which may take 10 s. */
 const probeMs = 45_000;
@@ -47,6 +52,12 @@ export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoin
     find: async (identifier) =>
       (await askNode(context, nodeId, { method: "find", key: { identifier }, result: results.find })) ?? undefined,
     list: () => askNode(context, nodeId, { method: "list", result: results.list, waitMs: probeMs }),
+    highestUid: async () => {
+      // The answer to any question brings it along; one of an earlier release does not.
+      await askNode(context, nodeId, { method: "find", key: { identifier: "nobody.invalid" }, result: results.find });
+      const [channel] = await context.database.query(readHighestUid, [nodeId]);
+      return channel?.uid_highest ?? (await driver.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
+    },
     usage: (identifier) => askNode(context, nodeId, { method: "usage", key: { identifier }, result: results.usage }),
     usageChanges: (question) => usageChangesOf(context, nodeId, question),
     probe: async (key) => {

@@ -12,11 +12,15 @@ import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { issueState } from "#hosting/channel/issue-state.ts";
+import { markRestored } from "#hosting/restored.ts";
 import { wakeOnNode } from "#hosting/wake.ts";
 import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";
 
 const syncForm = Compile(SyncBody);
+
+/** No gateway lives to issue so many. Whoever claims more lies, and there would be none left to go on with. */
+const aheadVersionMax = 2 ** 50;
 
 /** Who waits for a change waits for seconds; an operator may look later. */
 const refusalsKeptHours = 24;
@@ -25,21 +29,29 @@ const takeCounter = statement(
   "node-sync-counter",
   `UPDATE node_channels AS channel SET sync_counter = $2, last_seen_at = $3, agent_version = $4
    FROM node_channels AS former WHERE channel.node_id = $1 AND former.node_id = $1 AND channel.sync_counter < $2
-   RETURNING channel.issued_version, former.applied_version, former.ahead_version, former.last_seen_at`,
-  { issued_version: "int8", applied_version: "int8", ahead_version: "int8?", last_seen_at: "timestamptz?" },
+   RETURNING channel.issued_version, former.applied_version, former.last_seen_at`,
+  { issued_version: "int8", applied_version: "int8", last_seen_at: "timestamptz?" },
 );
 const readCounter = statement("node-sync-counter-read", "SELECT sync_counter FROM node_channels WHERE node_id = $1", {
   sync_counter: "int8",
 });
 const acknowledge = statement(
   "node-applied",
-  `WITH applied AS (UPDATE node_channels SET applied_version = $2, ahead_version = NULL WHERE node_id = $1)
+  `WITH applied AS (UPDATE node_channels SET applied_version = $2 WHERE node_id = $1)
    SELECT pg_notify('${nodeAppliedChannel}', $1)::text AS notified`,
   { notified: "text" },
 );
-const noteAhead = statement(
-  "node-ahead-note",
-  `WITH ahead AS (UPDATE node_channels SET ahead_version = $2 WHERE node_id = $1)
+// What was not issued yet is told after what the node knows. A removal is not: it would be told on the word of a database that
+// does not know what became of the account, and stays unsaid until an operator goes on (src/hosting/channel/restore.ts).
+const goOnAfter = statement(
+  "node-ahead-go-on",
+  `WITH told AS (SELECT uid, row_number() OVER (ORDER BY version) AS place FROM node_states
+       WHERE node_id = $1 AND version > $3 AND state IS NOT NULL),
+     moved AS (UPDATE node_states SET version = $2 + place, held_version = NULL, held_state = NULL, held_hash_sealed = NULL
+       FROM told WHERE node_id = $1 AND node_states.uid = told.uid),
+     withheld AS (UPDATE node_states SET version = $2 WHERE node_id = $1 AND version > $3 AND state IS NULL),
+     ahead AS (UPDATE node_channels SET ahead_version = $2, issued_version = $2, head = $2 + (SELECT count(*) FROM told)
+       WHERE node_id = $1)
    SELECT pg_notify('${nodeAppliedChannel}', $1)::text AS notified`,
   { notified: "text" },
 );
@@ -121,9 +133,12 @@ export async function sync(
 }
 
 interface TakenIn {
-  /** The node has applied more than this database has ever issued: nothing is believed then. */
+  /**
+   * The node has applied more than this database has ever issued: nothing is believed of it then, and it is told again from
+   * the version on that it knows.
+   */
   isAhead: boolean;
-  /** It was away, or was given nothing: what waits for it need not wait any more. */
+  /** It was away: what waits for it need not wait any more. */
   isBack: boolean;
 }
 
@@ -141,7 +156,11 @@ async function takeIn(
   }
   const known = Math.max(body.after, body.head);
   if (known > channel.issued_version) {
-    await tx.query(noteAhead, [node, known]);
+    if (known < aheadVersionMax) {
+      await tx.query(goOnAfter, [node, known, channel.issued_version]);
+      const why = `knows the version ${known} of its accounts, and this database has issued none above ${channel.issued_version}`;
+      await markRestored(context, tx, node, why);
+    }
     return { isAhead: true, isBack: false };
   }
   if (body.refused.length > 0) {
@@ -150,9 +169,8 @@ async function takeIn(
     await tx.query(dropRefused, [node, refused]);
     await tx.query(takeBackRefused, [node, refused]);
   }
-  const wasAhead = channel.ahead_version !== null;
-  const isChanged = body.after !== channel.applied_version || body.refused.length > 0 || wasAhead;
+  const isChanged = body.after !== channel.applied_version || body.refused.length > 0;
   if (isChanged) await tx.query(acknowledge, [node, body.after]);
   const silentMs = now.getTime() - (channel.last_seen_at ?? now).getTime();
-  return { isAhead: false, isBack: wasAhead || silentMs > absentMs };
+  return { isAhead: false, isBack: silentMs > absentMs };
 }

@@ -21,7 +21,7 @@ export class GatewayRefused extends Error {
 }
 
 const aheadText =
-  "this node knows later states than the gateway has issued: was the gateway restored from a backup? Nothing is changed here until its operator has decided (docs/hosting.md)";
+  "this node knows later states than the gateway has issued: was the gateway restored from a backup? Nothing is removed here until its operator has decided (docs/hosting.md)";
 
 export interface GatewayChannel {
   /**

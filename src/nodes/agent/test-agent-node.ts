@@ -36,8 +36,10 @@ export function memoryNode(): MemoryNode {
   const refusing = new Map<number, RefusalReason>();
   const applied: number[] = [];
   const nothing = async () => {};
+  let highestUid = 0;
   const take = (state: AccountState) => {
     const { identifier, uid } = state.account;
+    highestUid = Math.max(highestUid, uid);
     const reason = refusing.get(uid);
     if (reason) return [{ identifier, uid, reason }];
     if (state.kind === "account") accounts.set(uid, state.account);
@@ -57,6 +59,7 @@ export function memoryNode(): MemoryNode {
     },
     ...{ ensureAccount: nothing, setPassword: nothing, setLimits: nothing, suspend: nothing, resume: nothing },
     ...{ remove: nothing, probe: nothing, close: nothing },
+    highestUid: async () => highestUid,
     find: async (identifier) => (await list()).find((account) => account.identifier === identifier),
     usage: async () => ({ bytes: 0, files: 0 }),
     usageChanges: ({ signal }) =>

@@ -41,6 +41,8 @@ export const panelCapabilities: Capabilities = {
   answers503: false,
   hostNames: false,
   oneTimeLogins: false,
+  // A panel keeps nothing of ours but its accounts; the newest one says which uid was given out last.
+  keepsCounter: false,
 };
 
 export interface CpanelDriverOptions extends WhmSettings, MarkerSettings {
@@ -103,6 +105,7 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
       return account && shown(account);
     },
     list: async () => (await look.list()).map(shown),
+    highestUid: async () => (await look.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0),
     usage: async (identifier) => {
       const account = Value.Check(Identifier, identifier) ? await look.find(identifier) : undefined;
       if (!account) throw new NodeRefused("account_unknown");

@@ -20,6 +20,7 @@ import {
 import type { Trash } from "../homes/trash.ts";
 import { countUsage } from "../homes/usage.ts";
 import type { UsageFeed } from "../homes/usage-feed.ts";
+import type { Marks } from "./marks.ts";
 import { Quota } from "./quota.ts";
 import { readRecords, removeRecord, writeRecord } from "./records.ts";
 import type { Traffic } from "./traffic.ts";
@@ -42,6 +43,7 @@ export interface AccountsOptions {
   trash: Trash;
   feed: UsageFeed;
   traffic: Traffic;
+  marks: Marks;
   siteDomain: string;
   /** Called when the sessions of an account must end now. */
   cutSessions: (account: Account) => void;
@@ -60,7 +62,11 @@ export class Accounts {
 
   /** Reads the records and counts what each account uses. Call once, before anything else. */
   async load(): Promise<void> {
-    for (const record of await readRecords(this.#options.recordsFolder)) await this.#open(record);
+    const { recordsFolder, trash, marks } = this.#options;
+    for (const record of await readRecords(recordsFolder)) await this.#open(record);
+    // Where an earlier release kept no marks, and where they were lost.
+    const uids = [...this.#byUid.keys(), ...(await trash.uids())];
+    await marks.raise({ uid: uids.reduce((highest, uid) => Math.max(highest, uid), 0) });
   }
 
   find(identifier: string): Account | undefined {
@@ -119,6 +125,7 @@ export class Accounts {
   /** An unknown account's files, if a crash left any, go to the trash all the same. */
   remove(key: AccountKey): Promise<void> {
     return this.#changes(async () => {
+      await this.#options.marks.raise({ uid: key.uid });
       const account = this.#byUid.get(key.uid);
       if (account === undefined) return this.#options.trash.take(key.uid, this.#home(key.uid));
       if (account.record.identifier !== key.identifier) throw new NodeRefused("uid_taken");
@@ -147,6 +154,7 @@ export class Accounts {
     if (this.#byIdentifier.has(identifier)) throw new NodeRefused("identifier_taken");
     if (await trash.has(uid)) throw new NodeRefused("uid_retired");
     this.#checkHostNames(wanted);
+    await this.#options.marks.raise({ uid });
     await this.#takeHostNames(wanted);
     // The record comes last: until then there is no login and no site, and a repetition finds the folders and goes on.
     await mkdir(join(this.#home(uid), "www"), { recursive: true });

@@ -10,6 +10,7 @@ import { NodeRefused, type RefusalReason } from "../driver.ts";
 import type { UsageFeed } from "../homes/usage-feed.ts";
 import { type Account, type Accounts, describeAccount } from "./accounts.ts";
 import type { EmbeddedNodeLimits } from "./limits.ts";
+import { commandCounterHeader, type Marks } from "./marks.ts";
 import type { OneTimeLogins } from "./one-time-logins.ts";
 
 /** An account with as many of the longest host names as it can have. */
@@ -23,6 +24,7 @@ export interface ControlOptions {
   token: Secret;
   accounts: Accounts;
   feed: UsageFeed;
+  marks: Marks;
   oneTimeLogins: OneTimeLogins;
   /** PEM: what the FTP server shows. */
   certificate: string;
@@ -64,6 +66,13 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
     }
     options.log.error({ err: error }, "control request failed");
     return reply.code(500).send({ error: "failed" });
+  });
+  server.addHook("preHandler", async (request) => {
+    // Only commands carry one. Whoever commands as another release did carries none, and is obeyed all the same.
+    const counter = request.headers[commandCounterHeader];
+    if (counter === undefined) return;
+    if (!/^[1-9][0-9]{0,15}$/.test(String(counter))) throw new NodeRefused("invalid");
+    await options.marks.raise({ counter: Number(counter) });
   });
   addChangeRoutes(server, options);
   addReadRoutes(server, options);
@@ -137,7 +146,8 @@ function addChangeRoutes(server: FastifyInstance, { accounts, oneTimeLogins, cer
   );
 }
 
-function addReadRoutes(server: FastifyInstance, { accounts, feed, limits }: ControlOptions): void {
+function addReadRoutes(server: FastifyInstance, { accounts, feed, marks, limits }: ControlOptions): void {
+  server.get("/marks", async () => marks.highest);
   server.get("/accounts", async () => ({ accounts: accounts.list().map(describeAccount) }));
   server.get<{ Params: Static<typeof Params> }>(
     "/accounts/:identifier",

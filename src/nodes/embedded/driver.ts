@@ -6,6 +6,7 @@ import { Secret } from "#lib/secret.ts";
 import { accountToJson, Identifier } from "../account-json.ts";
 import {
   type AccountKey,
+  type CommandCounter,
   type Endpoint,
   type HostingNode,
   NodeRefused,
@@ -14,6 +15,7 @@ import {
   refusalReasons,
 } from "../driver.ts";
 import { probeAccount } from "../probe.ts";
+import { commandCounterHeader } from "./marks.ts";
 
 const requestMs = 10_000;
 /** Above what the node was asked to wait. */
@@ -28,6 +30,8 @@ export interface EmbeddedNodeDriverOptions {
   siteDomain: string;
   random: Random;
   log: Log;
+  /** Without it commands carry no counter. */
+  commands?: CommandCounter;
 }
 
 const usageFields = { bytes: Type.Integer(), files: Type.Integer() };
@@ -55,13 +59,19 @@ const Changes = Type.Object({
 });
 const OneTimeLogin = Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() });
 const ProbeLogin = Type.Object({ login: Type.Union([OneTimeLogin, Type.Null()]) });
+const Marks = Type.Object({ counter: Type.Integer({ minimum: 0 }), uid: Type.Integer({ minimum: 0 }) });
 const Refusal = Type.Object({ error: Type.Union(refusalReasons.map((reason) => Type.Literal(reason))) });
 
 /** The driver of an embedded node: speaks to its control port, and as a customer to its FTP and web ports. */
 export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): HostingNode {
   const control = createControl(options);
-  const post = async (account: AccountKey, verb: string, fields: object = {}) =>
-    control("POST", `${pathOf(account.identifier)}/${verb}`, { uid: account.uid, ...fields });
+  const bodyOf = (account: AccountKey, fields: object = {}) => ({ uid: account.uid, ...fields });
+  const post = (account: AccountKey, verb: string) =>
+    control("POST", `${pathOf(account.identifier)}/${verb}`, bodyOf(account));
+  const { readMarks, command } = createCommands(options, control);
+  const commandOf = (account: AccountKey, verb: string, fields: object = {}) =>
+    command("POST", `${pathOf(account.identifier)}/${verb}`, bodyOf(account, fields));
+  const list = async () => parse(ShownList, await control("GET", "/accounts")).accounts;
   const find = async (identifier: string) => {
     try {
       return parse(Shown, await control("GET", pathOf(identifier)));
@@ -72,25 +82,31 @@ export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): Ho
   };
   return {
     ensureAccount: async (account) => {
-      await control("PUT", pathOf(account.identifier), accountToJson(account));
+      await command("PUT", pathOf(account.identifier), accountToJson(account));
     },
     setPassword: async (account, passwordHash) => {
-      await post(account, "password", { passwordHash: passwordHash.reveal() });
+      await commandOf(account, "password", { passwordHash: passwordHash.reveal() });
     },
     setLimits: async (account, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }) => {
-      await post(account, "limits", { diskBytesMax, filesMax, sessionsMax, ftpEnabled });
+      await commandOf(account, "limits", { diskBytesMax, filesMax, sessionsMax, ftpEnabled });
     },
     suspend: async (account) => {
-      await post(account, "suspend");
+      await commandOf(account, "suspend");
     },
     resume: async (account) => {
-      await post(account, "resume");
+      await commandOf(account, "resume");
     },
     remove: async (account) => {
-      await control("DELETE", `${pathOf(account.identifier)}?uid=${account.uid}`);
+      await command("DELETE", `${pathOf(account.identifier)}?uid=${account.uid}`);
     },
     find,
-    list: async () => parse(ShownList, await control("GET", "/accounts")).accounts,
+    list,
+    highestUid: async () => {
+      const marks = await readMarks();
+      if (!marks) return (await list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
+      await options.commands?.saw(marks.counter);
+      return marks.uid;
+    },
     usage: async (identifier) => {
       const account = await find(identifier);
       if (account === undefined) throw new NodeRefused("account_unknown");
@@ -99,7 +115,10 @@ export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): Ho
     usageChanges: async ({ after, waitMs, signal }) => {
       const limit = AbortSignal.timeout(waitMs + waitGraceMs);
       const either = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-      return parse(Changes, await control("GET", `/usage?after=${after}&waitMs=${waitMs}`, undefined, either));
+      return parse(
+        Changes,
+        await control("GET", `/usage?after=${after}&waitMs=${waitMs}`, undefined, { signal: either }),
+      );
     },
     probe: async (account) => {
       const { login } = parse(ProbeLogin, await post(account, "probe-login"));
@@ -112,16 +131,42 @@ export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): Ho
   };
 }
 
-type Control = (method: string, path: string, body?: object, signal?: AbortSignal) => Promise<unknown>;
+/** What changes the node carries a counter, where somebody counts. */
+function createCommands({ commands }: EmbeddedNodeDriverOptions, control: Control) {
+  /** Nothing of a node of a release that kept no marks. */
+  const readMarks = async () => {
+    const answer = await control("GET", "/marks", undefined, { isOptional: true });
+    return answer === undefined ? undefined : parse(Marks, answer);
+  };
+  return {
+    readMarks,
+    async command(method: string, path: string, body?: object): Promise<unknown> {
+      if (!commands) return control(method, path, body);
+      // Asked for each time: another process may have commanded the node meanwhile.
+      const counter = await commands.take((await readMarks())?.counter ?? 0);
+      return control(method, path, body, { headers: { [commandCounterHeader]: String(counter) } });
+    },
+  };
+}
+
+interface ControlOptions {
+  signal?: AbortSignal;
+  headers?: Record<string, string>;
+  /** Nothing is returned where the node does not know the path. */
+  isOptional?: boolean;
+}
+
+type Control = (method: string, path: string, body?: object, options?: ControlOptions) => Promise<unknown>;
 
 /** Asks the control port. @throws NodeUnavailable, NodeRefused */
 function createControl({ controlUrl, controlToken }: EmbeddedNodeDriverOptions): Control {
-  return async (method, path, body, signal = AbortSignal.timeout(requestMs)) => {
-    const headers: Record<string, string> = { authorization: `Bearer ${controlToken.reveal()}` };
+  return async (method, path, body, { signal = AbortSignal.timeout(requestMs), headers: own, isOptional } = {}) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${controlToken.reveal()}`, ...own };
     if (body !== undefined) headers["content-type"] = "application/json";
     const question = { method, headers, signal, body: body === undefined ? null : JSON.stringify(body) };
     const answer = await ask(new URL(path, controlUrl), question);
     if (answer.status < 300) return answer.json;
+    if (isOptional && answer.status === 404) return undefined;
     if (Value.Check(Refusal, answer.json)) throw new NodeRefused(answer.json.error as RefusalReason);
     throw new NodeUnavailable(`the node's control port answered ${answer.status}`);
   };

@@ -7,6 +7,7 @@
  *     uploads/              uploads in progress; emptied at start
  *     trash/<uid>/          files of removed accounts
  *     traffic.json          what the sites have sent this month
+ *     marks.json            the highest command and the highest uid that it was told
  *     ftp-tls.pem           the certificate of FTP over TLS
  */
 import { mkdir, realpath, rm } from "node:fs/promises";
@@ -26,6 +27,7 @@ import { AddressGuesses } from "./ftp/guesses.ts";
 import { startFtpServer } from "./ftp/server.ts";
 import { Sessions } from "./ftp/sessions.ts";
 import { defaultLimits, type EmbeddedNodeLimits } from "./limits.ts";
+import { Marks } from "./marks.ts";
 import { OneTimeLogins } from "./one-time-logins.ts";
 import { Passwords } from "./passwords.ts";
 import { Traffic } from "./traffic.ts";
@@ -81,8 +83,9 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
     ...{ file: join(dataDir, "traffic.json"), flushMs: limits.trafficFlushMs, clock, log },
     onChange: (uid) => feed.changed(uid),
   });
+  const marks = await Marks.open(join(dataDir, "marks.json"));
   const accounts = new Accounts({
-    ...{ trash, feed, traffic, siteDomain },
+    ...{ trash, feed, traffic, marks, siteDomain },
     recordsFolder: folders.accounts,
     homesFolder: folders.homes,
     cutSessions: (account) => sessions.cut(account),
@@ -111,7 +114,7 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
     });
     started.push(web);
     const control = await startControlServer({
-      ...{ accounts, feed, oneTimeLogins, limits, log },
+      ...{ accounts, feed, marks, oneTimeLogins, limits, log },
       port: options.controlPort,
       token: options.controlToken,
       certificate: certificate.certificate,

@@ -25,6 +25,11 @@ export class Trash {
     return (await stat(this.#path(uid)).catch(ignoreMissing)) !== undefined;
   }
 
+  /** Of all accounts that have something here. */
+  async uids(): Promise<number[]> {
+    return (await readdir(this.#folder)).map(Number).filter(Number.isSafeInteger);
+  }
+
   /** Moves an account's home here. Repeatable. */
   async take(uid: number, home: string): Promise<void> {
     const isMoved = await rename(home, this.#path(uid)).then(

@@ -143,6 +143,10 @@ class Node implements ProftpdNode {
     return this.#parts.records.list().map((account) => this.#describe(account));
   }
 
+  async highestUid(): Promise<number> {
+    return this.#parts.records.highestUid;
+  }
+
   async usage(identifier: string): Promise<Usage> {
     const { records, usage } = this.#parts;
     const account = records.find(identifier);

@@ -34,6 +34,7 @@ export class Records {
   /** By uid: a change that is said again while it cannot be written takes no more room. */
   readonly #unwritten = new Map<number, string>();
   #lines: number;
+  #highestUid = 0;
 
   private constructor(path: string, content: Content) {
     this.#path = path;
@@ -42,6 +43,7 @@ export class Records {
     this.#removed = content.removed;
     this.#unfinished = content.unfinished;
     for (const account of content.accounts.values()) this.#name(account);
+    for (const { uid } of [...content.accounts.values(), ...content.removed.values()]) this.#seeUid(uid);
   }
 
   /** @throws when the file holds a line that is no record: the node must not forget accounts that it had */
@@ -74,6 +76,11 @@ export class Records {
     return this.#removed.has(uid);
   }
 
+  /** Of all that were ever taken, removed ones too; 0: none. */
+  get highestUid(): number {
+    return this.#highestUid;
+  }
+
   /** What was begun and not finished, by this process or one before it. */
   unfinished(): AccountState[] {
     return [...this.#unfinished].flatMap((uid): AccountState[] => {
@@ -93,6 +100,7 @@ export class Records {
     const { uid, identifier } = state.account;
     this.#unwritten.set(uid, printLine(lineOf(state)));
     this.#unfinished.add(uid);
+    this.#seeUid(uid);
     const before = this.#accounts.get(uid);
     if (before !== undefined) this.#unname(before);
     if (state.kind === "account") {
@@ -152,6 +160,10 @@ export class Records {
     }
     this.#lines += lines.length;
     return this.#file;
+  }
+
+  #seeUid(uid: number): void {
+    this.#highestUid = Math.max(this.#highestUid, uid);
   }
 
   #name({ identifier, hostNames, uid }: DesiredAccount): void {

@@ -1,0 +1,89 @@
+/** An operator says that the database that was restored is the one to go on with, for one node. */
+import { resolveAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { tellEverything } from "#hosting/channel/restore.ts";
+import { enqueueMove, enqueueProvision } from "#jobs/enqueue.ts";
+import { OperatorError } from "#resellers/operator-error.ts";
+
+const readNode = statement("hosting-node-restored-node", "SELECT restored_at FROM hosting_nodes WHERE id = $1", {
+  restored_at: "timestamptz?",
+});
+const unmarkNode = statement(
+  "hosting-node-restored-unmark",
+  "UPDATE hosting_nodes SET restored_at = NULL WHERE id = $1",
+  {},
+);
+
+// Of accounts that are being made nothing waits to be removed; those that a stray is in the way of try again by themselves.
+const waitingAccounts = statement(
+  "hosting-node-restored-accounts",
+  `SELECT id, identifier, removal_requested_at IS NOT NULL AS is_removal FROM hosting_accounts
+   WHERE node_id = $1 AND applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')
+     AND (status <> 'Provisioning' OR removal_requested_at IS NOT NULL OR error_text IS NOT NULL) ORDER BY identifier`,
+  { id: "int8", identifier: "text", is_removal: "bool" },
+);
+const waitingMoves = statement(
+  "hosting-node-restored-moves",
+  `SELECT move.id, identifier FROM hosting_moves AS move JOIN hosting_accounts AS account ON account.id = account_id
+   WHERE ended_at IS NULL AND (move.state = 'Leaving' AND source_node_id = $1 OR move.state = 'Returning' AND target_node_id = $1)
+   ORDER BY identifier`,
+  { id: "int8", identifier: "text" },
+);
+const toldStates = statement(
+  "hosting-node-restored-states",
+  "SELECT count(*) FILTER (WHERE state IS NOT NULL) AS accounts FROM node_states WHERE node_id = $1",
+  { accounts: "int8" },
+);
+
+export interface RestoredNode {
+  since: Date;
+  /** What is removed there then, by identifier: accounts, and what moves have left there. */
+  removals: string[];
+  /** Accounts that are told again as this database has them; only a node with an agent is. */
+  told: number;
+}
+
+/** What going on would do. @throws OperatorError when the node does not know more than this database */
+export async function describeRestored(
+  { database }: { database: Pick<Transaction, "query"> },
+  nodeId: string,
+): Promise<RestoredNode> {
+  const [node] = await database.query(readNode, [nodeId]);
+  const since = sinceWhen(nodeId, node);
+  const accounts = await database.query(waitingAccounts, [nodeId]);
+  const moves = await database.query(waitingMoves, [nodeId]);
+  const [states] = await database.query(toldStates, [nodeId]);
+  const removed = accounts.filter(({ is_removal }) => is_removal);
+  return { since, removals: [...removed, ...moves].map(({ identifier }) => identifier), told: states!.accounts };
+}
+
+/**
+ * What waits to be removed there is removed from now on, and a node with an agent is told everything in this database again.
+ * What the node has beside that stays there, and is a stray for a comparison.
+ * @throws OperatorError as above
+ */
+export async function goOnAfterRestore(
+  context: Pick<Context, "database" | "clock" | "log">,
+  nodeId: string,
+): Promise<{ told: number }> {
+  return context.database.transaction(async (tx) => {
+    const [node] = await tx.query(readNode, [nodeId]);
+    sinceWhen(nodeId, node);
+    // The channel's row is locked before the node's, as when a node turns out to be ahead.
+    const told = await tellEverything(tx, nodeId);
+    await tx.query(unmarkNode, [nodeId]);
+    await resolveAlarm(context, { kind: "hosting-node-restored", subject: nodeId }, tx);
+    for (const { id } of await tx.query(waitingAccounts, [nodeId])) await enqueueProvision(tx, id, 0);
+    for (const { id } of await tx.query(waitingMoves, [nodeId])) await enqueueMove(tx, id, 0);
+    return { told };
+  });
+}
+
+function sinceWhen(nodeId: string, node: { restored_at: Date | null } | undefined): Date {
+  if (!node) throw new OperatorError("not-found", `there is no hosting node ${nodeId}: deedhouse node list shows them`);
+  if (node.restored_at) return node.restored_at;
+  const why = "knows nothing beyond this database: there is nothing to do";
+  throw new OperatorError("refused", `the node ${nodeId} ${why}`);
+}

@@ -1,0 +1,67 @@
+/**
+ * The highest that this node has seen, on disk before what it came with is done: the counter of a command, by which a gateway
+ * notices that its database was restored, and a uid, above which the gateway gives out new ones.
+ */
+import { readFile } from "node:fs/promises";
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+import { createLane } from "#lib/lane.ts";
+import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
+
+/** Of requests to the control port that change something. */
+export const commandCounterHeader = "deedhouse-command";
+
+const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Highest = Type.Object({ counter: count, uid: count });
+
+interface HighestSeen {
+  counter: number;
+  uid: number;
+}
+
+export class Marks {
+  readonly #path: string;
+  readonly #lane = createLane();
+  /** As it is on disk. */
+  #highest: HighestSeen;
+
+  private constructor(path: string, highest: HighestSeen) {
+    this.#path = path;
+    this.#highest = highest;
+  }
+
+  /** @throws when the file cannot be read: the node must not forget what it has seen */
+  static async open(path: string): Promise<Marks> {
+    const text = await readFile(path, "utf8").catch(ignoreMissing);
+    return new Marks(path, text === undefined ? { counter: 0, uid: 0 } : parseHighest(path, text));
+  }
+
+  get highest(): HighestSeen {
+    return this.#highest;
+  }
+
+  /** What is lower than before changes nothing: commands may arrive in another order. On disk once this returns. */
+  async raise(seen: Partial<HighestSeen>): Promise<void> {
+    if (!this.#isAbove(seen)) return;
+    await this.#lane(async () => {
+      if (!this.#isAbove(seen)) return;
+      const { counter, uid } = this.#highest;
+      const highest = { counter: Math.max(counter, seen.counter ?? 0), uid: Math.max(uid, seen.uid ?? 0) };
+      await writeFileAtomic(this.#path, `${JSON.stringify(highest)}\n`);
+      this.#highest = highest;
+    });
+  }
+
+  #isAbove({ counter = 0, uid = 0 }: Partial<HighestSeen>): boolean {
+    return counter > this.#highest.counter || uid > this.#highest.uid;
+  }
+}
+
+function parseHighest(path: string, text: string): HighestSeen {
+  try {
+    return Value.Parse(Highest, JSON.parse(text));
+  } catch (error) {
+    const advice = "restore it from a backup, or remove it to go on without what it says";
+    throw new Error(`${path} cannot be read: ${advice}`, { cause: error });
+  }
+}

@@ -1,0 +1,200 @@
+/** The counter that every command to a node carries, and the uids that a node tells: what shows a restore, and what does not. */
+import assert from "node:assert/strict";
+import { copyFile, readFile } from "node:fs/promises";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { listAlarms } from "#alarms.ts";
+import { registerNode } from "#hosting/nodes.ts";
+import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { commandCounterOf } from "#hosting/restored.ts";
+import { learnUids } from "#hosting/uids.ts";
+import type { HostingNode } from "#nodes/driver.ts";
+import type { TestNode } from "../../src/nodes/embedded/test-node.ts";
+import { testAccount } from "../../src/nodes/test-account.ts";
+import { backUp } from "../harness/backup.ts";
+import type { Scope } from "../harness/database.ts";
+import { nodePlace, nodeRoom } from "../harness/profiles.ts";
+import { runSql } from "../harness/sql.ts";
+import { startMoveStage } from "./move-stage.ts";
+import { panelMarker, panelToken, startPanel } from "./panel-stage.ts";
+
+const stage = await startMoveStage({ after }, { worker: false });
+const { gateway, node, second } = stage;
+const { context, databaseUrl } = gateway;
+
+const alarmed = async () =>
+  (await listAlarms(context, { all: false, limit: 100 }))
+    .filter(({ kind }) => kind === "hosting-node-restored")
+    .map(({ subject }) => subject);
+
+/** The driver of a process of its own. */
+async function openDriver(scope: Scope, nodeId: string): Promise<HostingNode> {
+  const nodes = await openHostingNodes(context);
+  scope.after(() => nodes.close());
+  return (await nodes.find(nodeId)) ?? assert.fail(`${nodeId} is not open`);
+}
+
+/** What the gateway sends, in a process that stands still between the taking of its counter and the command. */
+async function command(to: TestNode, uid: number, counter: number): Promise<number> {
+  const { passwordHash, ...account } = testAccount(`late-${uid}.example`, uid);
+  const reply = await fetch(`http://127.0.0.1:${to.ports.controlPort}/accounts/${account.identifier}`, {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${to.controlToken.reveal()}`,
+      "content-type": "application/json",
+      "deedhouse-command": String(counter),
+    },
+    body: JSON.stringify({ ...account, passwordHash: passwordHash?.reveal() }),
+  });
+  await reply.text();
+  return reply.status;
+}
+
+test("commands that arrive in another order, are lost or come from several processes are no restore", async (t) => {
+  const counter = commandCounterOf(context, "second");
+  const taken = [];
+  for (let count = 0; count < 6; count += 1) taken.push(await counter.take(0));
+  // The last one first, and one that never arrives because its process was killed.
+  const [, ...arriving] = taken.toReversed();
+  for (const [index, each] of arriving.entries()) assert.equal(await command(second, 1_001 + index, each), 204);
+  const drivers = await Promise.all([1, 2, 3].map(() => openDriver(t, "second")));
+  const all = Array.from({ length: 60 }, (_, index) => testAccount(`site-${index}.example`, 2_001 + index));
+  await Promise.all(
+    all.map((account, index) => {
+      const driver = drivers[index % drivers.length]!;
+      return index % 7 === 0 ? driver.remove(account) : driver.ensureAccount(account);
+    }),
+  );
+  // The node ends in between, and the database's connections too.
+  const underWay = all.slice(0, 20).map((account) => drivers[0]!.ensureAccount(account).catch(() => {}));
+  await second.restart();
+  await Promise.all(underWay);
+  await registerNode(context, nodePlace(second, "second"), nodeRoom, true);
+  const [driver] = [await openDriver(t, "second")];
+  await driver.highestUid();
+  await driver.remove(all[1]!);
+  assert.deepEqual(await alarmed(), []);
+});
+
+test("a node that was brought back from an older disk of its own is no restore, and is commanded as before", async (t) => {
+  const driver = await openDriver(t, "second");
+  const marks = join(second.dataDir, "marks.json");
+  await copyFile(marks, `${marks}.older`);
+  await driver.ensureAccount(testAccount("after.example", 3_001));
+  await second.restart(() => copyFile(`${marks}.older`, marks));
+  await registerNode(context, nodePlace(second, "second"), nodeRoom, true);
+  const opened = await openDriver(t, "second");
+  await opened.ensureAccount(testAccount("after.example", 3_001));
+  await opened.remove(testAccount("after.example", 3_001));
+  assert.equal(await opened.highestUid(), 3_001, "what is on its disk counts");
+  assert.deepEqual(await alarmed(), []);
+});
+
+test("a node that cannot be asked keeps only those accounts waiting that are placed on it", async () => {
+  await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id = 'second'");
+  const waiting = await stage.create("waiting.example");
+  stage.control.cut();
+  await stage.advance(waiting);
+  await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id = 'embedded'");
+  const made = await stage.create("made.example");
+  await stage.advance(made);
+  assert.equal((await stage.read("made.example")).status, "Ready");
+  assert.equal((await stage.read("waiting.example")).status, "Provisioning");
+  stage.control.join();
+  await stage.advance(waiting);
+  assert.equal((await stage.read("waiting.example")).status, "Ready");
+});
+
+test("a node that claims a uid which nobody can have given out spends none, and only its own accounts wait", async () => {
+  await second.driver.ensureAccount(testAccount("liar.example", 2_000_000_000));
+  const waiting = await stage.create("second-waits.example");
+  await stage.advance(waiting);
+  assert.equal((await stage.read("second-waits.example")).status, "Provisioning");
+  await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id = 'second'");
+  const made = await stage.create("goes-on.example");
+  await stage.advance(made);
+  assert.equal((await stage.read("goes-on.example")).status, "Ready");
+  assert.ok((await stage.inside(made)).uid < 1_000_000);
+  assert.deepEqual(await alarmed(), []);
+});
+
+test("a node of a release without counters is commanded all the same, and its uids show a restore", async (t) => {
+  const inner = `http://127.0.0.1:${node.ports.controlPort}`;
+  // As it was: it does not know the path, and no header of ours.
+  const former = createServer((asked, reply) => {
+    assert.equal(asked.headers["deedhouse-command"] === undefined || asked.method !== "GET", true);
+    if (asked.url === "/marks") {
+      reply.writeHead(404, { "content-type": "application/json" }).end('{"error":"Not Found"}');
+      return;
+    }
+    const { "deedhouse-command": _, ...headers } = asked.headers;
+    const passed = request(new URL(asked.url ?? "", inner), { method: asked.method, headers }, (answer) => {
+      reply.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(reply);
+    });
+    asked.pipe(passed.on("error", () => reply.destroy()));
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => former.once("listening", resolve));
+  t.after(() => former.close().closeAllConnections());
+  const controlPort = (former.address() as AddressInfo).port;
+  await registerNode(context, nodePlace(node, "former", { ...node.ports, controlPort }), nodeRoom, false);
+  await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id <> 'former'");
+  await stage.advance(await stage.create("former.example"));
+  assert.equal((await stage.read("former.example")).status, "Ready");
+
+  const backup = await backUp(t, databaseUrl);
+  const lost = await stage.create("lost.example");
+  await stage.advance(lost);
+  const { uid } = await stage.inside(lost);
+  await backup.restore();
+  // A worker that starts looks at each node.
+  const driver = await openDriver(t, "former");
+  await learnUids(context, driver, "former");
+  assert.deepEqual(await alarmed(), ["former"]);
+  const again = await stage.create("another.example");
+  await stage.advance(again);
+  assert.equal((await stage.read("another.example")).status, "Ready");
+  assert.ok((await stage.inside(again)).uid > uid);
+  await assert.rejects(
+    driver.remove({ identifier: "former.example", uid: 1 }),
+    /nothing is removed on the node former/,
+  );
+});
+
+test("a panel, which keeps no counter, shows a restore by its newest account", async (t) => {
+  const { stub, driver: direct } = await startPanel();
+  t.after(() => stub.close());
+  const settings = { url: stub.url, user: "reseller", token: panelToken, ...panelMarker };
+  const place = { host: "127.0.0.1", port: stub.webPort };
+  const nowhere = { host: "127.0.0.1", port: 1 };
+  await registerNode(
+    context,
+    {
+      ...{ id: "panel", kind: "cpanel", ftp: nowhere, web: { ...place, isHttps: false } },
+      settings: { ...settings, ca: await readFile(stub.caFile, "utf8") },
+    },
+    nodeRoom,
+    false,
+  );
+  await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id <> 'panel'");
+  // Without an FTP server no account there is Ready; they are made all the same.
+  const make = async (identifier: string) => {
+    const id = await stage.create(identifier);
+    await stage.advance(id);
+    return (await stage.inside(id)).uid;
+  };
+  const open = await openDriver(t, "panel");
+  const kept = { identifier: "kept.panel.example", uid: await make("kept.panel.example") };
+  const backup = await backUp(t, databaseUrl);
+  const lost = await make("lost.panel.example");
+  await backup.restore();
+  await runSql(databaseUrl, "DELETE FROM alarms");
+  const uid = await make("new.panel.example");
+  assert.ok(uid > lost);
+  assert.deepEqual(await alarmed(), ["panel"]);
+  await assert.rejects(open.remove(kept), /nothing is removed on the node panel/);
+  assert.deepEqual((await open.list()).map((account) => account.uid).sort(), [kept.uid, lost, uid].sort());
+  assert.equal(direct.capabilities?.keepsCounter, false);
+});
