@@ -39,7 +39,7 @@ test("resellers take turns, each in its own order", async () => {
     ask("calm", "calm 2"),
     ask("third", "third 1"),
   ]);
-  assert.deepEqual(finished, ["flood 1", "flood 2", "calm 1", "third 1", "flood 3", "calm 2", "flood 4"]);
+  assert.deepEqual(finished, ["flood 1", "calm 1", "third 1", "flood 2", "calm 2", "flood 3", "flood 4"]);
 });
 
 test("turns away the 33rd that would wait, and takes new ones when there is room again", async () => {

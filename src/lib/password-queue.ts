@@ -1,10 +1,10 @@
 import { hash } from "@node-rs/bcrypt";
+import { FairQueue, QueueFull } from "#lib/fair-queue.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 
 // One hash at a time costs one core at most (64 ms each at cost 10, measured), so that requests keep being answered;
 // the rest wait, and the resellers take turns: one that posts a hundred accounts delays another by one hash, not by all.
-// Nor can it take every place: when all are taken, whoever holds the most gives one to whoever holds fewer.
 
 /** What the hashes of customers' passwords cost: 64 ms each. */
 export const bcryptCost = 10;
@@ -39,60 +39,16 @@ export class PasswordQueueFull extends Error {
   }
 }
 
-interface Job {
-  password: Secret;
-  resolve: (hashed: Secret) => void;
-  reject: (error: unknown) => void;
-}
-
 /** The queue of one process; it holds clear text in memory only, and only until the hash is made. */
 export function createPasswordQueue(settings: PasswordQueueSettings): PasswordQueue {
-  /** Who waits, in the order of turns: a Map keeps the order in which keys were put in. No list is empty. */
-  const waiting = new Map<string, Job[]>();
-  let waitingCount = 0;
-  let busy = false;
-
-  async function workOff(): Promise<void> {
-    busy = true;
-    for (let job = takeNext(); job !== undefined; job = takeNext()) {
-      await bcryptHash(job.password, settings).then(job.resolve, job.reject);
-    }
-    busy = false;
-  }
-
-  /** The first job of the reseller whose turn it is, who then goes to the end. */
-  function takeNext(): Job | undefined {
-    const [turn] = waiting;
-    if (turn === undefined) return undefined;
-    const [resellerId, jobs] = turn;
-    const job = jobs.shift();
-    waiting.delete(resellerId);
-    if (jobs.length > 0) waiting.set(resellerId, jobs);
-    waitingCount -= 1;
-    return job;
-  }
-
-  /** Makes room for a reseller that waits for less than the greediest one, by turning away the latter's newest. */
-  function yieldPlace(resellerId: string): boolean {
-    const greediest = [...waiting.values()].reduce((most, jobs) => (jobs.length > most.length ? jobs : most), []);
-    if (greediest.length <= (waiting.get(resellerId)?.length ?? 0) + 1) return false;
-    greediest.pop()?.reject(new PasswordQueueFull());
-    waitingCount -= 1;
-    return true;
-  }
-
+  const queue = new FairQueue({ runningMax: 1, waitingMax: settings.waitingMax });
   return {
-    hash: (resellerId, password) => {
-      if (waitingCount >= settings.waitingMax && !yieldPlace(resellerId)) {
-        return Promise.reject(new PasswordQueueFull());
+    hash: async (resellerId, password) => {
+      try {
+        return await queue.run([[resellerId]], () => bcryptHash(password, settings));
+      } catch (error) {
+        throw error instanceof QueueFull ? new PasswordQueueFull() : error;
       }
-      const { promise, resolve, reject } = Promise.withResolvers<Secret>();
-      const jobs = waiting.get(resellerId) ?? [];
-      jobs.push({ password, resolve, reject });
-      waiting.set(resellerId, jobs);
-      waitingCount += 1;
-      if (!busy) void workOff();
-      return promise;
     },
   };
 }

@@ -1,22 +1,36 @@
+import type { ConnectionLimitsOptions } from "#lib/connection-limits.ts";
+
 /** Every limit of the embedded node. The defaults suit one small machine; tests make some of them smaller. */
 export interface EmbeddedNodeLimits {
   /** FTP sessions in all, before and after login. */
   sessionsMax: number;
-  /** FTP sessions of one client address, before and after login. */
+  /** FTP sessions of one client address (of IPv6: one /64, here and below), before and after login. */
   addressSessionsMax: number;
+  /** Of all FTP sessions, and of all web connections, those that are kept for addresses with few of them. */
+  reservedPercent: number;
+  /** An address with fewer sessions than this, or fewer web connections, has few. */
+  fewConnectionsMax: number;
+  /** From connecting to the end of the login. */
   loginMs: number;
   idleMs: number;
   guessesMax: number;
   /** The n-th wrong guess of a session is answered after n times this. */
   guessDelayMs: number;
-  /** Wrong guesses of one address within `addressWindowMs` before it is banned for `addressBanMs`. */
+  /**
+   * Wrong guesses of one address within `addressWindowMs` before it is banned for `addressBanMs`. Guesses that are being
+   * checked count as wrong until they are; more wait. An account that is known there has a budget of its own.
+   */
   addressGuessesMax: number;
   addressWindowMs: number;
   addressBanMs: number;
-  /** Addresses whose guesses are remembered; the oldest are forgotten first. */
+  /** An account is known at an address for this long after a login from there. */
+  knownLoginMs: number;
+  /** Addresses whose guesses, and logins that are known, are remembered; the oldest are forgotten first. */
   addressesMax: number;
   /** Passwords hashed at the same time: each takes a core for about 50 ms. */
   hashesMax: number;
+  /** Passwords that wait to be hashed, those of addresses and accounts in turns; with more, who has most is turned away. */
+  hashesWaitingMax: number;
   lineBytesMax: number;
   /** Commands that a client may send ahead of the replies. */
   linesWaitingMax: number;
@@ -53,15 +67,19 @@ export interface EmbeddedNodeLimits {
 export const defaultLimits: EmbeddedNodeLimits = {
   sessionsMax: 200,
   addressSessionsMax: 50,
-  loginMs: 15_000,
+  reservedPercent: 20,
+  fewConnectionsMax: 8,
+  loginMs: 20_000,
   idleMs: 300_000,
   guessesMax: 3,
   guessDelayMs: 1_000,
   addressGuessesMax: 20,
   addressWindowMs: 600_000,
   addressBanMs: 300_000,
+  knownLoginMs: 86_400_000,
   addressesMax: 10_000,
   hashesMax: 2,
+  hashesWaitingMax: 200,
   lineBytesMax: 4_096,
   linesWaitingMax: 64,
   linesWaitingBytesMax: 16_384,
@@ -81,3 +99,15 @@ export const defaultLimits: EmbeddedNodeLimits = {
   usageWaitMsMax: 60_000,
   trashDaysMax: 30,
 };
+
+/** How a listener's places are shared among addresses. */
+export function connectionShares(limits: EmbeddedNodeLimits, listener: "ftp" | "web"): ConnectionLimitsOptions {
+  const { reservedPercent, fewConnectionsMax } = limits;
+  const [connectionsMax, sourceConnectionsMax, halfOpenMs] =
+    listener === "ftp"
+      ? [limits.sessionsMax, limits.addressSessionsMax, limits.loginMs]
+      : [limits.webConnectionsMax, limits.webAddressConnectionsMax, limits.webRequestMs];
+  // None is half-open for long: sessions and requests have times of their own, after which they are told so.
+  const sourceHalfOpenMax = sourceConnectionsMax;
+  return { connectionsMax, sourceConnectionsMax, sourceHalfOpenMax, halfOpenMs, reservedPercent, fewConnectionsMax };
+}

@@ -77,7 +77,7 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   const folders = await makeFolders(dataDir);
   const trash = new Trash(folders.trash, clock);
   const feed = new UsageFeed(clock);
-  const sessions = new Sessions(limits);
+  const sessions = new Sessions();
   const oneTimeLogins = new OneTimeLogins({ clock, random, validMs: limits.oneTimeLoginMs });
   const traffic = await Traffic.load({
     ...{ file: join(dataDir, "traffic.json"), flushMs: limits.trafficFlushMs, clock, log },
@@ -92,7 +92,7 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   });
   await accounts.load();
   const certificate = await loadCertificate(dataDir, host, clock);
-  const passwords = await Passwords.create(limits.hashesMax, random);
+  const passwords = await Passwords.create(limits, random);
   const started: { close(): Promise<void> }[] = [purgeDaily(trash, limits.trashDaysMax, log)];
   traffic.start();
   const close = async () => {

@@ -16,8 +16,8 @@ import { TestFtpClient } from "./ftp/test-ftp-client.ts";
 
 const pollMs = 20;
 const sessions = 200;
-/** Four addresses, each with as many sessions as one may have. */
-const addressOf = (at: number) => `127.0.0.${2 + (at % 4)}`;
+/** Forty addresses, each with few enough sessions to have its share of the last places too. */
+const addressOf = (at: number) => `127.0.0.${2 + (at % 40)}`;
 
 describe("the process of an embedded node", () => {
   let dataDir: string;

@@ -106,6 +106,19 @@ test("abuse 15: silent connections are limited per address, and closed", options
   await Promise.all(silent.map((client) => client.closed()));
 });
 
+test("abuse 15: an address whose connections stay silent again and again is banned for a while", options, async (t) => {
+  const limits = { loginSecondsMax: 1, addressTimeoutsMax: 3 };
+  const strict = await startTestProftpdNode({ limits });
+  t.after(() => strict.close());
+  await strict.node.ensureAccount(account);
+  const silent = await Promise.all([1, 2, 3].map(() => RawFtp.connect(strict, "127.0.0.9")));
+  await Promise.all(silent.map((client) => client.closed()));
+  const banned = await RawFtp.connect(strict, "127.0.0.9");
+  assert.match(await banned.reply(), /^5|^$/);
+  await banned.closed();
+  (await RawFtp.login(strict, account.identifier, password, "127.0.0.8")).close();
+});
+
 test("abuse 16: what is sent in clear behind AUTH TLS is never carried out", options, async () => {
   const client = await RawFtp.connect(node);
   await client.reply();

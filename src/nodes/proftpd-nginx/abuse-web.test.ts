@@ -9,6 +9,7 @@ import { connect as connectTls } from "node:tls";
 import { noSiteText } from "../probe.ts";
 import { testAccount } from "../test-account.ts";
 import { getPage } from "../test-page.ts";
+import { renderNginxConf } from "./nginx-conf.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 
 const options = { skip: cannotStart };
@@ -127,4 +128,22 @@ test("a host name's certificate is served as soon as its file is there", options
   await writeFile(join(folder, "www.customer.example.pem"), keyAndCertificate, { mode: 0o644 });
   assert.ok(keyAndCertificate.includes((await shown("www.customer.example")) ?? "nothing"));
   assert.equal(await shown("first.example.sites.test"), node.certificate.trim());
+});
+
+test("nginx counts the addresses of a /64 as one", options, () => {
+  const [, lines = ""] =
+    /map \$remote_addr \$source \{([^}]*\{4\}[^}]*\{1,3\}[^}]*)\}/.exec(renderNginxConf(node.settings)) ?? [];
+  const patterns = [...lines.matchAll(/"~(.*)" \$network;/g)].map(([, pattern]) => new RegExp(pattern ?? ""));
+  assert.equal(patterns.length, 2);
+  const sourceOf = (address: string) =>
+    patterns.map((pattern) => pattern.exec(address)?.groups?.network).find((network) => network !== undefined);
+  for (const [one, other, isSame] of [
+    ["2001:db8:1:2::1", "2001:db8:1:2:3:4:5:6", true],
+    ["2001:db8::1", "2001:db8::2:3", true],
+    ["2001:db8:1:2::1", "2001:db8:1:3::1", false],
+    ["2001:db8::1", "2001:db8:0:1::1", false],
+  ] as const) {
+    assert.equal(sourceOf(one) === sourceOf(other), isSame, `${one} ${other}`);
+  }
+  assert.equal(sourceOf("192.0.2.1"), undefined);
 });

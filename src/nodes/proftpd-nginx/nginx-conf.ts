@@ -23,7 +23,13 @@ http {
   client_header_timeout ${limits.requestHeaderSecondsMax};
   send_timeout ${limits.stalledSecondsMax};
   client_max_body_size 1k;
-  limit_conn_zone $binary_remote_addr zone=addresses:10m;
+  # A subscriber has a whole /64 of IPv6. Of addresses as nginx writes them, the longest run of zeros is left out.
+  map $remote_addr $source {
+    default $binary_remote_addr;
+    "~^(?<network>([0-9a-f]+:){4})" $network;
+    "~^(?<network>([0-9a-f]+:){1,3}):" $network;
+  }
+  limit_conn_zone $source zone=addresses:10m;
   limit_conn addresses ${limits.addressRequestsMax};
   limit_conn_status 429;
   # The real path ends in the account's uid, whatever name the site was asked by.

@@ -83,6 +83,8 @@ function sessionLimitLines(): string[] {
 
 function guessLines(settings: ProftpdNodeSettings): string[] {
   const { limits } = settings;
+  const [window, ban] = [duration(limits.addressWindowSeconds), duration(limits.addressBanSeconds)];
+  const banOn = (event: string, count: number) => `BanOnEvent ${event} ${count}/${window} ${ban}`;
   return [
     `MaxLoginAttempts ${limits.guessesMax}`,
     `DelayTable ${nodePaths(settings).delays}`,
@@ -91,7 +93,9 @@ function guessLines(settings: ProftpdNodeSettings): string[] {
     `BanTable ${nodePaths(settings).bans}`,
     "BanControlsACLs all allow user root",
     'BanMessage "Too many wrong passwords. Try again later."',
-    `BanOnEvent MaxLoginAttempts ${limits.addressGuessRoundsMax}/${duration(limits.addressWindowSeconds)} ${duration(limits.addressBanSeconds)}`,
+    banOn("MaxLoginAttempts", limits.addressGuessRoundsMax),
+    // It has no places to keep for others: whoever opens silent connections again and again loses theirs.
+    banOn("TimeoutLogin", limits.addressTimeoutsMax),
   ];
 }
 

@@ -58,6 +58,8 @@ export interface ProftpdNodeLimits {
   addressGuessRoundsMax: number;
   addressWindowSeconds: number;
   addressBanSeconds: number;
+  /** Connections of one address that have not logged in in time, within `addressWindowSeconds`, that ban it too. */
+  addressTimeoutsMax: number;
   commandBytesMax: number;
   /** Connections of one client address to its sites. */
   addressRequestsMax: number;
@@ -81,7 +83,7 @@ export interface ProftpdNodeLimits {
 export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   sessionsMax: 1_000,
   addressSessionsMax: 50,
-  loginSecondsMax: 15,
+  loginSecondsMax: 20,
   idleSecondsMax: 300,
   stalledSecondsMax: 60,
   guessesMax: 3,
@@ -89,6 +91,7 @@ export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   addressGuessRoundsMax: 7,
   addressWindowSeconds: 600,
   addressBanSeconds: 300,
+  addressTimeoutsMax: 100,
   commandBytesMax: 4_096,
   addressRequestsMax: 100,
   webConnectionsMax: 8_192,

@@ -1,10 +1,11 @@
 /** Commands about the session: logging in, TLS, settings. */
 import { sleep } from "#lib/clock.ts";
+import { QueueFull } from "#lib/fair-queue.ts";
 import { Secret } from "#lib/secret.ts";
 import type { Account } from "../accounts.ts";
 import type { FtpCommand } from "./commands.ts";
 import { FtpFailure } from "./reply.ts";
-import type { FtpSession } from "./session.ts";
+import type { FtpServices, FtpSession } from "./session.ts";
 
 const features = ["AUTH TLS", "EPSV", "MDTM", "MLST type*;size*;modify*;", "PASV", "PBSZ", "PROT", "SIZE", "UTF8"];
 
@@ -42,27 +43,22 @@ function giveUser(session: FtpSession, argument: string): void {
 }
 
 async function givePassword(session: FtpSession, argument: string): Promise<void> {
-  const { user, services, channel } = session;
+  const { user, services } = session;
   if (user === undefined) throw new FtpFailure(503, "Send USER first.");
   session.user = undefined;
-  const isOneTime = services.oneTimeLogins.isOneTimeUser(user);
-  // A banned address costs no hash. One-time logins cannot be guessed, so the probe works from a banned address too.
-  if (!isOneTime && services.guesses.isBanned(session.address)) {
-    return channel.end(421, "Too many wrong passwords, try again later.");
-  }
   const password = new Secret(argument);
+  // One-time logins cannot be guessed, so the probe works from a banned address too.
+  const isOneTime = services.oneTimeLogins.isOneTimeUser(user);
   const account = isOneTime
     ? findOneTimeAccount(session, user, password)
     : await findPasswordAccount(session, user, password);
-  // Counted also for one who has left, or leaving would make guesses free.
-  if (account === undefined) services.guesses.countWrong(session.address);
-  if (session.signal.aborted) return;
+  if (session.signal.aborted || account === "turned away") return;
   if (account === undefined) return refuseGuess(session);
   if (!isOneTime && !services.sessions.hasRoomForAccount(account)) {
     throw new FtpFailure(530, "Too many sessions of this account.");
   }
   session.enter(account, isOneTime);
-  channel.reply(230, "Logged in. The web site lies in /www/.");
+  session.channel.reply(230, "Logged in. The web site lies in /www/.");
 }
 
 function findOneTimeAccount(session: FtpSession, user: string, password: Secret): Account | undefined {
@@ -70,19 +66,41 @@ function findOneTimeAccount(session: FtpSession, user: string, password: Secret)
   return account !== undefined && session.services.accounts.isCurrent(account) ? account : undefined;
 }
 
-async function findPasswordAccount(session: FtpSession, user: string, password: Secret): Promise<Account | undefined> {
-  const account = session.services.accounts.find(user);
-  const passwordHash = account?.record.passwordHash;
-  // Always a hash: the time tells neither whether the user exists nor whether it is suspended.
-  const isRight = await session.services.passwords.isRight(password, passwordHash, session.signal);
-  if (!isRight || account === undefined || !mayLogIn(session, account)) return undefined;
-  // The password may have been changed while it was checked.
-  return account.record.passwordHash === passwordHash ? account : undefined;
+/** The account that the password opens; the session of who may not even try is ended. A banned address costs no hash. */
+async function findPasswordAccount(
+  { address, signal, services, channel }: FtpSession,
+  user: string,
+  password: Secret,
+): Promise<Account | undefined | "turned away"> {
+  const guess = await services.guesses.begin(address, user, signal);
+  if (guess === undefined) {
+    channel.end(421, "Too many wrong passwords, try again later.");
+    return "turned away";
+  }
+  let outcome: "right" | "wrong" | "none" = "none";
+  try {
+    const account = services.accounts.find(user);
+    const passwordHash = account?.record.passwordHash;
+    // Always a hash: the time tells neither whether the user exists nor whether it is suspended.
+    const isRight = await services.passwords.isRight(guess.guesser, password, passwordHash, signal);
+    // The password may have been changed while it was checked.
+    const isCurrent = account !== undefined && account.record.passwordHash === passwordHash;
+    const found = isRight && isCurrent && mayLogIn(services, account) ? account : undefined;
+    // Counted also for one who has left, or leaving would make guesses free.
+    outcome = found === undefined ? "wrong" : "right";
+    return found;
+  } catch (error) {
+    if (!(error instanceof QueueFull)) throw error;
+    channel.end(421, "Too many passwords are being checked, try again in a moment.");
+    return "turned away";
+  } finally {
+    guess.end(outcome);
+  }
 }
 
-function mayLogIn(session: FtpSession, account: Account): boolean {
+function mayLogIn({ accounts }: FtpServices, account: Account): boolean {
   const { suspended, ftpEnabled } = account.record;
-  return session.services.accounts.isCurrent(account) && ftpEnabled && !suspended;
+  return accounts.isCurrent(account) && ftpEnabled && !suspended;
 }
 
 async function refuseGuess(session: FtpSession): Promise<void> {

@@ -1,48 +1,135 @@
 import type { Clock } from "#lib/clock.ts";
+import { sourceOf } from "#lib/source-address.ts";
 import type { EmbeddedNodeLimits } from "../limits.ts";
 
-interface Guesses {
-  count: number;
+/** Who asks for a password check, as limits and turns count it. */
+export interface Guesser {
+  /** IPv4 address, or /64 of IPv6. */
+  source: string;
+  account: string;
+  /** The account has logged in from there lately. */
+  isKnown: boolean;
+}
+
+/** A password check for which there was room. End it in any case. */
+export interface Guess {
+  guesser: Guesser;
+  end(outcome: "right" | "wrong" | "none"): void;
+}
+
+interface Budget {
+  wrong: number;
+  /** Being checked, or waiting for it: each may turn out wrong. */
+  pending: number;
   /** The window's start, or the ban's. */
   sinceMs: number;
   isBanned: boolean;
+  /** Those who wait until a pending one ends; in the order in which they came. */
+  waiting: Set<() => void>;
 }
 
-/** Counts wrong passwords per client address over all its connections, and bans an address for a while. */
+/** No identifier is longer (RFC 1035 section 2.3.4): what is cut off opens nothing, and is not kept in memory. */
+const accountCharsMax = 253;
+
+/**
+ * Counts wrong passwords per source over all its connections, and bans a source for a while. An account that has logged in
+ * from there lately is counted by itself: nobody is locked out by a neighbour behind one NAT who guesses.
+ */
 export class AddressGuesses {
   readonly #clock: Clock;
   readonly #limits: EmbeddedNodeLimits;
-  readonly #byAddress = new Map<string, Guesses>();
+  readonly #budgets = new Map<string, Budget>();
+  /** Source and account of each good login, with its time; the latest last. */
+  readonly #known = new Map<string, number>();
 
   constructor(clock: Clock, limits: EmbeddedNodeLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
 
-  isBanned(address: string): boolean {
-    return this.#current(address)?.isBanned ?? false;
+  /**
+   * Room for one more password check. Whoever could be over the limit, if all that is pending is wrong, waits for it.
+   * @returns undefined for who is banned
+   * @throws the signal's reason when it fires before
+   */
+  async begin(address: string, user: string, signal: AbortSignal): Promise<Guess | undefined> {
+    const guesser = this.#guesser(address, user);
+    const name = guesser.isKnown ? pairOf(guesser) : guesser.source;
+    for (;;) {
+      signal.throwIfAborted();
+      const budget = this.#budget(name);
+      if (budget.isBanned) return undefined;
+      if (budget.wrong + budget.pending < this.#limits.addressGuessesMax) return this.#count(guesser, budget);
+      await this.#nextEnd(budget, signal);
+    }
   }
 
-  countWrong(address: string): void {
-    const guesses = this.#current(address) ?? { count: 0, sinceMs: this.#clock.monotonicMs(), isBanned: false };
-    guesses.count += 1;
-    if (!guesses.isBanned && guesses.count >= this.#limits.addressGuessesMax) {
-      guesses.isBanned = true;
-      guesses.sinceMs = this.#clock.monotonicMs();
-    }
-    this.#byAddress.set(address, guesses);
-    if (this.#byAddress.size > this.#limits.addressesMax) {
-      const [oldest] = this.#byAddress.keys();
-      if (oldest !== undefined) this.#byAddress.delete(oldest);
-    }
+  #guesser(address: string, user: string): Guesser {
+    const guesser = { source: sourceOf(address), account: user.slice(0, accountCharsMax), isKnown: false };
+    const knownMs = this.#known.get(pairOf(guesser));
+    const isKnown = knownMs !== undefined && this.#clock.monotonicMs() - knownMs < this.#limits.knownLoginMs;
+    return { ...guesser, isKnown };
   }
 
-  #current(address: string): Guesses | undefined {
-    const guesses = this.#byAddress.get(address);
-    if (guesses === undefined) return undefined;
-    const lastsMs = guesses.isBanned ? this.#limits.addressBanMs : this.#limits.addressWindowMs;
-    if (this.#clock.monotonicMs() - guesses.sinceMs < lastsMs) return guesses;
-    this.#byAddress.delete(address);
-    return undefined;
+  #count(guesser: Guesser, budget: Budget): Guess {
+    budget.pending += 1;
+    return {
+      guesser,
+      end: (outcome) => {
+        budget.pending -= 1;
+        if (outcome === "wrong") this.#countWrong(budget);
+        if (outcome === "right") this.#noteKnown(guesser);
+        for (const wake of [...budget.waiting]) wake();
+      },
+    };
   }
+
+  #countWrong(budget: Budget): void {
+    budget.wrong += 1;
+    if (budget.isBanned || budget.wrong < this.#limits.addressGuessesMax) return;
+    budget.isBanned = true;
+    budget.sinceMs = this.#clock.monotonicMs();
+  }
+
+  #noteKnown(guesser: Guesser): void {
+    this.#known.delete(pairOf(guesser));
+    this.#known.set(pairOf(guesser), this.#clock.monotonicMs());
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size > this.#limits.addressesMax) this.#known.delete(oldest);
+  }
+
+  #budget(name: string): Budget {
+    const nowMs = this.#clock.monotonicMs();
+    const budget = this.#budgets.get(name);
+    if (budget === undefined) return this.#open(name, nowMs);
+    const lastsMs = budget.isBanned ? this.#limits.addressBanMs : this.#limits.addressWindowMs;
+    if (nowMs - budget.sinceMs >= lastsMs) Object.assign(budget, { wrong: 0, isBanned: false, sinceMs: nowMs });
+    return budget;
+  }
+
+  #open(name: string, sinceMs: number): Budget {
+    const budget: Budget = { wrong: 0, pending: 0, sinceMs, isBanned: false, waiting: new Set() };
+    this.#budgets.set(name, budget);
+    for (const [oldest, { pending }] of this.#budgets) {
+      if (this.#budgets.size <= this.#limits.addressesMax) break;
+      if (pending === 0) this.#budgets.delete(oldest);
+    }
+    return budget;
+  }
+
+  #nextEnd(budget: Budget, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = () => {
+        signal.removeEventListener("abort", finish);
+        budget.waiting.delete(finish);
+        resolve();
+      };
+      signal.addEventListener("abort", finish);
+      budget.waiting.add(finish);
+    });
+  }
+}
+
+function pairOf({ source, account }: Guesser): string {
+  return `${source} ${account}`;
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { plainAddress } from "./address.ts";
+import { ConnectionLimits } from "#lib/connection-limits.ts";
+import { connectionShares } from "../limits.ts";
 import { type FtpServices, FtpSession } from "./session.ts";
 
 export interface FtpServer {
@@ -10,14 +11,18 @@ export interface FtpServer {
 
 /** Starts the FTP server: passive only, explicit TLS. @throws when the port is taken */
 export async function startFtpServer(host: string, port: number, services: FtpServices): Promise<FtpServer> {
+  const places = new ConnectionLimits(connectionShares(services.limits, "ftp"));
   const server = createServer((socket) => {
     socket.setNoDelay(true);
-    if (services.sessions.hasRoomFor(plainAddress(socket.remoteAddress))) {
-      new FtpSession(socket, services);
+    const admission = places.add(socket);
+    if (admission === "served") {
+      new FtpSession(socket, services, () => places.opened(socket));
       return;
     }
     socket.on("error", () => socket.destroy());
-    socket.end("421 Too many sessions, try again later.\r\n", () => socket.destroy());
+    if (admission === "refused") {
+      socket.end("421 Too many sessions, try again later.\r\n", () => socket.destroy());
+    }
   });
   server.listen(port, host);
   await once(server, "listening");

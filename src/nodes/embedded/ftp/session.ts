@@ -57,9 +57,12 @@ export class FtpSession {
   readonly #idleTimer: NodeJS.Timeout;
   #isBusy = false;
 
-  constructor(socket: Socket, services: FtpServices) {
+  readonly #onLogin: () => void;
+
+  constructor(socket: Socket, services: FtpServices, onLogin: () => void) {
     const { limits } = services;
     this.services = services;
+    this.#onLogin = onLogin;
     this.address = plainAddress(socket.remoteAddress);
     this.#localAddress = plainAddress(socket.localAddress);
     this.#loginTimer = setTimeout(() => this.channel.end(421, "Too slow to log in."), limits.loginMs);
@@ -97,6 +100,7 @@ export class FtpSession {
 
   enter(account: Account, isOneTime: boolean): void {
     clearTimeout(this.#loginTimer);
+    this.#onLogin();
     this.account = account;
     this.isOneTime = isOneTime;
   }

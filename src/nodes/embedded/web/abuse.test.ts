@@ -232,6 +232,17 @@ describe("abuse of the web port", () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  test("four addresses with all idle connections that they get leave places for others", async () => {
+    const limits = { webConnectionsMax: 40, webAddressConnectionsMax: 10, fewConnectionsMax: 4 };
+    const other = await startTestNode({ limits });
+    const port = other.ports.webPort;
+    const addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"].flatMap((from) => Array(12).fill(from));
+    const sockets = await Promise.all(addresses.map((localAddress) => open({ port, localAddress })));
+    assert.equal((await getPage(port, "/", { host: "nobody.example" })).status, 404);
+    for (const socket of sockets) socket.destroy();
+    await other.close();
+  });
+
   test("pipelined requests are answered in their order, each by its own host", async () => {
     const hosts = ["a.example", "b.example", "c.example", "a.example", "b.example"];
     const requests = hosts.map((host) => `GET / HTTP/1.1\r\nHost: ${host}\r\n`);

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { finished, pipeline } from "node:stream/promises";
+import { ConnectionLimits } from "#lib/connection-limits.ts";
 import type { Log } from "#lib/log.ts";
 import { noSiteText } from "../../probe.ts";
-import type { EmbeddedNodeLimits } from "../limits.ts";
+import { connectionShares, type EmbeddedNodeLimits } from "../limits.ts";
 import type { Traffic } from "../traffic.ts";
-import { AddressConnections } from "./address-connections.ts";
 import { isNotModified, parseRange } from "./conditions.ts";
 import { contentTypeOf } from "./content-types.ts";
 import { findSite, parseHost, type SiteNames } from "./host.ts";
@@ -36,7 +36,9 @@ export async function startWebServer(options: WebOptions): Promise<WebServer> {
     requestTimeout: limits.webRequestMs,
     connectionsCheckingInterval: limits.webHeadersMs / 2,
   };
+  const places = new ConnectionLimits(connectionShares(limits, "web"));
   const server = createServer(timeouts, (request, response) => {
+    places.opened(request.socket);
     turns
       .take(request.socket, async () => {
         await answer(options, request, response);
@@ -44,9 +46,9 @@ export async function startWebServer(options: WebOptions): Promise<WebServer> {
       })
       .catch((error) => fail(log, response, error));
   });
-  server.maxConnections = limits.webConnectionsMax;
-  const connections = new AddressConnections(limits.webAddressConnectionsMax);
-  server.on("connection", (socket) => connections.add(socket));
+  server.on("connection", (socket) => {
+    if (places.add(socket) !== "served") socket.destroy();
+  });
   server.setTimeout(limits.webStallMs);
   server.listen(options.port, options.host);
   await once(server, "listening");

@@ -1,0 +1,166 @@
+// Whoever asks for the most must not keep the others waiting. A task names whom it is done for: the task goes next whose
+// sponsors have been served least lately, and when every place is taken, whoever holds the most gives one to whoever holds
+// fewer. Looking through all that wait is cheap beside what waits here: a bcrypt hash takes 64 ms.
+
+export interface FairQueueSettings {
+  /** Tasks that run at the same time. */
+  runningMax: number;
+  /** How many may wait beside them before new ones are turned away. */
+  waitingMax: number;
+}
+
+/**
+ * Whom a task is done for, the most important level first. On a level with several (an address and an account), the one
+ * that was served last counts: a flood from one address waits for the others, and so does one at one account.
+ */
+export type Sponsors = readonly (readonly string[])[];
+
+/** Too many are waiting, and nobody of them waits for more than whoever came last. */
+export class QueueFull extends Error {
+  override readonly name = "QueueFull";
+  constructor() {
+    super("Too many are waiting: try again in a moment.");
+  }
+}
+
+/** Sponsors whose last turn is remembered. Who is forgotten counts as never served. */
+const rememberedMax = 1_000;
+
+interface Waiting {
+  sponsors: Sponsors;
+  /** Runs the task to its end. Never throws. */
+  start: () => Promise<void>;
+  reject: (error: unknown) => void;
+}
+
+/** Runs tasks a few at a time, and lets those for whom they are done take turns. */
+export class FairQueue {
+  readonly #settings: FairQueueSettings;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Waiting>();
+  /** How many wait for each sponsor. */
+  readonly #counts = new Map<string, number>();
+  /** When each sponsor was served last, by number of turns; the longest ago first. */
+  readonly #servedAt = new Map<string, number>();
+  #turns = 0;
+  #running = 0;
+
+  constructor(settings: FairQueueSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Runs a task when it is its turn.
+   * @throws QueueFull before it runs, when too many are waiting: at once, or when somebody who waits for less needs the
+   *   place; the signal's reason when it fires before its turn
+   */
+  run<T>(sponsors: Sponsors, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (!this.#hasPlace() && !this.#yieldPlace(sponsors)) return reject(new QueueFull());
+      const leave = () => {
+        if (this.#remove(waiting)) reject(signal?.reason);
+      };
+      const start = async () => {
+        signal?.removeEventListener("abort", leave);
+        try {
+          resolve(await task());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const waiting: Waiting = { sponsors, start, reject };
+      signal?.addEventListener("abort", leave, { once: true });
+      this.#add(waiting);
+      this.#startNext();
+    });
+  }
+
+  #hasPlace(): boolean {
+    const { runningMax, waitingMax } = this.#settings;
+    return this.#running < runningMax || this.#waiting.size < waitingMax;
+  }
+
+  #add(waiting: Waiting): void {
+    this.#waiting.add(waiting);
+    for (const name of waiting.sponsors.flat()) this.#counts.set(name, this.#countOf(name) + 1);
+  }
+
+  #remove(waiting: Waiting): boolean {
+    if (!this.#waiting.delete(waiting)) return false;
+    for (const name of waiting.sponsors.flat()) {
+      const left = this.#countOf(name) - 1;
+      if (left > 0) this.#counts.set(name, left);
+      else this.#counts.delete(name);
+    }
+    return true;
+  }
+
+  #startNext(): void {
+    while (this.#running < this.#settings.runningMax) {
+      const next = highest(this.#waiting, ({ sponsors }) => sponsors.flatMap((names) => this.#lastTurns(names)));
+      if (next === undefined) return;
+      this.#remove(next);
+      this.#noteServed(next.sponsors);
+      this.#running += 1;
+      void next.start().then(() => {
+        this.#running -= 1;
+        this.#startNext();
+      });
+    }
+  }
+
+  /** Negative, the latest first: who was served long ago ranks before who was served lately. */
+  #lastTurns(names: readonly string[]): number[] {
+    return names.map((name) => -(this.#servedAt.get(name) ?? 0)).sort((left, right) => left - right);
+  }
+
+  #noteServed(sponsors: Sponsors): void {
+    this.#turns += 1;
+    for (const name of sponsors.flat()) {
+      this.#servedAt.delete(name);
+      this.#servedAt.set(name, this.#turns);
+    }
+    for (const name of this.#servedAt.keys()) {
+      if (this.#servedAt.size <= rememberedMax) break;
+      this.#servedAt.delete(name);
+    }
+  }
+
+  /** Makes room for somebody who waits for less than the greediest one, by turning away the latter's newest. */
+  #yieldPlace(sponsors: Sponsors): boolean {
+    const newestFirst = [...this.#waiting].reverse();
+    const greediest = highest(newestFirst, (one) => one.sponsors.map((names) => this.#mostOf(names)));
+    if (greediest === undefined) return false;
+    // The first level on which the two differ decides.
+    const level = sponsors.findIndex((names, at) => names.join("\n") !== greediest.sponsors[at]?.join("\n"));
+    if (level === -1) return false;
+    if (this.#mostOf(greediest.sponsors[level] ?? []) <= this.#mostOf(sponsors[level] ?? []) + 1) return false;
+    this.#remove(greediest);
+    greediest.reject(new QueueFull());
+    return true;
+  }
+
+  #mostOf(names: readonly string[]): number {
+    return Math.max(0, ...names.map((name) => this.#countOf(name)));
+  }
+
+  #countOf(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+}
+
+/** The first of those whose ranks are the highest, compared one after the other. */
+function highest<Item>(items: Iterable<Item>, ranksOf: (item: Item) => number[]): Item | undefined {
+  let best: { item: Item; ranks: number[] } | undefined;
+  for (const item of items) {
+    const ranks = ranksOf(item);
+    if (best === undefined || isHigher(ranks, best.ranks)) best = { item, ranks };
+  }
+  return best?.item;
+}
+
+function isHigher(left: number[], right: number[]): boolean {
+  const at = left.findIndex((rank, index) => rank !== right[index]);
+  return (left[at] ?? 0) > (right[at] ?? 0);
+}
