@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { unixSeconds } from "#lib/clock.ts";
+import { sourceSharesDefault } from "#lib/connection-limits.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { newNonce, type Reply, type SignedRequestOptions } from "../harness/signed-request.ts";
@@ -15,8 +16,11 @@ const burstCount = 240;
 /** Of a key that was good from the address lately. */
 const knownGoodFailuresMax = 10;
 
+/** On a busy machine, connections wait for their first request to be read. */
+const shares = { ...sourceSharesDefault, sourceHalfOpenMax: burstCount };
+
 const startWith = (t: TestContext, sourceFailuresMax: number) =>
-  startTestGateway(t, { worker: false, server: { sourceFailuresMax } });
+  startTestGateway(t, { worker: false, server: { sourceFailuresMax, shares } });
 
 function wrongSignature(gateway: TestGateway, keyId: string): SignedRequestOptions {
   const signature = createHmac("sha256", "wrong").update(newNonce()).digest("base64");

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { Client } from "pg";
+import { sourceSharesDefault } from "#lib/connection-limits.ts";
 import { joinPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
 import { publicKeyText, signedHeaders } from "#nodes/agent/request-signature.ts";
 import { sendRaw } from "../../../test/harness/raw-http.ts";
@@ -12,7 +13,9 @@ import { startTestChannel } from "./test-channel.ts";
 
 const burstCount = 100;
 const failuresMax = 20;
-const channel = await startTestChannel({ after }, { tls: undefined });
+/** On a busy machine, connections wait for their first request to be read. */
+const shares = { ...sourceSharesDefault, sourceHalfOpenMax: burstCount };
+const channel = await startTestChannel({ after }, { tls: undefined, shares });
 await channel.join("web-1");
 /** Not the node's. */
 const strangers = generateKeyPairSync("ed25519");
