@@ -49,8 +49,6 @@ export interface EmbeddedNodeLimits {
   webConnectionsMax: number;
   /** Connections to the web port of one client address. */
   webAddressConnectionsMax: number;
-  /** Requests that a client may send ahead of the answers on one connection. */
-  webRequestsWaitingMax: number;
   /** From a request's first byte to the end of its headers. */
   webHeadersMs: number;
   /** From a request's first byte to the end of its body. */
@@ -91,7 +89,6 @@ export const defaultLimits: EmbeddedNodeLimits = {
   oneTimeLoginMs: 60_000,
   webConnectionsMax: 1_000,
   webAddressConnectionsMax: 250,
-  webRequestsWaitingMax: 100,
   webHeadersMs: 10_000,
   webRequestMs: 30_000,
   webStallMs: 60_000,

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { finished, pipeline } from "node:stream/promises";
+import { pipeline } from "node:stream/promises";
 import { ConnectionLimits } from "#lib/connection-limits.ts";
+import { gateRequests } from "#lib/http-gate.ts";
 import type { Log } from "#lib/log.ts";
 import { noSiteText } from "../../probe.ts";
 import { connectionShares, type EmbeddedNodeLimits } from "../limits.ts";
@@ -12,7 +13,6 @@ import { contentTypeOf } from "./content-types.ts";
 import { findSite, parseHost, type SiteNames } from "./host.ts";
 import { parseRequestPath } from "./request-path.ts";
 import { openSiteFile, type SiteFile } from "./site-file.ts";
-import { Turns } from "./turns.ts";
 
 export interface WebOptions extends SiteNames {
   host: string;
@@ -30,7 +30,6 @@ export interface WebServer {
 /** Starts the static server of all sites, told apart by the Host header. @throws when the port is taken */
 export async function startWebServer(options: WebOptions): Promise<WebServer> {
   const { limits, log } = options;
-  const turns = new Turns(limits.webRequestsWaitingMax);
   const timeouts = {
     headersTimeout: limits.webHeadersMs,
     requestTimeout: limits.webRequestMs,
@@ -38,17 +37,12 @@ export async function startWebServer(options: WebOptions): Promise<WebServer> {
   };
   const places = new ConnectionLimits(connectionShares(limits, "web"));
   const server = createServer(timeouts, (request, response) => {
-    places.opened(request.socket);
-    turns
-      .take(request.socket, async () => {
-        await answer(options, request, response);
-        await finished(response);
-      })
-      .catch((error) => fail(log, response, error));
+    answer(options, request, response).catch((error) => fail(log, response, error));
   });
   server.on("connection", (socket) => {
     if (places.add(socket) !== "served") socket.destroy();
   });
+  gateRequests(server, { opened: (socket) => places.opened(socket) });
   server.setTimeout(limits.webStallMs);
   server.listen(options.port, options.host);
   await once(server, "listening");
