@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { cannotMount, smallDisk } from "../../test/harness/small-disk.ts";
+import { createLog } from "./log.ts";
+
+interface Line {
+  msg: string;
+  role: string;
+  dropped?: number;
+}
+
+function openLog(t: TestContext) {
+  const disk = smallDisk(t, 64 * 1024);
+  const path = join(disk.folder, "api.log");
+  const fd = openSync(path, "a");
+  t.after(() => closeSync(fd));
+  const lines = () => readFileSync(path, "utf8").split("\n").filter(Boolean);
+  return { disk, log: createLog("api", "info", fd), lines };
+}
+
+test("a log line that can't be written is dropped, and the next one that can be tells how many were", {
+  skip: cannotMount,
+}, (t) => {
+  const { disk, log, lines } = openLog(t);
+  log.info("before");
+  disk.fill();
+  // The page of the file that is begun already takes some of them, and half of one.
+  const logged = 200;
+  for (let line = 0; line < logged; line++) log.info({ line }, "meanwhile");
+  disk.free();
+  log.info("after");
+  log.info("later");
+
+  const whole = lines().flatMap((line): Line[] => {
+    try {
+      return [JSON.parse(line)];
+    } catch {
+      return [];
+    }
+  });
+  assert.ok(lines().length - whole.length <= 1, "only the line that met the end of the disk is torn");
+  const written = whole.filter(({ msg }) => msg === "meanwhile").length;
+  const told = whole.filter(({ dropped }) => dropped !== undefined);
+  assert.deepEqual(
+    told.map(({ dropped, role }) => ({ dropped, role })),
+    [{ dropped: logged - written, role: "api" }],
+  );
+  const others = whole.filter(({ msg, dropped }) => msg !== "meanwhile" && dropped === undefined);
+  assert.deepEqual(
+    others.map(({ msg }) => msg),
+    ["before", "after", "later"],
+  );
+});
