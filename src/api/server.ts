@@ -97,9 +97,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   }
 
   acceptAnyBody(app);
-  app.setErrorHandler<Error & { code?: string }>((error, request, reply) => {
-    refuseAndClose(request, reply, error.code === bodyTooLarge ? new ApiError("request_too_large") : bodyUnread);
-  });
+  app.setErrorHandler<BrokenRequest>((error, request, reply) => refuseAndClose(request, reply, whatBroke(error)));
   app.setNotFoundHandler(handle);
   app.route({ method: app.supportedMethods, url: "/", handler: handle });
   addOperationalRoutes(app, context, options);
@@ -182,9 +180,16 @@ const targetTooLarge = new ApiError("request_header_too_large", {
   text: `The path and query are longer than ${targetBytesMax} bytes.`,
 });
 
-const bodyUnread = new ApiError("bad_request", { text: "The body could not be read." });
-const bodyTooLarge = "FST_ERR_CTP_BODY_TOO_LARGE";
 const notOneHost = new ApiError("bad_request", { text: "A request has one Host header; send exactly one." });
+
+type BrokenRequest = Error & { code?: string; statusCode?: number };
+
+/** The framework gives its own errors a status. One of ours comes after the body, when the request may be done already. */
+function whatBroke({ code, statusCode }: BrokenRequest): ApiError {
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new ApiError("request_too_large");
+  if (statusCode === undefined) return new ApiError("internal_error");
+  return new ApiError("bad_request", { text: "The body could not be read." });
+}
 
 const clientErrors: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: "request_header_too_large",

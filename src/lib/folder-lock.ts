@@ -18,7 +18,8 @@ export function lockFolder(folder: string): Disposable {
   const file = join(folder, "lock.sqlite");
   const lock = new DatabaseSync(file);
   try {
-    lock.exec("BEGIN EXCLUSIVE");
+    // Without a journal, which would need space on the disk: nothing is ever written.
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
     const { errcode, message } = error as Error & { errcode?: number };
