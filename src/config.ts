@@ -41,6 +41,8 @@ export interface Config {
   reservedHosts: string[];
   /** Where the agents of hosting nodes reach this gateway; nothing: nowhere. */
   nodesDoor: NodesDoorConfig | undefined;
+  /** Folders whose disks are watched, besides those that a process writes to itself. */
+  diskFolders: string[];
   /** Name servers that are asked whose a host name is, with or without a port; none: the system's. */
   dnsServers: string[];
 }
@@ -138,7 +140,7 @@ function readSourceShares({ integer, mistakes }: Reader): SourceShares {
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const reader = createReader(environment);
-  const { text, list, integer, flag, finish, mistakes } = reader;
+  const { text, optional, list, integer, flag, finish, mistakes } = reader;
   const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
   if (deployment !== "sandbox" && deployment !== "production") {
     mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
@@ -172,6 +174,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
     nodesDoor: readNodesDoor(reader, proxies.door),
+    // As PATH does: folders may have spaces in their names.
+    diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
   });
 }
@@ -214,8 +218,23 @@ export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): No
   });
 }
 
+const logBytesMaxDefault = 10 * 1024 * 1024;
+const logBytesMaxMin = 64 * 1024;
+
+/**
+ * What `deedhouse start` itself is told.
+ * @throws WrongSetting that lists every mistake, a line each
+ */
+export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const { integer, finish } = createReader(environment);
+  return finish({
+    /** Of one file; each process has two. */
+    logBytesMax: integer("DEEDHOUSE_LOG_BYTES_MAX", logBytesMaxDefault, logBytesMaxMin),
+  });
+}
+
 /** What opens the database, what is sealed in it, or the API. */
-const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET))(_FILE)?$/;
+const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY))(_FILE)?$/;
 
 /** The environment of a process that we start: ours, with what it needs to know. */
 export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {

@@ -11,7 +11,8 @@ import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
-import { startWatch } from "#watch/look-around.ts";
+import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
+import { lookAround, startWatch } from "#watch/look-around.ts";
 
 const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
   is_first: "bool",
@@ -47,7 +48,10 @@ export async function startApi(config: Config): Promise<Role> {
   await tellPlainHttp(context, config);
   log.info({ port: server.port }, "the API is listening");
   const door = config.nodesDoor && (await openDoor(context, { ...config.nodesDoor, shares: config.sourceShares }));
-  const watch = startWatch(context);
+  const watch = startWatch(context, async () => {
+    await lookAround(context);
+    await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
+  });
   return {
     ready: { port: server.port, ...(door && { nodesPort: door.port }) },
     async close() {

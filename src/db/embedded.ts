@@ -261,7 +261,9 @@ function startError(paths: ClusterPaths, port: number, failure: string): Embedde
       `Port ${port} is taken by another program: stop that, or choose another port for the embedded PostgreSQL.`,
     );
   }
-  const reason = /(?:FATAL|PANIC): +(.*)/.exec(failure)?.[1] ?? failure.trim().split("\n").at(-1);
+  // Clients that are refused while it starts say nothing of why it does not.
+  const reason =
+    /(?:FATAL|PANIC): +(?! |the database system is )(.*)/.exec(failure)?.[1] ?? failure.trim().split("\n").at(-1);
   return new EmbeddedPostgresError(
     `The embedded PostgreSQL does not start on ${paths.cluster} (${reason}): ${paths.log} tells more; if the folder is damaged, restore it from a backup, or move it away to begin with an empty database.`,
   );

@@ -2,16 +2,19 @@ import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { Role } from "#role.ts";
+import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
+import { startWatch } from "#watch/look-around.ts";
 
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
   const worker = await startWorker(context, config.databaseUrl);
   context.log.info("the worker is working");
+  const watch = startWatch(context, () => lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]));
   return {
     ready: {},
     async close() {
-      await worker.close();
+      await Promise.all([worker.close(), watch.close()]);
       await context.close();
     },
   };

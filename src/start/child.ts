@@ -3,7 +3,7 @@
  * not come up the first time is left alone: that is for whoever started us to mend.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { sleep } from "#lib/clock.ts";
 
@@ -11,8 +11,7 @@ const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 const readyBudgetMs = 60_000;
 const stopBudgetMs = 25_000;
 const restartDelayMs = 500;
-const restartDelayMsMax = 10_000;
-const logBytesMax = 10 * 1024 * 1024;
+const restartDelayMsMax = 3_000;
 
 export interface ChildOptions {
   name: string;
@@ -88,7 +87,6 @@ export function keepAlive(options: ChildOptions): Child {
 }
 
 function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
-  rotate(logFile);
   const log = openSync(logFile, "a", 0o600);
   const logStart = statSync(logFile).size;
   // A process group of its own: the terminal's Ctrl-C reaches only the parent, which stops everything in order.
@@ -114,11 +112,6 @@ function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
     child.once("exit", (code, signal) => finish(signal ?? `exit code ${code}`));
   });
   return { child, ready, exited, lastWords: () => lastSentence(logFile, logStart) };
-}
-
-function rotate(logFile: string): void {
-  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > logBytesMax) renameSync(logFile, `${logFile}.1`);
 }
 
 /** What a process that could not start said last, for people (log lines are JSON). */

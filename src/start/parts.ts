@@ -25,8 +25,11 @@ const sandboxTimes = {
   transformTimeoutMs: 5_000,
   pollIntervalMs: 1_000,
   backoffFirstMs: 1_000,
-  backoffMaxMs: 10_000,
+  backoffMaxMs: 5_000,
   reconcileIntervalMs: 30_000,
+  // It is started again within moments, however long it was away.
+  timeouts: { loginPauseMsMax: 2_000 },
+  circuit: { probeDelayMsMin: 1_000, probeDelayMsMax: 2_000 },
 };
 
 /**
@@ -86,13 +89,14 @@ export class Parts {
 
   async #restartPostgres(): Promise<void> {
     if (!this.#isStopping) this.#options.say("postgres ended and is started again");
-    while (!this.#isStopping) {
+    for (let failures = 0; !this.#isStopping; failures++) {
       try {
         await this.startPostgres();
         this.#options.onChange();
         return;
       } catch (error) {
-        this.#options.say(`postgres could not be started again: ${(error as Error).message}`);
+        // A full disk may keep it from starting for hours.
+        if (failures === 0) this.#options.say(`postgres cannot be started again yet: ${(error as Error).message}`);
         await sleep(postgresRetryMs);
       }
     }
@@ -164,6 +168,7 @@ export class Parts {
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
+      DEEDHOUSE_DISK_FOLDERS: [dir.root, dir.postgres, dir.node].join(":"),
       DEEDHOUSE_REGISTRIES_FILE: dir.registriesFile,
     };
   }

@@ -4,11 +4,12 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig, operatorEnvironment } from "#config.ts";
+import { loadConfig, loadStartConfig, operatorEnvironment } from "#config.ts";
 import { migrate } from "#db/migrate.ts";
 import { createLog, type Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
 import { type DataDir, lockDataDir, openDataDir, writePrivateFile } from "#start/data-dir.ts";
+import { startLogRotation } from "#start/log-rotation.ts";
 import type { StartOptions } from "#start/options.ts";
 import { Parts } from "#start/parts.ts";
 import { portsFrom, refuseTakenPorts } from "#start/ports.ts";
@@ -27,10 +28,12 @@ export async function start(options: StartOptions): Promise<void> {
   process.stdout.on("error", () => {});
   const { databaseUrl, deployment } = operatorEnvironment();
   refuseProduction(deployment);
+  const { logBytesMax } = loadStartConfig();
   const dir = openDataDir(options.dataDir, systemRandom);
   using _lock = lockDataDir(dir);
   checkReadyFile(options.readyFile);
   await waitForPredecessor(dir.root);
+  using _rotation = startLogRotation([dir.logs, dir.postgres], logBytesMax);
   const ports = portsFrom(options.portBase);
   const isPostgresKept = existsSync(join(dir.postgres, "cluster", "postmaster.pid"));
   await refuseTakenPorts(ports, databaseUrl !== undefined || isPostgresKept);

@@ -91,15 +91,15 @@ export interface Watch {
   close(): Promise<void>;
 }
 
-/** Looks every minute, for the first time after one: when everything starts together, the workers come after the api. */
-export function startWatch(context: WatchContext): Watch {
+/** Calls `look` every minute, for the first time after one: when everything starts together, the workers come after the api. */
+export function startWatch({ log }: Pick<Context, "log">, look: () => Promise<void>): Watch {
   const stopped = new AbortController();
   async function run(): Promise<void> {
     for (;;) {
       await sleep(lookMs, stopped.signal);
       if (stopped.signal.aborted) return;
-      await lookAround(context).catch((error: unknown) => {
-        context.log.warn({ err: error }, "alarms could not be looked for");
+      await look().catch((error: unknown) => {
+        log.warn({ err: error }, "alarms could not be looked for");
       });
     }
   }
