@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { testCertificate } from "../../src/hosting/channel/test-channel.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
@@ -15,6 +16,7 @@ import {
   stranger,
   trusted,
 } from "../harness/proxied-calls.ts";
+import { authorize } from "../harness/signed-request.ts";
 
 const proxies = { trusted, proxyProtocol: true };
 const clear = await startTestGateway({ after }, { worker: false, server: { proxies, sourceFailuresMax: 3 } });
@@ -61,6 +63,23 @@ test("the PROXY protocol names the client beneath TLS too", async () => {
     replies.map(({ status }) => status),
     many.map((address) => (address === client ? 200 : 401)),
   );
+});
+
+test("what comes in one packet with a PROXY header is read behind it, a long body and a second request too", async () => {
+  const { key } = await caller(clear);
+  const request = (method: string, target: string, body: string, line: string) => {
+    const authorization = authorize({ key, clock: clear.context.clock, method, target, body });
+    const head = `${method} ${target} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n${line}`;
+    return `${head}content-length: ${body.length}\r\n\r\n${body}`;
+  };
+  for (const before of [Buffer.from(firstVersion(client)), secondVersion(client)]) {
+    const long = request("POST", "/hostingaccounts", JSON.stringify({ identifier: "x".repeat(60_000) }), "");
+    const last = request("GET", "/domains", "", "connection: close\r\n");
+    const whole = Buffer.concat([before, Buffer.from(long + last)]);
+    const socket = await open(clear.url, proxy);
+    socket.write(whole);
+    assert.match(await text(socket), /^HTTP\/1\.1 400 .*"bad_request".*HTTP\/1\.1 200 /s);
+  }
 });
 
 test("a proxy behind one that speaks the PROXY protocol is believed when it is trusted too", async () => {

@@ -4,8 +4,8 @@
  * Only the address of the control connection may connect; anybody else is dropped without a byte (RFC 2577 §3).
  */
 import { createServer, type Server, type Socket } from "node:net";
+import { plainAddress } from "#lib/plain-address.ts";
 import type { Random } from "#lib/random.ts";
-import { plainAddress } from "./address.ts";
 import { FtpFailure } from "./reply.ts";
 
 /** Both ends included; undefined lets the system choose. */
