@@ -137,7 +137,7 @@ TABLE host_names
   CONSTRAINT host_names_check CHECK (((status = 'Proven'::text) = (proven_by IS NOT NULL)))
   CONSTRAINT host_names_check1 CHECK (((status = 'Proven'::text) OR (missing_since IS NULL)))
   CONSTRAINT host_names_pkey PRIMARY KEY (id)
-  CONSTRAINT host_names_proven_by_check CHECK ((proven_by = ANY (ARRAY['dns'::text, 'portfolio'::text])))
+  CONSTRAINT host_names_proven_by_check CHECK ((proven_by = ANY (ARRAY['dns'::text, 'portfolio'::text, 'identifier'::text])))
   CONSTRAINT host_names_status_check CHECK ((status = ANY (ARRAY['Waiting'::text, 'Proven'::text])))
   CREATE INDEX host_names_backwards ON public.host_names USING btree (reverse(host_name))
   CREATE INDEX host_names_due ON public.host_names USING btree (next_check_at) WHERE (next_check_at IS NOT NULL)
@@ -705,6 +705,20 @@ TABLE workers
   stopped_at timestamp with time zone
   CONSTRAINT workers_pkey PRIMARY KEY (worker)
 
+CREATE OR REPLACE FUNCTION public.await_domains_of(host_name text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  name text;
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(hashtext('domain names'), 0);
+  FOR name IN SELECT above FROM unnest(names_at_and_above(host_name)) AS above ORDER BY above LOOP
+    PERFORM pg_advisory_xact_lock_shared(hashtext('domain names'), hashtext(name));
+  END LOOP;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.call_job(task text, payload json, job_key text, delay_ms double precision DEFAULT 0, priority integer DEFAULT 0, key_mode text DEFAULT 'replace'::text)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -726,6 +740,23 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.hold_identifier(identifier text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  name text;
+BEGIN
+  FOR name IN SELECT above FROM unnest(names_at_and_above(identifier)) AS above ORDER BY length(above) LOOP
+    IF name = identifier THEN
+      PERFORM pg_advisory_xact_lock(hashtext('hosting identifiers'), hashtext(name));
+    ELSE
+      PERFORM pg_advisory_xact_lock_shared(hashtext('hosting identifiers'), hashtext(name));
+    END IF;
+  END LOOP;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.host_names_follow(names text[], resellers bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -733,6 +764,13 @@ AS $function$
 DECLARE
   ids bigint[];
 BEGIN
+  -- PostgreSQL has room for a few thousand locks: of many names all are held as one.
+  IF cardinality(names) > 64 THEN
+    PERFORM pg_advisory_xact_lock(hashtext('domain names'), 0);
+  ELSE
+    PERFORM pg_advisory_xact_lock(hashtext('domain names'), hashtext(name))
+      FROM (SELECT unnest(names) AS name ORDER BY 1) AS held;
+  END IF;
   INSERT INTO host_names (account_id, host_name, status, created_at)
     SELECT account.id, account.identifier, 'Waiting', now()
     FROM unnest(names, resellers) AS domain(name, reseller_id)

@@ -48,6 +48,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     checkBudgetMs: config.checkBudgetMs,
     checkFreshMs: config.checkFreshMs,
     siteDomain: config.siteDomain,
+    bareIdentifiers: config.deployment === "sandbox",
     dnsServers: config.dnsServers,
     async close() {
       await Promise.all([listener.close(), database.close()]);

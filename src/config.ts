@@ -193,8 +193,6 @@ export interface NodeConfig {
   passiveTo: number;
   controlToken: string;
   siteDomain: string;
-  /** Whether a site answers at its bare identifier too: only where names cannot belong to anybody, as in the sandbox. */
-  bareIdentifiers: boolean;
 }
 
 /**
@@ -214,7 +212,6 @@ export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): No
     passiveTo: integer("DEEDHOUSE_NODE_PASSIVE_TO", 0, 0),
     controlToken: text("DEEDHOUSE_NODE_CONTROL_TOKEN"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
-    bareIdentifiers: text("DEEDHOUSE_DEPLOYMENT", "production") === "sandbox",
   });
 }
 

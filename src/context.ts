@@ -30,4 +30,6 @@ export interface Context {
   dnsServers: readonly string[];
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
+  /** They answer at `<identifier>` too until somebody proves that name: only in a sandbox, where it can be nobody's. */
+  bareIdentifiers: boolean;
 }

@@ -27,11 +27,11 @@ export const catalogue = {
   hostingaccount_invalid_identifier: { status: 403, text: "You do not own a hosting account with this identifier." },
   hosting_already_exist: {
     status: 400,
-    text: "A hosting account with this identifier already exists, or the identifier is not available to you. If your own earlier request made it, read it at its location.",
+    text: "A hosting account with this identifier already exists, or the identifier is not available to you: it belongs to somebody else, or is above or under a name of theirs. If your own earlier request made it, read it at its location; else choose another, and add the name as a host name once you can prove it.",
   },
   host_name_not_available: {
     status: 400,
-    text: "This name is not available to you: it is in another portfolio, or another hosting account is called so.",
+    text: "This name is not available to you: it, or a name above it, is in another portfolio.",
   },
   host_name_not_found: {
     status: 404,

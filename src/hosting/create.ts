@@ -8,9 +8,11 @@ import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { passwordHashRow } from "#hosting/accounts.ts";
 import { hashPassword, parsePassword } from "#hosting/hash-password.ts";
+import { answerAtIdentifier } from "#hosting/host-names.ts";
+import { holdIdentifier, isFreeFor } from "#hosting/identifier-free.ts";
 import { accepted, medianSeconds } from "#hosting/present.ts";
 import { enqueueProvision } from "#jobs/enqueue.ts";
-import { type HostIdentifier, InvalidHostIdentifier, parseHostIdentifier } from "#lib/host-identifier.ts";
+import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
 
 const requestBody = Type.Object({
@@ -32,17 +34,10 @@ const profileExists = statement(
 const isOnOffer = (resellerId: string) =>
   `pack.retired_at IS NULL AND (pack.offered_to IS NULL OR ${resellerId} = ANY (pack.offered_to))`;
 
-// An identifier is refused when it is taken, and when it is, or is under, a name in another reseller's portfolio.
-const facts = statement(
-  "hosting-facts",
-  `SELECT pack.id AS pack_id, pack.version AS pack_version, pack.disk_quota_bytes,
-     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $3 AND status NOT IN ('Failed', 'Removed'))
-       OR EXISTS (SELECT FROM host_names WHERE host_name = $3 AND status = 'Proven') AS is_taken,
-     EXISTS (SELECT FROM domains WHERE domain_name = ANY ($4::text[]) AND reseller_id <> $1) AS is_anothers
-   FROM (SELECT 1) AS one
-   LEFT JOIN service_packs AS pack
-     ON pack.id = $2 AND ${isOnOffer("$1")}`,
-  { pack_id: "int8?", pack_version: "int4?", disk_quota_bytes: "int8?", is_taken: "bool", is_anothers: "bool" },
+const packOnOffer = statement(
+  "hosting-pack-to-buy",
+  `SELECT id, version, disk_quota_bytes FROM service_packs AS pack WHERE id = $2 AND ${isOnOffer("$1")}`,
+  { id: "int8", version: "int4", disk_quota_bytes: "int8" },
 );
 
 const usage = statement(
@@ -138,7 +133,8 @@ interface Pack {
 
 function parseIdentifier(context: Context, text: string): HostIdentifier {
   try {
-    return parseHostIdentifier(text, context);
+    const suffixes = context.registries.flatMap((registry) => registry.suffixes);
+    return parseNewHostIdentifier(text, { ...context, suffixes });
   } catch (error) {
     if (!(error instanceof InvalidHostIdentifier)) throw error;
     throw invalidField("identifier", error.message);
@@ -147,19 +143,17 @@ function parseIdentifier(context: Context, text: string): HostIdentifier {
 
 /** The pack to use, once nothing that the database knows is in the way. */
 async function checkFacts(
-  context: Context,
+  { database }: Context,
   request: UseCaseRequest,
   packText: string,
   identifier: HostIdentifier,
 ): Promise<Pack> {
   const packId = packIdPattern.test(packText) ? Number(packText) : 0;
-  const names = identifier.split(".").map((_, index, labels) => labels.slice(index).join("."));
-  const [found] = await context.database.query(facts, [request.caller.resellerId, packId, identifier, names]);
-  if (!found) throw new Error("the facts query returned no row");
-  const { pack_id: id, pack_version: version, disk_quota_bytes: diskQuotaBytes } = found;
-  if (id === null || version === null || diskQuotaBytes === null) throw new ApiError("invalid_service_pack");
-  if (found.is_taken || found.is_anothers) throw alreadyExists(request, identifier);
-  return { id, version, diskQuotaBytes };
+  const { resellerId } = request.caller;
+  const [pack] = await database.query(packOnOffer, [resellerId, packId]);
+  if (!pack) throw new ApiError("invalid_service_pack");
+  if (!(await isFreeFor(database, resellerId, identifier))) throw alreadyExists(request, identifier);
+  return { id: pack.id, version: pack.version, diskQuotaBytes: pack.disk_quota_bytes };
 }
 
 /** Asked before the hash, to spare it, and again under the reseller's lock, where the answer lasts. */
@@ -190,12 +184,15 @@ async function insertWithJob(context: Context, request: UseCaseRequest, { identi
   const insert = async (tx: Transaction) => {
     const { resellerId } = request.caller;
     await tx.query(lockReseller, [resellerId]);
+    await holdIdentifier(tx, identifier);
+    if (!(await isFreeFor(tx, resellerId, identifier))) throw alreadyExists(request, identifier);
     await checkCaps(tx, request, pack);
     const now = context.clock.now();
     const sealed = context.sealer.seal(passwordHashRow(identifier), hash);
     const [account] = await tx.query(insertAccount, [identifier, resellerId, pack.id, sealed, now, pack.version]);
     if (!account) return undefined;
     await tx.query(insertFirstHistory, [account.id, now]);
+    if (context.bareIdentifiers) await tx.query(answerAtIdentifier, [account.id, identifier, now]);
     await enqueueProvision(tx, account.id, 0);
     const answer = accepted(request.prefix, identifier, account.median_seconds);
     await request.commit(tx, answer);
@@ -204,8 +201,12 @@ async function insertWithJob(context: Context, request: UseCaseRequest, { identi
   try {
     return await context.database.transaction(insert);
   } catch (error) {
-    // Of requests for one identifier at the same time, the unique index lets one through.
-    if (isUniqueViolation(error, "hosting_accounts_identifier")) throw alreadyExists(request, identifier);
+    // Of requests for one identifier at the same time, the unique index lets one through; of a site that comes to answer there
+    // and an account that is to be called so, another one does.
+    const isTaken = ["hosting_accounts_identifier", "host_names_proven"].some((index) =>
+      isUniqueViolation(error, index),
+    );
+    if (isTaken) throw alreadyExists(request, identifier);
     throw error;
   }
 }

@@ -28,11 +28,9 @@ const factsOf = statement(
   "host-name-room",
   `SELECT
      EXISTS (SELECT FROM domains WHERE domain_name = ANY (names_at_and_above($2)) AND reseller_id <> $3) AS is_anothers,
-     EXISTS (SELECT FROM hosting_accounts WHERE identifier = $2 AND id <> $1 AND status NOT IN ('Failed', 'Removed'))
-       AS is_identifier,
      (SELECT count(*) FROM host_names AS other JOIN hosting_accounts AS account ON account.id = other.account_id
       WHERE other.account_id = $1 AND other.host_name NOT IN ($2, account.identifier))::int4 AS others`,
-  { is_anothers: "bool", is_identifier: "bool", others: "int4" },
+  { is_anothers: "bool", others: "int4" },
 );
 
 // A name that has waited long is looked at as often as a new one again.
@@ -88,7 +86,7 @@ async function checkRoom(tx: Transaction, request: UseCaseRequest, account: Acco
   }
   const [facts] = await tx.query(factsOf, [account.id, hostName, request.caller.resellerId]);
   if (!facts) throw new Error("the facts query returned no row");
-  if (facts.is_anothers || facts.is_identifier) throw new ApiError("host_name_not_available");
+  if (facts.is_anothers) throw new ApiError("host_name_not_available");
   if (hostName !== account.identifier && facts.others >= account.host_names_max) {
     const text = `The account has ${facts.others} host names, as many as its service pack allows.`;
     throw invalidField("host_name", text);

@@ -28,9 +28,8 @@ const factsOf = statement(
   `SELECT host.id, host.host_name, host.account_id, account.identifier, host.proof, host.status, host.proven_by,
      host.misses, host.missing_since, host.checked_at, held.in_own, held.in_anothers, holder.id AS holder_id,
      holder.account_id AS holder_account_id, holder.proof AS holder_proof,
-     holder_account.identifier AS holder_identifier, holder_account.reseller_id = account.reseller_id AS holder_is_own,
-     EXISTS (SELECT FROM hosting_accounts AS other WHERE other.identifier = host.host_name AND other.id <> account.id
-       AND other.status NOT IN ('Failed', 'Removed')) AS is_identifier
+     holder.proven_by AS holder_proven_by, holder_account.identifier AS holder_identifier,
+     holder_account.reseller_id = account.reseller_id AS holder_is_own
    FROM host_names AS host
    JOIN hosting_accounts AS account ON account.id = host.account_id
    CROSS JOIN LATERAL (
@@ -59,10 +58,17 @@ const factsOf = statement(
     holder_proof: "text?",
     holder_identifier: "text?",
     holder_is_own: "bool?",
-    is_identifier: "bool",
+    holder_proven_by: "text?",
   },
 );
 type Facts = NonNullable<(typeof factsOf)["row"]>;
+
+// Whoever registers a name at or above it in this moment is seen by the facts, or sees the host name.
+const awaitDomains = statement(
+  "host-name-await-domains",
+  "SELECT await_domains_of(host_name)::text AS done FROM host_names WHERE id = $1",
+  { done: "text" },
+);
 
 // Before their names' rows, as everywhere else.
 const lockAccounts = statement(
@@ -95,7 +101,7 @@ const takeAway = statement(
 
 interface Finding {
   event: HostNameEvent;
-  provenBy?: "dns" | "portfolio";
+  provenBy?: "dns" | "portfolio" | "identifier";
   /** A sentence for the account's owner. */
   reason?: string;
   /** Another account that has the name now has no claim to it any more. */
@@ -117,9 +123,10 @@ export async function checkHostName(
   lookup: TxtLookup | undefined,
 ): Promise<boolean> {
   for (;;) {
+    await context.database.query(awaitDomains, [hostNameId]);
     const [facts] = await context.database.query(factsOf, [hostNameId]);
     if (!facts) return true;
-    const finding = lookAtPortfolios(facts) ?? (lookup && (await askAbout(context, lookup, facts)));
+    const finding = lookHere(context, facts) ?? (lookup && (await askAbout(context, lookup, facts)));
     if (!finding) return false;
     if (await isRecorded(context, facts, finding)) return true;
     // What somebody else has written down meanwhile may be older than what this look was asked for.
@@ -140,19 +147,20 @@ async function isRecorded(context: Context, facts: Facts, finding: Finding): Pro
 const heldText =
   "The name answers for another hosting account: take it away there, or take away the TXT record of that account.";
 
-/** Nothing when no portfolio says whose it is. */
-function lookAtPortfolios(facts: Facts): Finding | undefined {
+/** Nothing when only the name servers can tell whose it is. */
+function lookHere({ bareIdentifiers }: Context, facts: Facts): Finding | undefined {
   if (facts.in_anothers) {
     return { event: "withdrawn", reason: "The name, or one above it, is registered here by somebody else." };
   }
-  if (facts.is_identifier) return { event: "withdrawn", reason: "Another hosting account is called so." };
   if (facts.in_own) {
     // Somebody else who had it before has no say in a name that was registered here since.
     return facts.holder_is_own
       ? { event: "missing", reason: heldText }
       : { event: "shown", provenBy: "portfolio", replaces: true };
   }
-  return undefined;
+  // As long as nobody has proved it.
+  const isBare = bareIdentifiers && facts.host_name === facts.identifier && facts.holder_id === null;
+  return isBare ? { event: "shown", provenBy: "identifier" } : undefined;
 }
 
 async function askAbout(context: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
@@ -214,7 +222,8 @@ async function takeFromHolder(context: Context, tx: Transaction, facts: Facts, {
   const [taken] = await tx.query(takeAway, [facts.holder_id, reason, now, next]);
   if (!taken) return;
   await changeAccount(context, tx, taken.account_id, wish(facts.host_name, "lost"));
-  if (provenBy === "portfolio") await tellOperator(context, tx, facts.holder_identifier ?? "", facts.host_name);
+  const isSurprising = provenBy === "portfolio" || (facts.holder_proven_by === "identifier" && !facts.holder_is_own);
+  if (isSurprising) await tellOperator(context, tx, facts.holder_identifier ?? "", facts.host_name);
 }
 
 const wish = (hostName: string, event: HostNameEvent) => {
@@ -244,7 +253,8 @@ function nextLookMs(
   { event, provenBy }: Finding,
   misses: number,
 ): number | undefined {
-  if (status === "Proven") return provenBy === "portfolio" ? undefined : backoffMs(1, proven, random);
+  // The database knows by itself when one of the others changes.
+  if (status === "Proven") return provenBy && provenBy !== "dns" ? undefined : backoffMs(1, proven, random);
   if (event === "withdrawn" || misses >= looksMax) return undefined;
   return backoffMs(Math.max(1, misses), waiting, random);
 }

@@ -5,7 +5,7 @@ export type HostNameStatus = (typeof hostNameStatuses)[number];
 
 /** What a look at a host name finds. */
 export const hostNameEvents = [
-  /** The record is there, or the name is in the portfolio of the account's owner. */
+  /** The record is there, the name is in the portfolio of the account's owner, or it is the account's bare identifier. */
   "shown",
   /** There is no such record. */
   "missing",
@@ -13,7 +13,7 @@ export const hostNameEvents = [
   "unanswered",
   /** It has been missing for too long, or another account shows it now and this one does not. */
   "lost",
-  /** It is in another's portfolio, or another account is called so. */
+  /** It is in another's portfolio. */
   "withdrawn",
 ] as const;
 export type HostNameEvent = (typeof hostNameEvents)[number];

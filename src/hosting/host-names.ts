@@ -1,5 +1,6 @@
 /** Names beside the platform's one at which an account's site answers: who may have one, and their public form. */
 import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
 import { InvalidHostIdentifier, parseHostIdentifier, parsePublicHostName } from "#lib/host-identifier.ts";
 
 /** Control over a name is shown by a TXT record at this label under it. */
@@ -67,13 +68,42 @@ export function canonicalForLookUp(text: string): string {
   }
 }
 
-/**
- * SQL: the names at which an account's site shall answer now, beside the platform's one; `account` is its row. A node
- * refuses a name that another account is called by. No new account can be called so, but for one that is made in the very
- * moment in which the name is proven.
- */
+/** SQL: the names at which an account's site shall answer now, beside the platform's one; `account` is its row. */
 export const provenHostNames = `ARRAY (
-  SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' AND NOT EXISTS (
-    SELECT FROM hosting_accounts AS other
-    WHERE other.identifier = host_name AND other.id <> account.id AND other.status NOT IN ('Failed', 'Removed'))
-  ORDER BY host_name)`;
+  SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' ORDER BY host_name)`;
+
+/**
+ * A new account's site answers at its bare identifier, where that is allowed. Somebody may register the name in this moment:
+ * the look finds it out.
+ */
+export const answerAtIdentifier = statement(
+  "host-name-answer-at-identifier",
+  `WITH answering AS (
+     INSERT INTO host_names (account_id, host_name, status, proven_by, created_at, checked_at)
+     VALUES ($1, $2, 'Proven', 'identifier', $3, $3)
+     ON CONFLICT (account_id, host_name) DO UPDATE SET status = 'Proven', proven_by = 'identifier', checked_at = $3
+     RETURNING id)
+   SELECT host_names_look(ARRAY (SELECT id FROM answering))::text AS looked`,
+  { looked: "text" },
+);
+
+const waitAtIdentifiers = statement(
+  "host-names-wait-at-identifiers",
+  `INSERT INTO host_names (account_id, host_name, status, created_at)
+   SELECT id, identifier, 'Waiting', $1 FROM hosting_accounts WHERE status NOT IN ('Failed', 'Removed')
+   ON CONFLICT DO NOTHING`,
+  {},
+);
+const lookAtIdentifiers = statement(
+  "host-names-look-at-identifiers",
+  `SELECT host_names_look(array_agg(host_names.id))::text AS looked
+   FROM host_names JOIN hosting_accounts ON hosting_accounts.id = account_id AND identifier = host_name`,
+  { looked: "text" },
+);
+
+/** The task `bare-names`: the same for accounts that were made when their nodes answered there by themselves. */
+export async function answerAtAllIdentifiers({ database, clock, bareIdentifiers }: Context): Promise<void> {
+  if (!bareIdentifiers) return;
+  await database.query(waitAtIdentifiers, [clock.now()]);
+  await database.query(lookAtIdentifiers, []);
+}

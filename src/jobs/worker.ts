@@ -2,6 +2,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/advance.ts";
+import { answerAtAllIdentifiers } from "#hosting/host-names.ts";
 import { lookAtDueHostNames, lookAtHostName } from "#hosting/host-names-check.ts";
 import { advanceMove, longestMoveWait } from "#hosting/move-steps.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
@@ -107,6 +108,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
       [reconcileTask]: (payload) => reconcileNode(context, nodes, (payload as { nodeId: string }).nodeId),
       reconciles: () => askAllReconciles(context),
       "host-name": (payload) => lookAtHostName(context, (payload as { hostNameId: number }).hostNameId),
+      "bare-names": () => answerAtAllIdentifiers(context),
       async housekeeping() {
         await keepHouse(context);
         await tellOfAbsentNodes(context);

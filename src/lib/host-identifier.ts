@@ -1,3 +1,4 @@
+import { getPublicSuffix } from "tldts";
 import { canonicalHostName, displayHostName } from "#lib/idna.ts";
 
 declare const hostIdentifierBrand: unique symbol;
@@ -53,6 +54,33 @@ export function parseHostIdentifier(
 ): HostIdentifier {
   const charsMax = Math.min(identifierCharsMax, nameCharsMax - 1 - siteDomain.length);
   return parseHost(text, { reservedHosts, called: "identifier", charsMax }) as HostIdentifier;
+}
+
+/**
+ * Reads the identifier of an account that is to be made: more than a label, and no name that many others are under. Accounts of
+ * before keep theirs.
+ * @param options.suffixes under which names are registered here, in their one form
+ * @throws InvalidHostIdentifier
+ */
+export function parseNewHostIdentifier(
+  text: string,
+  options: { reservedHosts: Iterable<string>; siteDomain?: string; suffixes: Iterable<string> },
+): HostIdentifier {
+  const name = parseHostIdentifier(text, options);
+  if (!name.includes(".")) {
+    throw new InvalidHostIdentifier("The identifier has one label only: give a whole name, such as shop.example.com.");
+  }
+  if (isPublicSuffix(name) || [...options.suffixes].some((suffix) => isAtOrUnder(suffix, name))) {
+    throw new InvalidHostIdentifier(
+      "The identifier is a suffix that others have their names under: give a name under it.",
+    );
+  }
+  return name;
+}
+
+/** By the list that comes with tldts, with the suffixes of firms, such as those of hosting firms. */
+function isPublicSuffix(name: string): boolean {
+  return getPublicSuffix(name, { allowPrivateDomains: true }) === name;
 }
 
 /** Leaves room for "_deedhouse." before it, where control over it is shown. */

@@ -163,6 +163,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     checkBudgetMs: 10_000,
     checkFreshMs: 5_000,
     siteDomain: "localhost",
+    bareIdentifiers: true,
     // Nobody's: a test that asks starts a name server of its own.
     dnsServers: ["127.0.0.1:1"],
     ...options.context,

@@ -1,5 +1,6 @@
 /** A hosting stage with a name server of its own, and what the tests of host names do with both. */
 import assert from "node:assert/strict";
+import type { Context } from "#context.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { type NameServer, startNameServer } from "../harness/name-server.ts";
@@ -18,10 +19,10 @@ export interface HostName {
   next_check_at?: string;
 }
 
-export async function startHostNamesStage(scope: Scope) {
+export async function startHostNamesStage(scope: Scope, context: Partial<Context> = {}) {
   const names: NameServer = await startNameServer();
   const clock = createSteeredClock();
-  const stage = await startHostingStage(scope, { clock, context: { dnsServers: [names.address] } });
+  const stage = await startHostingStage(scope, { clock, context: { dnsServers: [names.address], ...context } });
   // After the gateway, which asks it until it ends.
   scope.after(() => names.close());
   const { gateway, reseller } = stage;

@@ -126,13 +126,12 @@ async function writeChange(
   if (!wanted && taken.isRestored) throw new NodeUnavailable(removesNothingText(nodeId));
   if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
   const names = wanted?.hostNames ?? [];
-  const claimed = wanted ? [...names, identifier] : [];
-  const [claims] = await tx.query(readClaims, [nodeId, uid, identifier, claimed]);
+  const [claims] = await tx.query(readClaims, [nodeId, uid, identifier, names]);
   // The node would refuse it as well, but not to whoever asks next.
   if (wanted && claims!.is_taken) throw new NodeRefused("identifier_taken");
   const columns = [...columnsOf(context, nodeId, wanted), ...held(row, taken)];
   await tx.query(writeState, [nodeId, uid, identifier, taken.version, ...columns]);
-  if (claims!.has_names) await tx.query(takeNames, [nodeId, uid, claimed]);
+  if (claims!.has_names) await tx.query(takeNames, [nodeId, uid, names]);
   if (names.length > 0) await tx.query(giveNames, [nodeId, uid, names]);
   return taken;
 }

@@ -162,14 +162,9 @@ export class Accounts {
     await this.#open(wanted);
   }
 
-  /** @throws NodeRefused invalid for a name that is the platform's, or the identifier of another account */
-  #checkHostNames({ uid, hostNames }: DesiredAccount): void {
-    for (const name of hostNames) {
-      const namesake = this.#byIdentifier.get(name);
-      if (this.#isPlatformName(name) || (namesake !== undefined && namesake.record.uid !== uid)) {
-        throw new NodeRefused("invalid");
-      }
-    }
+  /** @throws NodeRefused invalid for a name that is the platform's */
+  #checkHostNames({ hostNames }: DesiredAccount): void {
+    if (hostNames.some((name) => this.#isPlatformName(name))) throw new NodeRefused("invalid");
   }
 
   /** Such a name would be the platform's name of some account. */
@@ -179,8 +174,8 @@ export class Accounts {
   }
 
   /** Takes the account's names away from those that have them. They lose them first, so no crash leaves a name to two. */
-  async #takeHostNames({ uid, identifier, hostNames }: DesiredAccount): Promise<void> {
-    for (const name of [identifier, ...hostNames]) {
+  async #takeHostNames({ uid, hostNames }: DesiredAccount): Promise<void> {
+    for (const name of hostNames) {
       const holder = this.#byHostName.get(name);
       if (holder === undefined || holder.record.uid === uid) continue;
       const left = holder.record.hostNames.filter((one) => one !== name);

@@ -47,8 +47,6 @@ export interface EmbeddedNodeOptions {
   controlToken: Secret;
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
-  /** Whether sites answer at `<identifier>` too. */
-  bareIdentifiers: boolean;
   clock: Clock;
   random: Random;
   log: Log;
@@ -108,9 +106,8 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
       uploadsFolder: folders.uploads,
     });
     started.push(ftp);
-    const { bareIdentifiers, webPort } = options;
     const web = await startWebServer({
-      ...{ host, port: webPort, siteDomain, bareIdentifiers, accounts, traffic, limits, log },
+      ...{ host, port: options.webPort, siteDomain, accounts, traffic, limits, log },
     });
     started.push(web);
     const control = await startControlServer({

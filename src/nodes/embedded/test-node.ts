@@ -46,7 +46,6 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
       passivePorts: options.passivePorts,
       controlToken,
       siteDomain,
-      bareIdentifiers: true,
       clock: options.clock ?? systemClock,
       random: systemRandom,
       log,

@@ -16,7 +16,10 @@ const pollMs = 10;
 /** A node with two sites, the first with a large page, that keeps its counts often. */
 async function withSites(run: (node: TestNode) => Promise<void>, options: TestNodeOptions = {}): Promise<void> {
   const node = await startTestNode({ limits: { trafficFlushMs: 20 }, ...options });
-  for (const uid of [1, 2]) await node.driver.ensureAccount(testAccount(`site-${uid}.example`, uid));
+  for (const uid of [1, 2]) {
+    const identifier = `site-${uid}.example`;
+    await node.driver.ensureAccount(testAccount(identifier, uid, { hostNames: [identifier] }));
+  }
   const page = join(node.dataDir, "homes/1/www/large.bin");
   await writeFile(page, "");
   await truncate(page, largeBytes);
@@ -81,7 +84,7 @@ test("traffic is known again after a restart, and gone with the account", async 
     assert.ok((await trafficOf(node, 1)).bytes > before.bytes);
     await node.driver.remove({ identifier: "site-1.example", uid: 1 });
     await node.restart();
-    await node.driver.ensureAccount(testAccount("site-1.example", 3));
+    await node.driver.ensureAccount(testAccount("site-1.example", 3, { hostNames: ["site-1.example"] }));
     assert.equal((await trafficOf(node, 3)).bytes, 0);
   });
 });

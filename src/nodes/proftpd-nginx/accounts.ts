@@ -86,14 +86,13 @@ export class Accounts {
   /** Whoever has a name now that is this account's from here on. */
   #deprived({ kind, account }: AccountState): AccountState[] {
     if (kind === "removed") return [];
-    const names = [account.identifier, ...account.hostNames];
-    const others = names
+    const others = account.hostNames
       .map((name) => this.#options.records.findByHostName(name))
       .filter((other) => other !== undefined);
     return others
       .filter(({ uid }) => uid !== account.uid)
       .map((other) => {
-        const hostNames = other.hostNames.filter((name) => !names.includes(name));
+        const hostNames = other.hostNames.filter((name) => !account.hostNames.includes(name));
         return { kind: "account", account: { ...other, hostNames } };
       });
   }
@@ -119,14 +118,13 @@ export class Accounts {
 
   /** What is written into files that others read line by line. */
   #isValid(account: DesiredAccount): boolean {
-    const { siteDomain, records } = this.#options;
+    const { siteDomain } = this.#options;
     // Such a name would be the platform's name of another account.
     const isOurs = (name: string) => name === siteDomain || name.endsWith(`.${siteDomain}`);
-    const isAnothers = (name: string) => (records.find(name)?.uid ?? account.uid) !== account.uid;
     const names = [account.identifier, ...account.hostNames];
     const isTooLong = account.identifier.length + 1 + siteDomain.length > siteNameCharsMax;
     const isWellFormed = Value.Check(AccountJson, accountToJson(account)) && !isTooLong;
-    return isWellFormed && !names.some((name) => isOurs(name) || isAnothers(name));
+    return isWellFormed && !names.some(isOurs);
   }
 
   async #enforce(changes: readonly Change[]): Promise<void> {

@@ -19,8 +19,8 @@ describe("abuse of the web port", () => {
   let docroot: string;
   before(async () => {
     node = await startTestNode({ limits: { webAddressConnectionsMax: 20 } });
-    await node.driver.ensureAccount(testAccount("a.example", 1, { hostNames: ["www.customer.example"] }));
-    await node.driver.ensureAccount(testAccount("b.example", 2));
+    await node.driver.ensureAccount(testAccount("a.example", 1, { hostNames: ["a.example", "www.customer.example"] }));
+    await node.driver.ensureAccount(testAccount("b.example", 2, { hostNames: ["b.example"] }));
     docroot = join(node.dataDir, "homes/1/www");
     await writeFile(join(docroot, "index.html"), "home of a");
     await writeFile(join(docroot, "digits.txt"), "0123456789");
@@ -184,7 +184,7 @@ describe("abuse of the web port", () => {
   /** A node of little patience, with the same large file. */
   const withHastyNode = async (run: (port: number) => Promise<void>) => {
     const hasty = await startTestNode({ limits: { webHeadersMs: 300, webRequestMs: 600, webStallMs: 1_000 } });
-    await hasty.driver.ensureAccount(testAccount("a.example", 1));
+    await hasty.driver.ensureAccount(testAccount("a.example", 1, { hostNames: ["a.example"] }));
     await writeFile(join(hasty.dataDir, "homes/1/www/large.bin"), "");
     await truncate(join(hasty.dataDir, "homes/1/www/large.bin"), largeBytes);
     await run(hasty.ports.webPort).finally(() => hasty.close());

@@ -14,14 +14,12 @@ export function parseHost(header: string | undefined): string | undefined {
 
 export interface SiteNames {
   siteDomain: string;
-  /** Whether a site answers at its bare identifier too. */
-  bareIdentifiers: boolean;
   accounts: Pick<Accounts, "find" | "findByHostName">;
 }
 
-/** The account whose site a host name asks for: by the platform's name, by its bare one, or by a name of its own. */
-export function findSite(host: string, { siteDomain, bareIdentifiers, accounts }: SiteNames): Account | undefined {
+/** The account whose site a host name asks for: by the platform's name, or by a name of its own. */
+export function findSite(host: string, { siteDomain, accounts }: SiteNames): Account | undefined {
   const suffix = `.${siteDomain}`;
   if (host.endsWith(suffix)) return accounts.find(host.slice(0, -suffix.length));
-  return (bareIdentifiers ? accounts.find(host) : undefined) ?? accounts.findByHostName(host);
+  return accounts.findByHostName(host);
 }

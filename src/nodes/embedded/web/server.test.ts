@@ -13,8 +13,8 @@ describe("a site", () => {
   let docroot: string;
   before(async () => {
     node = await startTestNode();
-    await node.driver.ensureAccount(testAccount("a.example", 1));
-    await node.driver.ensureAccount(testAccount("b.example", 2));
+    await node.driver.ensureAccount(testAccount("a.example", 1, { hostNames: ["a.example"] }));
+    await node.driver.ensureAccount(testAccount("b.example", 2, { hostNames: ["b.example"] }));
     docroot = join(node.dataDir, "homes/1/www");
     await writeFile(join(docroot, "index.html"), "home of a");
     await writeFile(join(docroot, "digits.txt"), "0123456789");
