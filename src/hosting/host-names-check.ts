@@ -259,10 +259,13 @@ function nextLookMs(
   return backoffMs(Math.max(1, misses), waiting, random);
 }
 
+/** SQL: a time further away was written by a clock that was put forward and back, and is due now. */
+const longestWait = `CASE status WHEN 'Proven' THEN interval '${proven.maxMs} ms' ELSE interval '${waiting.maxMs} ms' END`;
+
 const lookAtDue = statement(
   "host-names-look-at-due",
   `SELECT host_names_look(array_agg(id))::text AS looked FROM (
-     SELECT id FROM host_names WHERE next_check_at <= $1
+     SELECT id FROM host_names WHERE (next_check_at <= $1 OR next_check_at > $1::timestamptz + ${longestWait})
        AND NOT EXISTS (SELECT FROM host_name_questions WHERE host_name_id = host_names.id)
      ORDER BY next_check_at LIMIT $2) AS due`,
   { looked: "text" },

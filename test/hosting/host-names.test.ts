@@ -87,6 +87,17 @@ test("a name that waits is looked at by itself, ever less often, and no more aft
   assert.equal((await add("patient.customer.example", "a.patient.example")).status, "Proven");
 });
 
+test("a name whose next look is further away than it ever waits is looked at now: a clock was put forward and back", async () => {
+  await ready("jumped.customer.example");
+  await stage.send("PUT", "jumped.customer.example", "jumped.example.net");
+  const { checked_at: before } = await stage.looked("jumped.customer.example", "jumped.example.net", undefined);
+  const putOff =
+    "UPDATE host_names SET next_check_at = next_check_at + interval '1 day' WHERE host_name = 'jumped.example.net'";
+  await runSql(gateway.databaseUrl, putOff);
+  await lookAtDueHostNames(gateway.context);
+  await stage.looked("jumped.customer.example", "jumped.example.net", before);
+});
+
 test("a proven name outlives name servers that are away, and a record that is missing for some days, but no more", async () => {
   await ready("steady.customer.example");
   await publish("steady.customer.example");
