@@ -226,7 +226,11 @@ function whyNotReady({ listener, clock }: Context, horizonSeconds: number): stri
 function answerOddRequests(app: FastifyInstance, refuseSocket: (socket: Socket) => void): void {
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
-  app.server.on("connect", (_request, socket) => refuseSocket(socket as Socket));
+  app.server.on("connect", (_request, socket) => {
+    // Node has taken its own listener away, and an error without one ends the process.
+    socket.on("error", () => socket.destroy());
+    refuseSocket(socket as Socket);
+  });
 }
 
 function write(reply: FastifyReply, answer: EdgeAnswer): void {

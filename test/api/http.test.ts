@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
@@ -207,6 +208,20 @@ test("what is not HTTP, or not as the RFC writes it, is 400 in the full form", a
     const reply = await sendRaw(gateway.url, bytes);
     assertError(reply, "bad_request");
   }
+});
+
+test("a CONNECT whose client is gone before its refusal harms nobody", async () => {
+  const { hostname, port } = new URL(gateway.url);
+  for (let count = 0; count < 20; count++) {
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    socket.write("CONNECT host:443 HTTP/1.1\r\nhost: x\r\n\r\n");
+    await once(socket, "data");
+    socket.resetAndDestroy();
+    await once(socket, "close");
+  }
+  // An error that nobody expects would end the process, and this file's run.
+  assert.equal((await send("GET", "/domains")).status, 200);
 });
 
 test("an expectation that is not ours is ignored, 100-continue is answered", async () => {
