@@ -30,8 +30,11 @@ async function startStage(t: TestContext) {
   const replayGuard = openGuard(journalDir, clock);
   const gateway = await startTestGateway(t, { clock, worker: false, server: { replayGuard } });
   t.after(async () => {
-    replayGuard.close();
-    for (const hook of last) await hook();
+    try {
+      replayGuard.close();
+    } finally {
+      for (const hook of last) await hook();
+    }
   });
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack();

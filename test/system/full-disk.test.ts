@@ -13,6 +13,7 @@ const options = { skip: cannotMount };
 const megabyte = 1024 * 1024;
 /** So many requests mean that all is well. */
 const served = 4;
+const refusedMin = 20;
 /** The registry may be unable to say whether a name is free. */
 const truthful = [
   ...["GET 200", "GET 503 service_unavailable", "POST 202", "POST 503 service_unavailable"],
@@ -64,7 +65,9 @@ function startClient(system: RunningSystem) {
   };
 }
 
-const isRefused = ({ statuses }: Client) => [...statuses.keys()].some((answer) => answer.includes(" 503 "));
+/** Whether many requests were refused while the disk was full. */
+const isRefused = ({ statuses }: Client) =>
+  [...statuses].some(([answer, times]) => answer.includes(" 503 ") && times > refusedMin);
 type Client = ReturnType<typeof startClient>;
 
 interface Filling {
