@@ -117,7 +117,7 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
   const [{ steps }, { needsText, whyNotHere }, { readGreeting }, { systemClock }] = await Promise.all([
     import("#registry/ote/steps.ts"),
     import("#registry/ote/plan.ts"),
-    import("#registry/ote/account.ts"),
+    import("#registry/read-greeting.ts"),
     import("#lib/clock.ts"),
   ]);
   const greeting = await readGreeting(plan.profile, systemClock).catch((error: Error) => {

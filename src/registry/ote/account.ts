@@ -4,10 +4,7 @@ import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "../epp/command.ts";
 import { logout } from "../epp/commands/logout.ts";
-import { describeConnectFailure } from "../epp/connect-failure.ts";
-import { openConnection } from "../epp/connection.ts";
 import { EppUnavailable } from "../epp/errors.ts";
-import { type Greeting, parseGreeting } from "../epp/greeting.ts";
 import { loadFrameValidator } from "../epp/schema.ts";
 import { createClTRID, type EppResponse, type EppSession, isRefusedLogin, openSession } from "../epp/session.ts";
 import { TokenBucket } from "../epp/token-bucket.ts";
@@ -29,21 +26,6 @@ export interface AccountOptions {
   readonly revealsSecrets: boolean;
   readonly clock: Clock;
   readonly random: Random;
-}
-
-/** What the registry says of itself to anybody: no login. @throws EppUnavailable */
-export async function readGreeting(profile: RegistryProfile, clock: Clock): Promise<Greeting> {
-  const { host, port, tls, timeouts } = eppOptionsOf(profile);
-  const { connectMs, greetingMs } = timeouts;
-  const signal = new AbortController().signal;
-  const options = { host, port, tls, connectMs, greetingMs, signal, validate: await loadFrameValidator() };
-  try {
-    const { connection, first } = await openConnection(options);
-    connection.destroy("the greeting is all that was wanted");
-    return parseGreeting(first);
-  } catch (cause) {
-    throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause, { tls, clock }) });
-  }
 }
 
 export class Account {
