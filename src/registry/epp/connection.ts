@@ -4,9 +4,8 @@
  * Its whole promise is that an answer belongs to its question: whatever makes that doubtful (a timeout, an early end,
  * garbage, a frame that nobody waits for) destroys the connection at once, so that nothing late is ever read.
  */
-import { isIP, type TcpSocketConnectOpts } from "node:net";
-import type { TLSSocket } from "node:tls";
-import { checkServerIdentity, connect } from "node:tls";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import type { Secret } from "#lib/secret.ts";
 import { EppNotSent, EppUnanswered } from "./errors.ts";
 import { encodeFrame, FrameDecoder } from "./frame.ts";
@@ -40,6 +39,11 @@ export interface ConnectionOptions {
   readonly trace?: FrameTrace | undefined;
   /** Traces every frame as it went over the wire: for somebody who has asked to see the secrets, never for a log. */
   readonly revealsSecrets?: boolean;
+  /**
+   * Asked before each frame, in the turn in which its bytes are handed over. After a no nothing leaves any more: the connection is
+   * reset, so that the kernel throws away what it has not delivered yet. Absent: always.
+   */
+  readonly mayWrite?: (() => boolean) | undefined;
   /** Gives up while connecting. */
   readonly signal: AbortSignal;
 }
@@ -59,39 +63,55 @@ export async function openConnection(
   options: ConnectionOptions,
 ): Promise<{ connection: Connection; first: XmlElement }> {
   options.signal.throwIfAborted();
-  const { ca, cert, key, servername } = options.tls;
-  // RFC 6066 §3: an address is not sent as a name; the certificate has to bear it all the same.
-  const sentName = isIP(servername) === 0 ? servername : "";
-  const socket = connect({
+  // Of its own: a TLSSocket cannot be reset (resetAndDestroy throws ERR_INVALID_HANDLE_TYPE), the socket below it can.
+  const tcp = connectTcp({
     host: options.host,
     port: options.port,
-    ...({ autoSelectFamilyAttemptTimeout: addressAttemptMs } satisfies Partial<TcpSocketConnectOpts>),
+    autoSelectFamilyAttemptTimeout: addressAttemptMs,
+  });
+  tcp.setNoDelay(true).setKeepAlive(true, keepAliveDelayMs);
+  const opened = Promise.withResolvers<{ connection: Connection; greeting: Promise<XmlElement> }>();
+  let connection: Connection | undefined;
+  const giveUp = (error: Error) => {
+    opened.reject(error);
+    if (connection) connection.destroy(error);
+    else tcp.destroy();
+  };
+  const abort = () => giveUp(new Error("the pool is closing"));
+  options.signal.addEventListener("abort", abort);
+  const timer = setTimeout(() => giveUp(new Error("connecting took too long")), options.connectMs);
+  try {
+    tcp.on("error", opened.reject);
+    // Not before: the handle that connects is replaced when a name has several addresses.
+    tcp.once("connect", () => {
+      const socket = secure(tcp, options.tls);
+      socket.on("error", opened.reject);
+      socket.on("close", () => opened.reject(new Error("the registry closed during the handshake")));
+      // The connection reads from the moment of the handshake on: a greeting may be in the same packet.
+      socket.once("secureConnect", () => {
+        connection = new Connection({ tcp, socket }, options);
+        opened.resolve({ connection, greeting: connection.receive(options.greetingMs) });
+      });
+    });
+    const begun = await opened.promise.finally(() => clearTimeout(timer));
+    return { connection: begun.connection, first: await begun.greeting };
+  } finally {
+    options.signal.removeEventListener("abort", abort);
+  }
+}
+
+function secure(tcp: Socket, { ca, cert, key, servername }: EppTls): TLSSocket {
+  return connectTls({
+    socket: tcp,
     ca: typeof ca === "string" ? ca : [...ca],
     cert,
     key: key?.reveal(),
-    servername: sentName,
+    // RFC 6066 §3: an address is not sent as a name; the certificate has to bear it all the same.
+    servername: isIP(servername) === 0 ? servername : "",
     checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
     minVersion: "TLSv1.2",
     rejectUnauthorized: true,
   });
-  socket.setNoDelay(true).setKeepAlive(true, keepAliveDelayMs);
-  const abort = () => socket.destroy(new Error("the pool is closing"));
-  options.signal.addEventListener("abort", abort);
-  try {
-    // The connection reads from the moment of the handshake on: a greeting may be in the same packet.
-    const opened = Promise.withResolvers<{ connection: Connection; greeting: Promise<XmlElement> }>();
-    const timer = setTimeout(() => socket.destroy(new Error("connecting took too long")), options.connectMs);
-    socket.on("error", opened.reject);
-    socket.on("close", () => opened.reject(new Error("the registry closed during the handshake")));
-    socket.once("secureConnect", () => {
-      const connection = new Connection(socket, options);
-      opened.resolve({ connection, greeting: connection.receive(options.greetingMs) });
-    });
-    const { connection, greeting } = await opened.promise.finally(() => clearTimeout(timer));
-    return { connection, first: await greeting };
-  } finally {
-    options.signal.removeEventListener("abort", abort);
-  }
 }
 
 interface Awaited {
@@ -100,7 +120,9 @@ interface Awaited {
 }
 
 export class Connection {
+  readonly #tcp: Socket;
   readonly #socket: TLSSocket;
+  readonly #mayWrite: () => boolean;
   readonly #validate: FrameValidator;
   readonly #trace: FrameTrace | undefined;
   readonly #revealsSecrets: boolean;
@@ -113,10 +135,13 @@ export class Connection {
   #failure: Error | undefined;
 
   constructor(
-    socket: TLSSocket,
-    { validate, trace, revealsSecrets = false }: Pick<ConnectionOptions, "validate" | "trace" | "revealsSecrets">,
+    { tcp, socket }: { tcp: Socket; socket: TLSSocket },
+    options: Pick<ConnectionOptions, "validate" | "trace" | "revealsSecrets" | "mayWrite">,
   ) {
+    const { validate, trace, revealsSecrets = false, mayWrite = () => true } = options;
+    this.#tcp = tcp;
     this.#socket = socket;
+    this.#mayWrite = mayWrite;
     this.#validate = validate;
     this.#trace = trace;
     this.#revealsSecrets = revealsSecrets;
@@ -139,7 +164,7 @@ export class Connection {
    * Sends one frame and waits for one.
    * @param timeoutMs for the whole answer, however slowly it comes
    * @throws EppFrameInvalid before anything is sent; the connection stays as good as it was
-   * @throws EppNotSent when the connection was already gone
+   * @throws EppNotSent when the connection was already gone, or nothing may be written any more
    * @throws EppUnanswered when the frame was possibly sent; the connection is gone
    */
   async exchange(frame: XmlElement, timeoutMs: number): Promise<XmlElement> {
@@ -147,6 +172,10 @@ export class Connection {
     this.#validate(xml);
     const bytes = encodeFrame(xml);
     if (!this.isOpen) throw new EppNotSent(this.#failure);
+    if (!this.#mayWrite()) {
+      this.destroy("nothing may be written any more");
+      throw new EppNotSent(this.#failure);
+    }
     const answer = this.receive(timeoutMs);
     // What hides them is the trace alone.
     if (this.#trace) this.#secrets = secretsIn(frame);
@@ -196,6 +225,7 @@ export class Connection {
   #fail(failure: EppUnanswered): void {
     if (this.#failure) return;
     this.#failure = failure;
+    if (!this.#mayWrite()) this.#tcp.resetAndDestroy();
     this.#socket.destroy();
     if (this.#awaited) {
       clearTimeout(this.#awaited.timer);

@@ -45,6 +45,8 @@ export interface EppPoolOptions {
   readonly onCircuit?: (status: CircuitStatus) => void;
   /** Told of every login that is answered. Must not throw. */
   readonly onLogin?: (news: LoginNews) => void;
+  /** Asked just before each frame; after a no, every connection is reset as soon as it is used or closed. Must not throw. */
+  readonly mayWrite?: () => boolean;
 }
 
 export interface AcquireOptions {
@@ -80,6 +82,8 @@ export interface EppPool {
    */
   checkDomain(name: string, options: { readonly budgetMs: number }): Promise<DomainAvailability>;
   circuit(): CircuitStatus;
+  /** For how long the registry has given no sign of life although it was asked for one: 0 as long as it answers. */
+  silentMs(): number;
   /** Probes an open circuit at once. @returns what that failed with; nothing where the circuit is closed by then */
   probe(): Promise<Error | undefined>;
   /** Lends no more, waits for what is in flight, logs out and closes. After `timeoutMs` it closes regardless. */

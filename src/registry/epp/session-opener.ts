@@ -117,9 +117,9 @@ export class SessionOpener {
 
   async #openSession(): Promise<EppSession> {
     const { pool, timeouts } = this.#options;
-    const { host, port, tls, registrarId, password, services, clock, random, onLogin } = pool;
+    const { host, port, tls, registrarId, password, services, clock, random, onLogin, mayWrite } = pool;
     return openSession({
-      ...{ host, port, tls, services, clock, random, timeouts, onLogin },
+      ...{ host, port, tls, services, clock, random, timeouts, onLogin, mayWrite },
       credentials: { registrarId, password },
       validate: await loadFrameValidator(),
       trace: pool.onFrame && ((direction, xml) => this.#trace(direction, xml)),

@@ -16,6 +16,7 @@ import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "./poo
 import type { EppResponse, EppSession, RequestOptions } from "./session.ts";
 import { isRefusedLogin } from "./session.ts";
 import { isSessionLimit, SessionOpener } from "./session-opener.ts";
+import { SignsOfLife } from "./signs-of-life.ts";
 import type { EppTimeouts } from "./timeouts.ts";
 import { eppTimeoutsDefault } from "./timeouts.ts";
 import { TokenBucket } from "./token-bucket.ts";
@@ -28,6 +29,7 @@ export class SessionPool implements EppPool {
   readonly #circuit: Circuit;
   readonly #bucket: TokenBucket;
   readonly #checks: CoalescedChecks;
+  readonly #signs: SignsOfLife;
   readonly #idle: EppSession[] = [];
   readonly #lent = new Map<EppSession, Lane>();
   readonly #closing = new Map<EppSession, Promise<void>>();
@@ -42,6 +44,7 @@ export class SessionPool implements EppPool {
     const timeouts: EppTimeouts = { ...eppTimeoutsDefault, ...options.timeouts };
     this.#bucket = new TokenBucket(options.commandsPerSecond, options.clock);
     this.#waiters = new WaitingLine(options.clock);
+    this.#signs = new SignsOfLife(options.clock);
     this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: timeouts.queryMs });
     this.#circuit = new Circuit({
       settings: { ...circuitSettingsDefault, ...options.circuit },
@@ -74,6 +77,10 @@ export class SessionPool implements EppPool {
 
   circuit(): CircuitStatus {
     return this.#circuit.status();
+  }
+
+  silentMs(): number {
+    return this.#signs.silentMs();
   }
 
   async probe(): Promise<Error | undefined> {
@@ -168,13 +175,16 @@ export class SessionPool implements EppPool {
     command: EppCommand<Data>,
     requestOptions: RequestOptions,
   ): Promise<EppResponse<Data>> {
+    const askedAtMs = this.#options.clock.monotonicMs();
     try {
       const response = await session.request(command, requestOptions);
+      this.#signs.heard();
       if (isAccountThreat(response.code)) this.#circuit.recordRefusal();
       else if (isServerFault(response.code)) this.#circuit.recordFault();
       return response;
     } catch (error) {
       if (error instanceof EppUnanswered) {
+        this.#signs.missed(askedAtMs);
         this.#circuit.recordFault();
         this.#log.warn({ err: error, command: command.name, clTRID: requestOptions.clTRID }, "command unanswered");
       }
@@ -220,11 +230,20 @@ export class SessionPool implements EppPool {
   }
 
   /** @throws EppUnavailable */
-  #open(take: (session: EppSession) => void): Promise<void> {
-    return this.#opener.open((session) => {
-      session.closed.then(() => this.#onClosed(session));
-      take(session);
-    });
+  async #open(take: (session: EppSession) => void): Promise<void> {
+    const askedAtMs = this.#options.clock.monotonicMs();
+    try {
+      await this.#opener.open((session) => {
+        this.#signs.heard();
+        session.closed.then(() => this.#onClosed(session));
+        take(session);
+      });
+    } catch (error) {
+      const isAnswer = error instanceof EppUnavailable && error.resultCode !== undefined;
+      if (isAnswer) this.#signs.heard();
+      else this.#signs.missed(askedAtMs);
+      throw error;
+    }
   }
 
   #onClosed(session: EppSession): void {

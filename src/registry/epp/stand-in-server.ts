@@ -40,6 +40,8 @@ export interface StandIn {
   readonly servernames: (string | false)[];
   /** Connections now open. */
   readonly open: () => number;
+  /** Connections that the client has reset so far. */
+  readonly resets: () => number;
   /** Sends a frame that nobody asked for over a connection; false when that is gone. */
   send(session: number, xml: string): boolean;
   /** Ends every connection. */
@@ -84,6 +86,7 @@ export interface StandInOptions {
 export async function startStandIn({ certificate, clientCa, maxVersion }: StandInOptions): Promise<StandIn> {
   const sockets = new Set<TLSSocket>();
   const connections: TLSSocket[] = [];
+  let resets = 0;
   const server = createServer({
     ...certificate,
     ...(clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
@@ -96,6 +99,7 @@ export async function startStandIn({ certificate, clientCa, maxVersion }: StandI
     requests: [],
     servernames: [],
     open: () => sockets.size,
+    resets: () => resets,
     send: (session, xml) => {
       const socket = connections[session];
       return socket?.writable === true && socket.write(encodeFrame(xml));
@@ -115,7 +119,10 @@ export async function startStandIn({ certificate, clientCa, maxVersion }: StandI
     standIn.servernames.push(socket.servername || false);
     socket.on("close", () => sockets.delete(socket));
     // A client that is tested for hanging up resets the connection now and then.
-    socket.on("error", () => socket.destroy());
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNRESET") resets += 1;
+      socket.destroy();
+    });
     serve(standIn, socket, connections.push(socket) - 1);
   });
   server.on("tlsClientError", (_error, socket) => socket.destroy());
