@@ -475,6 +475,7 @@ TABLE order_attempts WITH (fillfactor=70)
   answered_at timestamp with time zone
   result_code integer
   sv_trid text
+  epoch bigint
   CONSTRAINT order_attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT order_attempts_order_id_number_key UNIQUE (order_id, number)
   CONSTRAINT order_attempts_pkey PRIMARY KEY (cl_trid)
@@ -568,6 +569,18 @@ TABLE registry_contacts
   created_at timestamp with time zone NOT NULL
   CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
 
+TABLE registry_leases WITH (fillfactor=50)
+  registry_id text NOT NULL
+  epoch bigint NOT NULL
+  holder text NOT NULL
+  since timestamp with time zone NOT NULL
+  expires_at timestamp with time zone NOT NULL
+  lock_pid integer NOT NULL
+  lock_started_at timestamp with time zone NOT NULL
+  yielded_at timestamp with time zone
+  yielded_to integer
+  CONSTRAINT registry_leases_pkey PRIMARY KEY (registry_id)
+
 TABLE renewal_attempts
   cl_trid text NOT NULL
   renewal_id bigint NOT NULL
@@ -577,6 +590,7 @@ TABLE renewal_attempts
   answered_at timestamp with time zone
   result_code integer
   sv_trid text
+  epoch bigint
   CONSTRAINT renewal_attempts_pkey PRIMARY KEY (cl_trid)
   CONSTRAINT renewal_attempts_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT renewal_attempts_renewal_id_number_key UNIQUE (renewal_id, number)

@@ -5,8 +5,10 @@
  * lost answer only `<info>` decides. The name never is in the portfolio meanwhile.
  */
 import { statement } from "#db/statement.ts";
-import { askInfo, type NameInfo, registeredOf, stillUnknown } from "#domains/name-info.ts";
-import { beginAttempt, type Order, type OrderHappening, postpone, type Registered } from "#domains/orders.ts";
+import { askInfo, type NameInfo, notYetRepeatable, registeredOf, stillUnknown } from "#domains/name-info.ts";
+import { beginAttempt } from "#domains/order-attempts.ts";
+import { type Order, type OrderHappening, postpone, type Registered } from "#domains/orders.ts";
+import { lateFrameMs } from "#domains/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { eventOfDelete } from "#domains/result-codes.ts";
 import {
@@ -26,8 +28,9 @@ const deleteAttemptsMax = 5;
 
 const deleteAttempts = statement(
   "attempts-of-delete",
-  "SELECT committed_at, answered_at, result_code FROM order_attempts WHERE order_id = $1 AND command = 'domain:delete'",
-  { committed_at: "timestamptz", answered_at: "timestamptz?", result_code: "int4?" },
+  `SELECT committed_at, answered_at, result_code, epoch FROM order_attempts
+   WHERE order_id = $1 AND command = 'domain:delete'`,
+  { committed_at: "timestamptz", answered_at: "timestamptz?", result_code: "int4?", epoch: "int8?" },
 );
 
 const heldEvents = new Set<OrderEvent>(["created", "ours", "approved"]);
@@ -59,7 +62,7 @@ export async function cancelHeld(sessions: RegistrySessions, order: Order): Prom
   if (name.is === "unknown") return stillUnknown(context, order, name.reason);
   if (name.is !== "held-by-us") return gone(sessions, order, name, deletes.isUnanswered);
   if (name.info.statuses.includes("pendingDelete")) return deletePending(sessions);
-  if (deletes.isUnanswered) return { event: "still-held" };
+  if (deletes.isUnanswered) return stillHeld(sessions, order, deletes.lateMs);
   const registered = registeredOf(name.info);
   if (!registered) return stillUnknown(context, order, "info brought no dates");
   const heeded = heedCancel(sessions, order, { event: "ours", registered });
@@ -81,7 +84,7 @@ export async function cancelPending(sessions: RegistrySessions, order: Order): P
   }
   const registered = registeredOf(name.info);
   if (!name.info.statuses.includes("pendingCreate") && registered) return { event: "ours", registered };
-  if (deletes.isUnanswered) return { event: "still-held" };
+  if (deletes.isUnanswered) return stillHeld(sessions, order, deletes.lateMs);
   if (!deletes.isDecided) return sendDelete(sessions, order, deletes.total, undefined);
   // The registry has answered; what it decides about the create decides.
   await context.database.transaction((tx) => postpone(context, tx, order, profile.reconcileIntervalMs));
@@ -97,12 +100,21 @@ async function readDeletes({ context, profile }: RegistrySessions, order: Order)
   return {
     total: attempts.length,
     isUnanswered,
+    /** How long one of an owner before this one may still arrive. */
+    lateMs: unanswered.some(({ epoch }) => epoch !== context.lease.epoch)
+      ? lateFrameMs(context.lease, profile.takeoverSettleMs)
+      : 0,
     /** The settle time of one is not over. */
     isUnsettled: unanswered.some(({ committed_at }) => committed_at.getTime() > settledBefore),
     /** The registry has answered what it makes of it. */
     isDecided: answers.some((event) => event !== "not-executed" && event !== "unanswered"),
     mayBeExecuted: isUnanswered || answers.includes("deleted") || answers.includes("delete-pending"),
   };
+}
+
+/** The delete was not executed, so it is sent again: not while it may still arrive. */
+function stillHeld({ context }: RegistrySessions, order: Order, lateMs: number): OrderHappening {
+  return lateMs > 0 ? notYetRepeatable(context, order, lateMs) : { event: "still-held" };
 }
 
 /** A server that loses the connection may still undo what it did (RFC 5734 §3): after that a second look decides. */

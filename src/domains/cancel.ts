@@ -1,14 +1,7 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import {
-  findOrderByCode,
-  happen,
-  lockOrder,
-  type Order,
-  OrderChanged,
-  type OrderContext,
-  readCreateAttempts,
-} from "#domains/orders.ts";
+import { readCreateAttempts } from "#domains/order-attempts.ts";
+import { findOrderByCode, happen, lockOrder, type Order, OrderChanged, type OrderContext } from "#domains/orders.ts";
 import { isFinal, nextOrderState, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
 

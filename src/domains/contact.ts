@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { answerAttempt, beginAttempt, type Order, type OrderHappening } from "#domains/orders.ts";
+import { beginAttempt } from "#domains/order-attempts.ts";
+import { answerAttempt, type Order, type OrderHappening } from "#domains/orders.ts";
 import { pauseCreates } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";

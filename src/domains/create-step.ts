@@ -1,9 +1,11 @@
 /** Rows 7 to 14: the contact, the attempt row, the create, and what its answer means. */
 import { raiseAlarm } from "#alarms.ts";
 import { ensureContact } from "#domains/contact.ts";
-import { authInfoRow, beginAttempt, type Order, type OrderHappening, readCreateAttempts } from "#domains/orders.ts";
+import { askInfoOn } from "#domains/name-info.ts";
+import { beginAttempt, readCreateAttempts, readEarlierAttempts } from "#domains/order-attempts.ts";
+import { authInfoRow, type Order, type OrderHappening } from "#domains/orders.ts";
 import { areCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
-import { operatorRetryMs, type RegistrySessions } from "#domains/registry-sessions.ts";
+import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { eventOfCreate } from "#domains/result-codes.ts";
 import {
   type Answered,
@@ -12,11 +14,13 @@ import {
   answerInWords,
   lostAnswer,
   type Sent,
+  sendBegun,
   sendOnce,
   unansweredOrder,
 } from "#domains/send-once.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
 
 /** How long an order waits for the registrar's account to be topped up (2104). */
 const creditWaitMsMax = 24 * 60 * 60_000;
@@ -39,10 +43,39 @@ export async function createDomain(sessions: RegistrySessions, order: Order): Pr
   if (contact?.happening) return contact.happening;
 
   const command = createCommand(sessions, order, contact?.id);
-  const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
-  const happening = await readCreate(sessions, order, sent);
+  const isRepeat = attempts.total > 0 && (await readEarlierAttempts(context, order.id, command.name)).unknown > 0;
+  const happening = isRepeat
+    ? await repeatCreate(sessions, order, command)
+    : await readCreate(
+        sessions,
+        order,
+        await sendOnce(sessions, command, () => beginAttempt(context, order, command.name)),
+      );
   if (happening.event === "created") await resumeCreatesPausedFor(context, profile.id, "credit");
   return happening;
+}
+
+/**
+ * Sends a create once more after one of an owner before this one that was not found at the registry. That one's frame may have
+ * come since: the name is looked at on the same session, and the create follows at once.
+ */
+async function repeatCreate(
+  sessions: RegistrySessions,
+  order: Order,
+  command: EppCommand<DomainCreated>,
+): Promise<OrderHappening> {
+  const { context, pool } = sessions;
+  try {
+    using session = await pool.acquire("transform", { waitMs: sessionWaitMs });
+    const name = await askInfoOn(session, sessions, order);
+    if (name.is === "unknown") return { event: "not-executed", countsAsFailure: true, reason: name.reason };
+    if (name.is !== "absent") return { event: "exists", reason: "the name is registered since it was looked for" };
+    const clTrid = await beginAttempt(context, order, command.name);
+    return await readCreate(sessions, order, await sendBegun(sessions, session, command, clTrid));
+  } catch (error) {
+    if (!(error instanceof EppUnavailable)) throw error;
+    return unansweredOrder(sessions, { is: "unreachable", reason: error.message });
+  }
 }
 
 /** What an order's create is made of. */

@@ -1,8 +1,10 @@
 /** What the registry says about an order's name: the question that decides whatever a lost answer hid. */
 import type { Context } from "#context.ts";
-import { authInfoRow, type Order, type OrderHappening, type Registered, readCreateAttempts } from "#domains/orders.ts";
+import { readCreateAttempts } from "#domains/order-attempts.ts";
+import { authInfoRow, type Order, type OrderHappening, type Registered } from "#domains/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain-info.ts";
+import type { Lease } from "#registry/epp/pool.ts";
 
 /** How much earlier than our first attempt a registry's clock may date our own object. */
 const clockSkewMs = 5 * 60_000;
@@ -19,8 +21,17 @@ export type NameInfo =
 
 export async function askInfo(sessions: RegistrySessions, order: Order): Promise<NameInfo> {
   try {
-    using lease = await sessions.pool.acquire("check", { waitMs: sessionWaitMs });
-    const { code, data } = await lease.request(domainInfo(order.domain_name), { clTRID: sessions.queryClTrid() });
+    using session = await sessions.pool.acquire("check", { waitMs: sessionWaitMs });
+    return await askInfoOn(session, sessions, order);
+  } catch {
+    return { is: "unknown" };
+  }
+}
+
+/** The same on a session that the caller has. Never throws. */
+export async function askInfoOn(session: Lease, sessions: RegistrySessions, order: Order): Promise<NameInfo> {
+  try {
+    const { code, data } = await session.request(domainInfo(order.domain_name), { clTRID: sessions.queryClTrid() });
     if (code === 2303) return { is: "absent" };
     if (code === 2201) return { is: "held-by-other" };
     if (code !== 1000 || !data) return { is: "unknown", reason: `info was answered with ${code}` };
@@ -40,6 +51,16 @@ export function stillUnknown({ clock }: Context, order: Order, reason?: string):
     reason,
     confirmAfter: order.confirm_after ?? undefined,
     ...(isLong && { operatorNote: "the registry has not said for a day what became of the name" }),
+  };
+}
+
+/** Row 19, just after a takeover: what the owner before this one has sent may still arrive, and is not sent again meanwhile. */
+export function notYetRepeatable({ clock }: Pick<Context, "clock">, order: Order, lateMs: number): OrderHappening {
+  return {
+    event: "verify-lost",
+    reason: "the worker before this one may have sent a command that is still on its way",
+    confirmAfter: order.confirm_after ?? undefined,
+    nextStepAt: new Date(clock.now().getTime() + lateMs),
   };
 }
 

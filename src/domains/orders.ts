@@ -1,8 +1,12 @@
-/** Registration orders in the database: their rows, their attempts, and the one way in which their state changes. */
+/**
+ * Registration orders in the database: their rows, and the one way in which their state changes. Their attempts are in
+ * order-attempts.ts.
+ */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { assertLeaseStands, isPresentEpoch, type OwnerLease } from "#domains/owner-lease.ts";
 import type { AttemptResult } from "#domains/send-once.ts";
 import { isFinal, nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
@@ -10,8 +14,10 @@ import { enqueueOrder } from "#jobs/enqueue.ts";
 /** What an order's authInfo is sealed for: it opens in no other row. */
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
 
-/** What the orders' rows need; an operator's command has no more. */
-export type OrderContext = Pick<Context, "database" | "clock" | "log">;
+/** What the orders' rows need; an operator's command has no more, and needs no lease. */
+export interface OrderContext extends Pick<Context, "database" | "clock" | "log"> {
+  lease?: OwnerLease;
+}
 
 const orderById = statement(
   "order-by-id",
@@ -56,7 +62,7 @@ const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration
 export type Order = NonNullable<(typeof orderById)["row"]>;
 
 // Who calls for the order's next step sets another time for it: what was called for must not be slept over. Our dates have
-// milliseconds.
+// milliseconds. An owner whose epoch is over decides nothing more.
 const updateOrder = statement(
   "order-update",
   `UPDATE registration_orders SET status = $4, phase = $5, verify_cause = $6, updated_at = $7,
@@ -65,7 +71,8 @@ const updateOrder = statement(
      reason = coalesce($13, reason), operator_note = $14
    WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3
      AND cancel_requested_at IS NOT DISTINCT FROM $15 AND settle_as IS NOT DISTINCT FROM $16
-     AND date_trunc('milliseconds', next_step_at) IS NOT DISTINCT FROM $17 RETURNING id`,
+     AND date_trunc('milliseconds', next_step_at) IS NOT DISTINCT FROM $17
+     AND ($18::int8 IS NULL OR ${isPresentEpoch("registration_orders.registry_id", "$18")}) RETURNING id`,
   { id: "int8" },
 );
 
@@ -92,18 +99,6 @@ const lockRow = statement(
   { id: "int8" },
 );
 
-// Inserts nothing while a create or delete of the order is unanswered: not even two owners at once can have two under way.
-const insertAttempt = statement(
-  "attempt-insert",
-  `INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at)
-   SELECT $2 || '-' || next.number, $1, next.number, $3, $4
-   FROM (SELECT coalesce(max(number), 0) + 1 AS number,
-           count(*) FILTER (WHERE command IN ('domain:create', 'domain:delete') AND answered_at IS NULL) AS unanswered
-         FROM order_attempts WHERE order_id = $1) AS next
-   WHERE next.unanswered = 0 RETURNING cl_trid`,
-  { cl_trid: "text" },
-);
-
 /** Values: clTRID, result code, svTRID, and when it was answered, or nothing while it may still be executed. */
 export const answerAttempt = statement(
   "attempt-answer",
@@ -115,13 +110,6 @@ const closeAttempts = statement(
   "attempts-close",
   "UPDATE order_attempts SET answered_at = $2 WHERE order_id = $1 AND answered_at IS NULL",
   {},
-);
-
-const createAttempts = statement(
-  "attempts-of-create",
-  `SELECT count(*) AS total, count(*) FILTER (WHERE answered_at IS NULL) AS unanswered, min(committed_at) AS first_at
-   FROM order_attempts WHERE order_id = $1 AND command = 'domain:create'`,
-  { total: "int8", unanswered: "int8", first_at: "timestamptz?" },
 );
 
 const absences = statement(
@@ -138,13 +126,6 @@ export async function findOrder(context: OrderContext, orderId: number): Promise
 export async function findOrderByCode(context: OrderContext, code: string): Promise<Order | undefined> {
   const [row] = await context.database.query(orderIdByCode, [code]);
   return row && findOrder(context, row.id);
-}
-
-/** Its creates that may have reached the registry, and when the first of them was about to. */
-export async function readCreateAttempts(database: Pick<Transaction, "query">, orderId: number) {
-  const [attempts] = await database.query(createAttempts, [orderId]);
-  if (!attempts) throw new Error("the attempts query returned no row");
-  return attempts;
 }
 
 /** How many of its creates were lost and then not found at the registry (row 17). */
@@ -164,20 +145,6 @@ export async function lockOrder(tx: Transaction, order: Order): Promise<void> {
   const { id, status, phase, cancel_requested_at: cancelRequestedAt, settle_as: settleAs } = order;
   const [locked] = await tx.query(lockRow, [id, status, phase, cancelRequestedAt, settleAs]);
   if (!locked) throw new OrderChanged();
-}
-
-/**
- * Commits an attempt row, which must stand before the first byte of its command is written.
- * @returns the clTRID to send: `<order_code>-<n>`, never used before
- * @throws OrderChanged when it is not any more as it was read, or has a create or delete without an answer
- */
-export async function beginAttempt(context: OrderContext, order: Order, command: string): Promise<string> {
-  return context.database.transaction(async (tx) => {
-    await lockOrder(tx, order);
-    const [attempt] = await tx.query(insertAttempt, [order.id, order.order_code, command, context.clock.now()]);
-    if (!attempt) throw new OrderChanged();
-    return attempt.cl_trid;
-  });
 }
 
 /** What a name's registration brought, for the domain's row. */
@@ -216,6 +183,7 @@ const resumingEvents = new Set<OrderEvent>(["resumed", "available"]);
 /**
  * Lets something happen to an order: new state, history, domain row and next job in one transaction.
  * @throws OrderChanged when the order is not in the state any more in which it was read
+ * @throws LeaseLost when this process does not own the registry any more; what a command was answered stands all the same
  */
 export async function happen(
   context: OrderContext,
@@ -234,9 +202,10 @@ export async function happen(
     ...[happening.nextStepAt ?? null, resumingEvents.has(happening.event) || happening.countsAsFailure ? failures : 0],
     ...[happening.confirmAfter ?? null, happening.contactRenewed ?? order.contact_renewed, creditWaitSince],
     ...[happening.reason ?? null, happening.operatorNote ?? null, order.cancel_requested_at, order.settle_as],
-    order.next_step_at,
+    // What a command was answered is true whoever writes it down, and comes only once.
+    ...[order.next_step_at, happening.attempt ? null : (context.lease?.epoch ?? null)],
   ]);
-  if (!updated) throw new OrderChanged();
+  if (!updated) await refuse(context, tx);
   if (happening.attempt) {
     const { clTrid, resultCode, svTrid, isClosed } = happening.attempt;
     await tx.query(answerAttempt, [clTrid, resultCode, svTrid, isClosed ? now : null]);
@@ -260,6 +229,12 @@ export async function happen(
   }
 }
 
+/** An order could not be written: it has changed, or its registry has another owner. @throws OrderChanged, LeaseLost */
+async function refuse(context: OrderContext, tx: Transaction): Promise<never> {
+  await assertLeaseStands(tx, context.lease);
+  throw new OrderChanged();
+}
+
 /** The alarm stands for as long as what happens to the order needs a person. */
 async function tellOperator(context: OrderContext, tx: Transaction, order: Order, note: string | undefined) {
   const alarm = { kind: "order", subject: order.order_code } as const;
@@ -272,22 +247,25 @@ const postponeOrder = statement(
   "order-postpone",
   `UPDATE registration_orders SET next_step_at = $3 WHERE id = $1 AND status = $2
      AND cancel_requested_at IS NOT DISTINCT FROM $4 AND settle_as IS NOT DISTINCT FROM $5
-     AND date_trunc('milliseconds', next_step_at) IS NOT DISTINCT FROM $6 RETURNING id`,
+     AND date_trunc('milliseconds', next_step_at) IS NOT DISTINCT FROM $6
+     AND ($7::int8 IS NULL OR ${isPresentEpoch("registration_orders.registry_id", "$7")}) RETURNING id`,
   { id: "int8" },
 );
 
 /**
  * Lets an order look again later; nothing happened to it.
  * @throws OrderChanged when it is not any more as it was read
+ * @throws LeaseLost
  */
 export async function postpone(context: OrderContext, tx: Transaction, order: Order, delayMs: number): Promise<void> {
   await postponeUntil(context, tx, order, new Date(context.clock.now().getTime() + delayMs));
 }
 
 /** The same, at a time. */
-export async function postponeUntil({ clock }: OrderContext, tx: Transaction, order: Order, at: Date): Promise<void> {
-  const { id, status, cancel_requested_at: cancelRequestedAt, settle_as: settleAs } = order;
-  const [postponed] = await tx.query(postponeOrder, [id, status, at, cancelRequestedAt, settleAs, order.next_step_at]);
-  if (!postponed) throw new OrderChanged();
-  await enqueueOrder(tx, { id, registryId: order.registry_id }, at.getTime() - clock.now().getTime());
+export async function postponeUntil(context: OrderContext, tx: Transaction, order: Order, at: Date): Promise<void> {
+  const { id, status, cancel_requested_at: cancelRequestedAt, settle_as: settleAs, next_step_at: nextStepAt } = order;
+  const values = [id, status, at, cancelRequestedAt, settleAs, nextStepAt, context.lease?.epoch ?? null];
+  const [postponed] = await tx.query(postponeOrder, values);
+  if (!postponed) await refuse(context, tx);
+  await enqueueOrder(tx, { id, registryId: order.registry_id }, at.getTime() - context.clock.now().getTime());
 }

@@ -5,12 +5,14 @@ import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { startTestGateway } from "../../test/harness/gateway.ts";
 
 test("the registry's messages are read although every session is busy with orders for a while", async (t) => {
-  const { context } = await startTestGateway(t, {
+  const gateway = await startTestGateway(t, {
     worker: false,
     registry: { sessionsMax: 2, transformTimeoutMs: 30_000 },
   });
+  const lease = { registryId: "sandbox", epoch: 1, isHeld: () => true, heldMs: () => 0 };
+  const context = { ...gateway.context, lease };
   const [profile = assert.fail()] = context.registries;
-  const pool = await openRegistryPool(context, profile, () => {});
+  const pool = await openRegistryPool(context, profile);
   t.after(() => pool.drain(0));
   const queryClTrid = () => `Q-${context.random.bytes(9).toString("base64url")}`;
   const busy = await pool.acquire("transform", { waitMs: 5_000 });

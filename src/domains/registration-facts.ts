@@ -2,8 +2,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { medianSeconds } from "#domains/estimate.ts";
-import { lockKey } from "#jobs/advisory-locks.ts";
-import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
+import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 
 // LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it
 // whole. And = in place of IS NOT DISTINCT FROM would let it read the index of all finished orders.
@@ -12,7 +11,6 @@ const facts = statement(
   `WITH asked AS MATERIALIZED (
      SELECT item, reseller_id, name, label, suffix, registry_id, at FROM jsonb_to_recordset($1::jsonb)
        AS item(item int4, reseller_id int8, name text, label text, suffix text, registry_id text, at timestamptz)),
-   owned AS MATERIALIZED (${ownedRegistryKeys}),
    median AS MATERIALIZED (
      SELECT suffix, ${medianSeconds("distinct_suffix.suffix")} AS seconds
      FROM (SELECT DISTINCT suffix FROM asked) AS distinct_suffix)
@@ -23,7 +21,7 @@ const facts = statement(
      registry.circuit_open_until, registry.creates_paused_reason,
      CASE WHEN registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at
        THEN registry.maintenance_until END AS maintenance_until,
-     EXISTS (SELECT FROM owned WHERE key = ${lockKey("asked.registry_id")}) AS has_owner,
+     ${registryOwnerAlive("asked.registry_id")} AS has_owner,
      median.seconds AS median_seconds
    FROM asked
    JOIN median ON median.suffix = asked.suffix

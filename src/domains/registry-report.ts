@@ -5,17 +5,23 @@ import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 
 const registryRows = statement(
   "operator-registries",
-  `SELECT r.id AS registry, ${registryOwnerAlive("r.id")} AS has_owner,
+  `SELECT r.id AS registry, ${registryOwnerAlive("r.id")} AS has_owner, lease.holder AS lease_holder,
+     lease.epoch AS lease_epoch, lease.since AS lease_since, lease.expires_at AS lease_until,
      CASE WHEN circuit_open_until > $2 THEN circuit_open_until END AS circuit_open_until,
      creates_paused_reason, maintenance_from, CASE WHEN maintenance_until > $2 THEN maintenance_until END AS maintenance_until,
      (SELECT count(*) FROM registration_orders AS o WHERE o.registry_id = r.id
         AND status IN ('NotProvisioned', 'Processing', 'Pending')) AS live_orders,
      (SELECT count(*) FROM poll_messages AS message WHERE message.registry_id = r.id
         AND needs_operator AND done_at IS NULL) AS open_messages
-   FROM registries AS r WHERE $1::text IS NULL OR r.id = $1 ORDER BY r.id`,
+   FROM registries AS r LEFT JOIN registry_leases AS lease ON lease.registry_id = r.id
+   WHERE $1::text IS NULL OR r.id = $1 ORDER BY r.id`,
   {
     registry: "text",
     has_owner: "bool",
+    lease_holder: "text?",
+    lease_epoch: "int8?",
+    lease_since: "timestamptz?",
+    lease_until: "timestamptz?",
     circuit_open_until: "timestamptz?",
     creates_paused_reason: "text?",
     maintenance_from: "timestamptz?",
@@ -54,9 +60,14 @@ function describe(row: RegistryRow) {
     maintenance_from && maintenance_until && `${maintenance_from.toISOString()} to ${maintenance_until.toISOString()}`;
   return {
     ...rest,
-    owner: has_owner ? "alive" : "none: no worker runs",
+    owner: has_owner ? "alive" : whyNoOwner(row),
     circuit: circuit_open_until ? `open until ${circuit_open_until.toISOString()}` : "closed",
     paused: creates_paused_reason ?? "no",
     maintenance: maintenance ?? "none planned",
   };
+}
+
+function whyNoOwner({ lease_holder: holder, lease_until: until }: RegistryRow): string {
+  if (!holder || !until) return "none: no worker runs";
+  return `none: the lease of ${holder} ended at ${until.toISOString()}, and no worker has taken it`;
 }

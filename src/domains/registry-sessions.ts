@@ -1,10 +1,16 @@
 import type { Context } from "#context.ts";
+import type { OwnerLease } from "#domains/owner-lease.ts";
 import type { EppPool } from "#registry/epp/pool.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
+/** What the owner's steps work with: what they begin and decide counts only under its lease. */
+export interface OwnerContext extends Context {
+  lease: OwnerLease;
+}
+
 /** What the owner of a registry's sessions works with. */
 export interface RegistrySessions {
-  context: Context;
+  context: OwnerContext;
   profile: RegistryProfile;
   pool: EppPool;
   /** The contacts of resellers that the registry holds, by reseller, with the version of the profile that they say. */

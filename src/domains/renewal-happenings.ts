@@ -2,6 +2,7 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { isPresentEpoch } from "#domains/owner-lease.ts";
 import { writeDomainHistory } from "#domains/renew-switch.ts";
 import { answerRenewalAttempt, closeRenewalAttempts } from "#domains/renewal-attempts.ts";
 import {
@@ -12,12 +13,13 @@ import {
   renewalColumns,
   renewalState,
 } from "#domains/renewal-states.ts";
-import { lockName, type Renewal, RenewalChanged, type RenewalContext } from "#domains/renewals.ts";
+import { lockName, type Renewal, RenewalChanged, type RenewalContext, refuseRenewal } from "#domains/renewals.ts";
 import type { AttemptResult } from "#domains/send-once.ts";
 import { enqueueRenewal } from "#jobs/enqueue.ts";
 
 // Whoever wakes a renewal sets another time for it. What was found out is asked again then, and after a command's answer the
-// time that comes first counts; but after a lost one nothing is believed before its time. Our dates have milliseconds.
+// time that comes first counts; but after a lost one nothing is believed before its time. Our dates have milliseconds. An owner
+// whose epoch is over decides nothing more.
 const isAsRead = "date_trunc('milliseconds', next_step_at) = $15";
 const updateRenewal = statement(
   "renewal-update",
@@ -27,6 +29,7 @@ const updateRenewal = statement(
      confirm_after = $11, base_ex_date = coalesce($12, base_ex_date), renewed_until = $13, reason = coalesce($14, reason)
    WHERE id = $1 AND status = $2 AND phase IS NOT DISTINCT FROM $3 AND verify_cause IS NOT DISTINCT FROM $4
      AND ($17 OR ${isAsRead})
+     AND ($18::int8 IS NULL OR ${isPresentEpoch("renewals.registry_id", "$18")})
    RETURNING next_step_at`,
   { next_step_at: "timestamptz" },
 );
@@ -88,6 +91,7 @@ const retryingEvents = new Set<RenewalEvent>(["renewable", "resumed", "pending",
  * Lets something happen to a renewal: new state, history, the name and the next job in one transaction.
  * @returns whether its next step comes later, as a job; otherwise it follows at once
  * @throws RenewalChanged when it is not in the state any more in which it was read, the wish has changed, or it was woken
+ * @throws LeaseLost when this process does not own the registry any more; what a command was answered stands all the same
  */
 export async function happenToRenewal(
   context: RenewalContext,
@@ -110,8 +114,10 @@ export async function happenToRenewal(
     ...[keepsCount ? failures : 0, happening.confirmAfter ?? null, happening.baseExDate ?? null],
     ...[happening.renewedUntil ?? null, happening.reason ?? null],
     ...[renewal.next_step_at, happening.event === "unanswered", happening.attempt !== undefined],
+    // What a command was answered is true whoever writes it down, and comes only once.
+    happening.attempt ? null : (context.lease?.epoch ?? null),
   ]);
-  if (!updated) throw new RenewalChanged();
+  if (!updated) return refuseRenewal(context, tx);
   if (happening.attempt) await answerRenewalAttempt(tx, happening.attempt, now);
   if (phase === "verify" && next.phase !== "verify") await closeRenewalAttempts(tx, id, now);
   const values = [id, now, happening.event, next.status, next.phase, happening.reason ?? null];

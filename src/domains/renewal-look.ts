@@ -2,6 +2,7 @@
  * What `<info>` says about a name whose term ends: before a renew is sent, after every one, and for a name that is left
  * to end. Only what info shows proves anything; a command's own answer is a reason to look.
  */
+import { lateFrameMs } from "#domains/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sessionWaitMs } from "#domains/registry-sessions.ts";
 import { readRenewalAttempts } from "#domains/renewal-attempts.ts";
@@ -15,6 +16,8 @@ import type { RegistryProfile } from "#registry/registries.ts";
 const contradictionMs = 24 * 60 * 60_000;
 /** How often a name is looked at that a registry lets expire: its last stages take weeks. */
 const expiringLookMs = 24 * 60 * 60_000;
+/** A frame that the network or a machine that stood still has kept for longer is not delivered any more. */
+const onItsWayMsMax = 24 * 60 * 60_000;
 
 type Sight =
   | { kind: "held"; exDate: Date; statuses: readonly string[] }
@@ -64,8 +67,25 @@ export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renew
   // What is renewed before its term is over was renewed by a command of ours, whatever is wished since.
   if (isNextTerm(base, exDate) && (isWanted || !isOver)) return renewed(renewal, base, exDate);
   if (!isWanted) return { event: "not-wanted", exDate };
+  if (await mayBeRenewedFrom(sessions, renewal, exDate)) {
+    const reason = `a renew from ${dayOf(base)} may still arrive, and the registry shows ${dayOf(exDate)} now`;
+    return { event: "contradicted", reason };
+  }
   const alarm = `it expires on ${exDate.toISOString()} at the registry, and on ${base.toISOString()} here`;
   return { event: "renewable", exDate, baseExDate: exDate, ...(isAnotherDate(exDate, base) && { alarm }) };
+}
+
+const dayOf = (date: Date) => date.toISOString().slice(0, 10);
+
+/**
+ * Whether a renew from another date than this one may be executed yet, because no answer to it is known. Two that name the same
+ * curExpDate are executed once (RFC 5731 §3.2.3), two that name different ones perhaps twice. By the next day none is on its way.
+ */
+async function mayBeRenewedFrom({ context }: RegistrySessions, renewal: Renewal, exDate: Date): Promise<boolean> {
+  const { base_ex_date: base } = renewal;
+  if (base === null || dayOf(base) === dayOf(exDate)) return false;
+  const { last_lost_renew_at: lostAt } = await readRenewalAttempts(context, renewal.id);
+  return lostAt !== null && context.clock.now().getTime() - lostAt.getTime() < onItsWayMsMax;
 }
 
 /**
@@ -116,6 +136,12 @@ async function notSeen(sessions: RegistrySessions, renewal: Renewal, contradicti
     const { last_at: sentAt } = await readRenewalAttempts(sessions.context, renewal.id);
     const isLong = sentAt !== null && later(sessions, -contradictionMs) > sentAt;
     if (isLong) return { event: "contradicted", reason: contradiction };
+  }
+  const lateMs = lateFrameMs(sessions.context.lease, sessions.profile.takeoverSettleMs);
+  const isLost = renewal.verify_cause === "lost" && lateMs > 0;
+  if (isLost && (await readRenewalAttempts(sessions.context, renewal.id)).of_earlier_owners > 0) {
+    const reason = "the worker before this one may have sent a command that is still on its way";
+    return { ...lookLost(renewal, reason), nextStepAt: later(sessions, lateMs) };
   }
   return { event: "not-seen", countsAsFailure: true };
 }

@@ -23,6 +23,7 @@ const expected = `
   3   P:look                  look-lost            P:look
   4   P:look                  gone                 Attention
   4   P:look                  left                 Ended
+  4a  P:look                  contradicted         Attention
   5   P:renew                 answered             P:verify:answered
   6   P:renew                 pending              P:pending
   7   P:renew                 disputed             P:look

@@ -67,6 +67,7 @@ const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalSt
   ["3", "Processing (look)", "look-lost", "Processing (look)"],
   ["4", "Processing (look)", "gone", "Attention"],
   ["4", "Processing (look)", "left", "Ended"],
+  ["4a", "Processing (look)", "contradicted", "Attention"],
   ["5", "Processing (renew)", "answered", "Processing (verify: answered)"],
   ["6", "Processing (renew)", "pending", "Processing (pending)"],
   ["7", "Processing (renew)", "disputed", "Processing (look)"],

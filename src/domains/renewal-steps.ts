@@ -6,6 +6,7 @@
  * committed, and while an attempt is unanswered nothing is sent but questions. The second guard is the registry's own: a
  * renew names the exDate that it was built on, so one that is sent twice is executed once (RFC 5731 §3.2.3).
  */
+import { LeaseLost } from "#domains/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { happenToRenewal, type RenewalHappening } from "#domains/renewal-happenings.ts";
 import { lookAtPendingRenew, lookBeforeRenew, verifyDelete, verifyRenew, waitForEnd } from "#domains/renewal-look.ts";
@@ -20,12 +21,14 @@ const attentionLookMs = 60 * 60_000;
 /**
  * Takes a renewal as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process.
  * Never more than one at a time per renewal: the registry's owner sees to that.
+ * @throws LeaseLost when this process does not own the registry any more
  */
 export async function advanceRenewal(sessions: RegistrySessions, renewalId: number): Promise<void> {
   const { context } = sessions;
   for (;;) {
     const renewal = await findRenewal(context, renewalId);
     if (!renewal) return;
+    if (!context.lease.isHeld()) throw new LeaseLost(context.lease);
     try {
       const waitsUntil = findWait(sessions, renewal);
       if (waitsUntil) return await postponeRenewal(context, renewal, waitsUntil);

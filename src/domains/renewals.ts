@@ -2,10 +2,13 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { assertLeaseStands, isPresentEpoch, type OwnerLease } from "#domains/owner-lease.ts";
 import { enqueueRenewal } from "#jobs/enqueue.ts";
 
-/** An operator's command has no more. */
-export type RenewalContext = Pick<Context, "database" | "clock" | "log">;
+/** An operator's command has no more, and needs no lease. */
+export interface RenewalContext extends Pick<Context, "database" | "clock" | "log"> {
+  lease?: OwnerLease;
+}
 
 // Without the name in its portfolio, or with it in its next term, there is nothing to do any more.
 const renewalById = statement(
@@ -56,6 +59,12 @@ export async function findRenewal(context: RenewalContext, renewalId: number): P
 /** The renewal, or what is wished for its name, is not what was read any more: read it again. */
 export class RenewalChanged extends Error {}
 
+/** A renewal could not be written: it has changed, or its registry has another owner. @throws RenewalChanged, LeaseLost */
+export async function refuseRenewal(context: RenewalContext, tx: Pick<Transaction, "query">): Promise<never> {
+  await assertLeaseStands(tx, context.lease);
+  throw new RenewalChanged();
+}
+
 /**
  * Locks the name of a renewal until the transaction ends. Returns whether it is to be renewed.
  * @throws RenewalChanged when the renewal is not that of the name's present term any more
@@ -89,20 +98,23 @@ export async function rescheduleRenewal(
 const postponeStep = statement(
   "renewal-postpone",
   `UPDATE renewals SET next_step_at = $3
-   WHERE id = $1 AND date_trunc('milliseconds', next_step_at) = $2 AND ended_at IS NULL RETURNING id`,
+   WHERE id = $1 AND date_trunc('milliseconds', next_step_at) = $2 AND ended_at IS NULL
+     AND ($4::int8 IS NULL OR ${isPresentEpoch("renewals.registry_id", "$4")}) RETURNING id`,
   { id: "int8" },
 );
 
 /**
  * Lets a renewal wait, of which a step has found that there is nothing to do.
  * @throws RenewalChanged when it was woken since it was read: what for must not be slept over
+ * @throws LeaseLost when this process does not own the registry any more
  */
 export async function postponeRenewal(context: RenewalContext, renewal: Renewal, nextStepAt: Date): Promise<void> {
   const { id, registry_id: registryId, next_step_at, will_renew } = renewal;
   await context.database.transaction(async (tx) => {
     const isSame = (await lockName(tx, renewal)) === will_renew;
-    const [postponed] = isSame ? await tx.query(postponeStep, [id, next_step_at, nextStepAt]) : [];
-    if (!postponed) throw new RenewalChanged();
+    const values = [id, next_step_at, nextStepAt, context.lease?.epoch ?? null];
+    const [postponed] = isSame ? await tx.query(postponeStep, values) : [];
+    if (!postponed) await refuseRenewal(context, tx);
     await enqueueRenewal(tx, { id, registryId }, nextStepAt.getTime() - context.clock.now().getTime());
   });
 }

@@ -12,15 +12,9 @@ import { cancelUnsent } from "#domains/cancel.ts";
 import { cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
 import { createDomain } from "#domains/create-step.ts";
 import { awaitMaintenance } from "#domains/maintenance.ts";
-import {
-  findOrder,
-  happen,
-  type Order,
-  OrderChanged,
-  type OrderHappening,
-  postponeUntil,
-  readCreateAttempts,
-} from "#domains/orders.ts";
+import { readCreateAttempts } from "#domains/order-attempts.ts";
+import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postponeUntil } from "#domains/orders.ts";
+import { LeaseLost } from "#domains/owner-lease.ts";
 import { holdCreatesStopped, pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { reconcilePending } from "#domains/pending-step.ts";
 import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
@@ -35,6 +29,7 @@ import { EppUnavailable } from "#registry/epp/errors.ts";
  * Takes an order as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process.
  * Never more than one at a time per order: the registry's owner sees to that.
  * @param resellerId whose order it is, if the caller knows
+ * @throws LeaseLost when this process does not own the registry any more
  */
 export async function advanceOrder(sessions: RegistrySessions, orderId: number, resellerId?: number): Promise<void> {
   const { context } = sessions;
@@ -49,6 +44,7 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number, 
       answered = undefined;
     }
     if (isFinal(order.status)) return;
+    if (!answered && !context.lease.isHeld()) throw new LeaseLost(context.lease);
     try {
       if (!answered && (await isPostponed(sessions, order))) return;
       const happening = answered ? withRetry(sessions, order, answered) : await step(sessions, order);

@@ -8,6 +8,7 @@ import { statement } from "#db/statement.ts";
 import { findKnownContact } from "#domains/contact.ts";
 import { createCommand, readCreate } from "#domains/create-step.ts";
 import type { OrderHappening } from "#domains/orders.ts";
+import { mayBegin } from "#domains/owner-lease.ts";
 import { isPausedForCredit, resumeCreatesPausedFor } from "#domains/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry-sessions.ts";
 import { sendBegun } from "#domains/send-once.ts";
@@ -21,8 +22,9 @@ const available = after("Processing (check)", "available");
 const created = after("Processing (create)", "created");
 
 /**
- * SQL: claims orders and begins their creates. `change` is a CTE of (item, order_id, cl_trid, command, at); `begun` then has
- * those that were begun, with `notified`. A second owner cannot begin the same attempt: it would have the same number.
+ * SQL: claims orders and begins their creates. `change` is a CTE of (item, order_id, cl_trid, command, at, epoch); `begun`
+ * then has those that were begun, with `notified`. A second owner cannot begin the same attempt: it would have the same number;
+ * and one whose epoch is over begins none.
  */
 const begunFrom = (change: string) => `
    begun AS (
@@ -30,10 +32,11 @@ const begunFrom = (change: string) => `
      FROM ${change} AS change
      WHERE o.id = change.order_id AND o.id = ANY (ARRAY(SELECT order_id FROM ${change}))
        AND o.status IS NOT DISTINCT FROM 'NotProvisioned' AND o.cancel_requested_at IS NULL
-     RETURNING o.id, o.order_code, change.item, change.cl_trid, change.command, change.at),
+       AND ${mayBegin("o.registry_id", "change.epoch")}
+     RETURNING o.id, o.order_code, change.item, change.cl_trid, change.command, change.at, change.epoch),
    attempts AS (
-     INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at)
-     SELECT cl_trid, id, 1, command, at FROM begun),
+     INSERT INTO order_attempts (cl_trid, order_id, number, command, committed_at, epoch)
+     SELECT cl_trid, id, 1, command, at, epoch FROM begun),
    history AS (
      INSERT INTO order_history (order_id, at, event, status, phase)
      SELECT id, at, event, status, phase FROM begun, (VALUES
@@ -46,13 +49,13 @@ const begunFrom = (change: string) => `
 const findStraight = statement(
   "orders-straight",
   `WITH asked AS MATERIALIZED (
-     SELECT item, order_id, at, command, fresh_since, reseller_id, profile_version
-     FROM jsonb_to_recordset($1::jsonb) AS asked(item int4, order_id int8, at timestamptz, command text,
+     SELECT item, order_id, at, command, epoch, fresh_since, reseller_id, profile_version
+     FROM jsonb_to_recordset($1::jsonb) AS asked(item int4, order_id int8, at timestamptz, command text, epoch int8,
        fresh_since timestamptz, reseller_id int8, profile_version text)),
    straight AS MATERIALIZED (
      SELECT item, o.id, o.order_code, o.reseller_id, o.domain_name, o.period_years, o.auth_info_sealed, o.contact_renewed,
        o.waiting_since, o.fee_amount, o.fee_currency, o.checked_at, profile.xmin::text AS profile_version, asked.at,
-       asked.command,
+       asked.command, asked.epoch,
        o.checked_at > asked.fresh_since AND NOT o.contact_renewed AND (asked.profile_version IS NULL
          OR (o.reseller_id = asked.reseller_id AND profile.xmin::text = asked.profile_version)) AS may_begin
      FROM asked JOIN registration_orders AS o ON o.id = asked.order_id AND o.id = ANY (ARRAY(SELECT order_id FROM asked))
@@ -64,7 +67,7 @@ const findStraight = statement(
        AND (registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at) IS NOT TRUE
        AND NOT EXISTS (SELECT FROM order_attempts AS attempt WHERE attempt.order_id = o.id)),
    ready AS MATERIALIZED (
-     SELECT item, id AS order_id, order_code || '-1' AS cl_trid, command, at FROM straight WHERE may_begin),
+     SELECT item, id AS order_id, order_code || '-1' AS cl_trid, command, at, epoch FROM straight WHERE may_begin),
    ${begunFrom("ready")}
    SELECT straight.item, straight.id, straight.order_code, reseller_id, domain_name, period_years, auth_info_sealed,
      contact_renewed, waiting_since, fee_amount, fee_currency, checked_at, profile_version, begun.id IS NOT NULL AS is_begun,
@@ -93,8 +96,9 @@ type StraightOrder = NonNullable<(typeof findStraight)["row"]>;
 const beginCreates = statement(
   "orders-begin",
   `WITH change AS MATERIALIZED (
-     SELECT item, order_id, cl_trid, command, at
-     FROM jsonb_to_recordset($1::jsonb) AS c(item int4, order_id int8, cl_trid text, command text, at timestamptz)),
+     SELECT item, order_id, cl_trid, command, at, epoch
+     FROM jsonb_to_recordset($1::jsonb) AS c(item int4, order_id int8, cl_trid text, command text, at timestamptz,
+       epoch int8)),
    ${begunFrom("change")}
    SELECT item, pg_notify('order_changed', order_code)::text AS notified FROM begun`,
   { item: "int4", notified: "text" },
@@ -147,7 +151,7 @@ export async function goStraight(
   if (contact && !(await hasSession(sessions))) return "not-straight";
   const now = context.clock.now();
   const [order] = await context.database.together(findStraight, {
-    ...{ order_id: orderId, at: now, command: createName },
+    ...{ order_id: orderId, at: now, command: createName, epoch: context.lease.epoch },
     ...(contact && { fresh_since: new Date(now.getTime() - context.checkFreshMs) }),
     ...(contact && { reseller_id: resellerId, profile_version: contact.version }),
   });
@@ -191,7 +195,7 @@ async function begin(sessions: RegistrySessions, order: StraightOrder): Promise<
   if (isThick && id === undefined) return undefined;
   if (!(await isFree(sessions, order))) return undefined;
   const attempt = { order_id: order.id, cl_trid: clTridOf(order), command: createName, at: context.clock.now() };
-  const begun = await context.database.together(beginCreates, attempt);
+  const begun = await context.database.together(beginCreates, { ...attempt, epoch: context.lease.epoch });
   return begun.length > 0 ? { ...(id !== undefined && { id }) } : undefined;
 }
 

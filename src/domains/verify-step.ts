@@ -1,8 +1,10 @@
 /** Rows 15 to 19: `<info>` decides what a lost answer hid. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { askInfo, isOrdersOwn, registeredOf, stillUnknown } from "#domains/name-info.ts";
+import { askInfo, isOrdersOwn, notYetRepeatable, registeredOf, stillUnknown } from "#domains/name-info.ts";
+import { readEarlierAttempts } from "#domains/order-attempts.ts";
 import { countAbsences, type Order, type OrderHappening } from "#domains/orders.ts";
+import { lateFrameMs } from "#domains/owner-lease.ts";
 import { drainPollQueue } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 
@@ -48,6 +50,10 @@ async function absent(sessions: RegistrySessions, order: Order): Promise<OrderHa
       event: "absent",
       reason: "the registry refuses the name as existing, yet does not hold it: it is reserved",
     };
+  }
+  const lateMs = lateFrameMs(context.lease, sessions.profile.takeoverSettleMs);
+  if (lateMs > 0 && (await readEarlierAttempts(context, order.id, "domain:create")).open > 0) {
+    return notYetRepeatable(context, order, lateMs);
   }
   // It may have been pending and denied. Then a message says so, and the order is not Processing any more after this.
   const isHeardOut = await drainPollQueue(sessions).catch(() => false);

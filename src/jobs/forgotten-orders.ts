@@ -6,16 +6,17 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
+import { enqueueOrder, orderTask, renewalTask } from "#jobs/enqueue.ts";
+import type { Liveness } from "#jobs/liveness.ts";
 import type { NewOrders } from "#jobs/new-orders.ts";
 import { sleep } from "#lib/clock.ts";
 
 const retryMs = 1_000;
 /** Between two looks whether the owner before this one is still at work. */
-const predecessorMs = 250;
-/** By then it begins no more: it has lost the registry's lock, and its statements are over (src/db/connection.ts). */
-const beginsMsMax = 15_000;
-/** While it hangs, orders of which nobody was told are begun so often, and its alarm is raised anew. */
+const betweenLooksMs = 250;
+/** One that is only slow has ended its work by then: its statements are over (src/db/connection.ts). */
+const endsMsMax = 15_000;
+/** While it hangs, its alarm is raised anew so often. */
 const hangingMs = 60_000;
 
 const forgottenOrders = statement(
@@ -28,55 +29,48 @@ const forgottenOrders = statement(
   { id: "int8", reseller_id: "int8", is_new: "bool" },
 );
 
+export interface ForgottenOrdersOptions {
+  sessions: RegistrySessions;
+  newOrders: NewOrders;
+  liveness: Pick<Liveness, "freeElsewhere">;
+  /** How long the lease of the owner before this one would have lasted yet. */
+  predecessorMs: number;
+}
+
 /**
  * Looks for orders that nobody works on, and lets them go on; one that has time puts itself off. An owner from before that has
- * only lost the registry's lock will still write down what its creates are answered: what it has begun is left to it.
+ * only lost its connection will still write down what its creates are answered, while its lease would not have ended: what it
+ * has begun is left to it for so long. One that hangs is not waited for any longer, but is an alarm.
  * @returns what looks now, or once more when a look is under way; each goes on until it has succeeded, or until `ended`
  */
 export function forgottenOrdersSearch(
-  sessions: RegistrySessions,
-  newOrders: NewOrders,
+  { sessions, newOrders, liveness, predecessorMs }: ForgottenOrdersOptions,
   ended: AbortSignal,
 ): () => Promise<void> {
   const { context, profile } = sessions;
-  const alarm = { kind: "worker-stuck", subject: profile.id } as const;
-  // One that the owner before this one has raised may be open.
-  let isAlarmPossible = true;
+  const tasks = [orderTask(profile.id), renewalTask(profile.id)];
+  const leftToItUntilMs = context.clock.monotonicMs() + predecessorMs;
+  let isWatched = false;
   let running: Promise<void> | undefined;
   let isAskedAgain = false;
 
-  async function takeUp(newOnly: boolean): Promise<void> {
+  async function search(): Promise<void> {
+    let holder = await newOrders.findElsewhere();
+    while (holder !== undefined && !ended.aborted && context.clock.monotonicMs() < leftToItUntilMs) {
+      await sleep(betweenLooksMs, ended);
+      holder = await newOrders.findElsewhere();
+    }
+    if (ended.aborted) return;
+    if (holder !== undefined) await liveness.freeElsewhere(tasks);
+    if (!isWatched) void watchPredecessor(sessions, newOrders, ended);
+    isWatched = true;
     // Of these some will have ended before the answer is here.
     const here = new Set(newOrders.list());
     const forgotten = await context.database.query(forgottenOrders, [profile.id, context.clock.now()]);
     for (const { id, reseller_id: resellerId, is_new: isNew } of forgotten) {
       if (here.has(id) || newOrders.has(id)) continue;
       if (isNew) newOrders.add(id, resellerId);
-      else if (!newOnly) await enqueueOrder(context.database, { id, registryId: profile.id }, 0);
-    }
-  }
-
-  async function search(): Promise<void> {
-    await awaitPredecessor();
-    if (ended.aborted) return;
-    if (isAlarmPossible) await resolveAlarm(context, alarm);
-    isAlarmPossible = false;
-    await takeUp(false);
-  }
-
-  async function awaitPredecessor(): Promise<void> {
-    let nextTellMs = context.clock.monotonicMs() + beginsMsMax;
-    for (;;) {
-      const holder = await newOrders.findElsewhere();
-      if (holder === undefined || ended.aborted) return;
-      if (context.clock.monotonicMs() > nextTellMs) {
-        nextTellMs += hangingMs;
-        isAlarmPossible = true;
-        const note = `the worker of ${holder} has lost the registry's lock and holds orders that it has begun: if it hangs, kill it`;
-        await raiseAlarm(context, { ...alarm, note });
-        await takeUp(true);
-      }
-      await sleep(predecessorMs, ended);
+      else await enqueueOrder(context.database, { id, registryId: profile.id }, 0);
     }
   }
 
@@ -97,4 +91,32 @@ export function forgottenOrdersSearch(
     running ??= searchUntilDone();
     return running;
   };
+}
+
+/** Raises an alarm while the owner before this one hangs, and resolves what is open of one. Never throws. */
+async function watchPredecessor(
+  { context, profile }: RegistrySessions,
+  newOrders: NewOrders,
+  ended: AbortSignal,
+): Promise<void> {
+  const alarm = { kind: "worker-stuck", subject: profile.id } as const;
+  let nextTellMs = context.clock.monotonicMs() + endsMsMax;
+  while (!ended.aborted) {
+    try {
+      const holder = await newOrders.findElsewhere();
+      // One that the owner before this one has raised may be open.
+      if (holder === undefined) {
+        await resolveAlarm(context, alarm);
+        return;
+      }
+      if (context.clock.monotonicMs() > nextTellMs) {
+        nextTellMs += hangingMs;
+        const note = `the worker of ${holder} hangs: it has lost the lease of ${profile.id} to another one and does not end its work; kill it`;
+        await raiseAlarm(context, { ...alarm, note });
+      }
+    } catch (error) {
+      context.log.warn({ err: error, registry: profile.id }, "whether the owner before this one hangs is not known");
+    }
+    await sleep(betweenLooksMs, ended);
+  }
 }

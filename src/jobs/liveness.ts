@@ -50,6 +50,16 @@ const freeJobsOfDead = statement(
   { freed: "text?" },
 );
 
+// What a process that hangs has taken it holds as long as it lives.
+const freeJobsOfOthers = statement(
+  "jobs-of-other-pools",
+  `SELECT graphile_worker.force_unlock_workers(others.ids)::text AS freed FROM (
+     SELECT array_agg(DISTINCT locked_by) AS ids FROM graphile_worker.jobs
+     WHERE locked_by <> ALL($1::text[]) AND task_identifier = ANY($2::text[])
+   ) AS others WHERE ids IS NOT NULL`,
+  { freed: "text?" },
+);
+
 const holderElsewhere = statement(
   "liveness-elsewhere",
   `SELECT coalesce(substring(application_name FROM '^deedhouse-liveness (.+)$'), '(unknown)') AS process
@@ -67,6 +77,8 @@ export interface Liveness {
   remove(name: string): void;
   /** Another process that is at work on what has that name: "process 4711 on host", or nothing. */
   findElsewhere(name: string): Promise<string | undefined>;
+  /** Takes the jobs of these tasks from the pools of other processes, whether they live or not. */
+  freeElsewhere(tasks: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -181,6 +193,9 @@ export function startLiveness(
     async findElsewhere(name) {
       const [holder] = await context.database.query(holderElsewhere, [name, ownPids]);
       return holder && `process ${holder.process}`;
+    },
+    async freeElsewhere(tasks) {
+      await context.database.query(freeJobsOfOthers, [[...names], tasks]);
     },
     async close() {
       stopped.abort();

@@ -3,6 +3,7 @@
  * transaction notifies the owner, and the owner begins it at once. Only one that puts itself off, or fails, gets a job.
  * docs/decisions/0006-a-new-order-needs-no-job.md says what a job for each would cost.
  */
+import { LeaseLost } from "#domains/owner-lease.ts";
 import { newOrdersChannel } from "#domains/place-order.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { enqueueOrder } from "#jobs/enqueue.ts";
@@ -19,8 +20,8 @@ export interface NewOrders {
   list(): number[];
   add(orderId: number, resellerId: number): void;
   /**
-   * Another process that is at work on some of this registry's, in words: it was the owner before, has lost the registry's lock
-   * and lives on, so it will still write down what their creates are answered.
+   * Another process that is at work on some of this registry's, in words: it was the owner before, has lost the lease and lives
+   * on. While its lease would not have ended it may still write down what their creates are answered.
    */
   findElsewhere(): Promise<string | undefined>;
   /** Begins no more orders, and waits for those at work. Who waits is found by the next owner. */
@@ -95,6 +96,8 @@ export async function beginNewOrders(options: NewOrdersOptions): Promise<NewOrde
     try {
       await step(order);
     } catch (error) {
+      // Its successor finds the order, and may be at work on it already.
+      if (error instanceof LeaseLost) return;
       context.log.error(
         { err: error, order: order.orderId },
         "an order's step failed; it gets a job, to be tried again",

@@ -2,6 +2,7 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { findOrder } from "#domains/orders.ts";
+import { LeaseLost } from "#domains/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { advanceOrder } from "#domains/steps.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
@@ -26,6 +27,7 @@ export function orderSteps(sessions: RegistrySessions): (step: OrderStep) => Pro
       if (failures.delete(orderId)) await resolveAlarm(sessions.context, await failureOf(sessions, orderId));
     } catch (error) {
       const count = (failures.get(orderId) ?? 0) + 1;
+      if (error instanceof LeaseLost) throw error;
       if (!(error instanceof DatabaseUnavailable)) failures.set(orderId, count);
       if (count > failuresToleratedMax) {
         const note = "its step fails again and again, by a fault of ours: the worker's log says which";

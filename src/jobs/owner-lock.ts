@@ -1,15 +1,25 @@
 /**
- * One owner per registry at a time: the process that holds this session-level advisory lock. PostgreSQL drops the lock
- * with the connection, so a killed owner is gone at once.
+ * One owner per registry at a time: the process that holds this session-level advisory lock and, with it, the registry's lease
+ * (registry-lease.ts). PostgreSQL drops the lock with the connection, so a killed owner is gone at once; the lease ends that of
+ * one that hangs. A version before leases has the lock alone.
  */
 import { heldLocks, lockKey } from "#jobs/advisory-locks.ts";
 
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
 export const ownerLockClass = 0x726567;
 
-/** SQL: the second keys of the locks that are held, as `key`: one row for each registry that somebody owns. */
-export const ownedRegistryKeys = heldLocks(ownerLockClass);
+/** SQL: the connections that hold the registry's lock, as `pid`: one, or none. */
+export const ownerLock = (registryId: string) => `${heldLocks(ownerLockClass)} AND objid = ${lockKey(registryId)}`;
 
-/** SQL: whether somebody owns the registry's sessions. */
+const lockArguments = `${ownerLockClass}, hashtext($1)`;
+export const awaitOwnerLock = `SELECT pg_advisory_lock(${lockArguments})`;
+export const tryOwnerLock = `SELECT pg_try_advisory_lock(${lockArguments}) AS is_owner, pg_backend_pid() AS pid`;
+
+/**
+ * SQL: whether somebody owns the registry's sessions: by a lease that has not expired; or by the lock alone, as an owner of a
+ * version before leases does while the workers are upgraded.
+ */
 export const registryOwnerAlive = (registryId: string) =>
-  `EXISTS (SELECT FROM (${ownedRegistryKeys}) AS owned WHERE key = ${lockKey(registryId)})`;
+  `(EXISTS (SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.expires_at > now())
+     OR EXISTS (SELECT FROM (${ownerLock(registryId)}) AS owned WHERE NOT EXISTS (
+       SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.lock_pid = owned.pid)))`;

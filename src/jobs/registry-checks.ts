@@ -25,6 +25,7 @@ export function answerChecks(sessions: RegistrySessions): () => void {
 }
 
 async function answer({ context, profile, pool }: RegistrySessions, id: string, name: string): Promise<void> {
+  if (!context.lease.isHeld()) return;
   const answered = await pool.checkDomain(name, { budgetMs: context.checkBudgetMs }).then(
     (check) => nameCheckOf(profile, check),
     (error: Error) => {
@@ -33,6 +34,8 @@ async function answer({ context, profile, pool }: RegistrySessions, id: string, 
       return { availability: "unknown" } as const;
     },
   );
+  // Its successor knows better, and was asked too.
+  if (!context.lease.isHeld()) return;
   await context.database
     .together(answerCheck, { id, ...answered } satisfies CheckAnswer)
     .catch((error: unknown) => context.log.warn({ err: error }, "a question about a name could not be answered"));

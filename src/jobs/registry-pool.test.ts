@@ -31,7 +31,6 @@ test("a circuit that opens is one line in the log, and in the database for every
   const pool = await openRegistryPool(
     { database, clock: systemClock, random: systemRandom, log: pino(new Writable({ write })) },
     { ...completeProfile(entry, () => cert), circuit },
-    () => {},
   );
   t.after(() => pool.drain(0));
   const isOpen = async () =>

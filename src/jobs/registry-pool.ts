@@ -2,8 +2,7 @@
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { createEppPool, type EppPool } from "#registry/epp/pool.ts";
-import type { LoginNews } from "#registry/epp/session.ts";
+import { createEppPool, type EppPool, type EppPoolOptions } from "#registry/epp/pool.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -14,11 +13,14 @@ const writeCircuit = statement(
   {},
 );
 
+/** What the pool tells and asks, beside the circuit. */
+export type PoolHooks = Pick<EppPoolOptions, "onLogin" | "mayWrite">;
+
 /** Opens it with its circuit closed: what a predecessor saw is over. */
 export async function openRegistryPool(
   context: Pick<Context, "database" | "clock" | "random" | "log">,
   profile: RegistryProfile,
-  onLogin: (news: LoginNews) => void,
+  hooks: PoolHooks = {},
 ): Promise<EppPool> {
   await saveCircuit(context, profile.id, undefined);
   return createEppPool({
@@ -26,7 +28,7 @@ export async function openRegistryPool(
     clock: context.clock,
     random: context.random,
     log: context.log,
-    onLogin,
+    ...hooks,
     // Writing each frame once more without its secrets took 4 % of the worker's time while nobody looked at it.
     ...(context.log.isLevelEnabled("trace") && {
       onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),

@@ -1,23 +1,26 @@
 /**
- * The owner of a registry's EPP sessions: it holds the registry's lock, begins that registry's orders, runs their steps, answers the
- * api's questions about names, and does the registry's chores. A successor waits for the lock, which PostgreSQL frees when
- * the owner's connection ends; what the owner may have sent stands in the attempt rows.
+ * The owner of a registry's EPP sessions: it holds the registry's lock and lease, begins that registry's orders, runs their steps,
+ * answers the api's questions about names, and does the registry's chores. A successor waits for the lock, which PostgreSQL frees
+ * when the owner's connection ends, and which it takes from an owner whose lease has expired; what the owner may have sent stands
+ * in the attempt rows.
  */
-import type { Pool } from "pg";
+import type { Client, Pool } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { orderTask, renewalTask } from "#jobs/enqueue.ts";
 import { forgottenOrdersSearch } from "#jobs/forgotten-orders.ts";
 import type { Liveness } from "#jobs/liveness.ts";
-import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
+import { connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { beginNewOrders } from "#jobs/new-orders.ts";
 import { type OrderStep, orderSteps } from "#jobs/order-steps.ts";
-import { ownerLockClass } from "#jobs/owner-lock.ts";
+import { awaitOwnerLock, tryOwnerLock } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
+import { type HeldLease, takeLease } from "#jobs/registry-lease.ts";
 import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { answerProbes } from "#jobs/registry-probe.ts";
+import { lockConnectionName, standBy, yieldWhenCutOff } from "#jobs/registry-succession.ts";
 import { renewalStepTask } from "#jobs/renewal-steps.ts";
 import { type JobRunner, startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
@@ -38,10 +41,6 @@ const ordersPerSession = 12;
 /** New orders, and as many jobs: together they fit into the line for sessions (src/registry/epp/waiting-line.ts). */
 const ordersAtOnceMax = 400;
 
-const lockKey = `${ownerLockClass}, hashtext($1)`;
-const lockSql = `SELECT pg_advisory_lock(${lockKey})`;
-const tryLockSql = `SELECT pg_try_advisory_lock(${lockKey}) AS is_owner`;
-
 export interface RegistryRoleOptions {
   context: Context;
   profile: RegistryProfile;
@@ -56,33 +55,38 @@ export interface RegistryRole {
   close(): Promise<void>;
 }
 
-/** Waits to become the registry's owner, and is it until `close` or until the database connection ends. */
+/** Waits to become the registry's owner, and is it until `close` or until its lease is over; then it waits again. */
 export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   const { context, profile, databaseUrl } = options;
   const stopped = new AbortController();
   const started = Promise.withResolvers<void>();
 
-  async function holdLock(isAgain: boolean): Promise<void> {
-    const connection = createLockClient(databaseUrl, `deedhouse-owner-${profile.id}`);
-    const lost = new AbortController();
-    connection.on("error", () => lost.abort());
-    connection.on("end", () => lost.abort());
+  async function compete(isAgain: boolean): Promise<void> {
+    const connection = createLockClient(databaseUrl, lockConnectionName(profile.id));
+    const gone = new AbortController();
+    connection.on("error", () => gone.abort());
+    connection.on("end", () => gone.abort());
     const end = () => void connection.end().catch(() => {});
     stopped.signal.addEventListener("abort", end);
     try {
       await connectForLocks(connection);
       if (isAgain) await sleep(predecessorBackMs, stopped.signal);
-      const { rows } = await connection.query<{ is_owner: boolean }>(tryLockSql, [profile.id]);
-      started.resolve();
-      if (!rows[0]?.is_owner) await connection.query(lockSql, [profile.id]);
-      context.log.info({ registry: profile.id }, "this process owns the registry's sessions");
+      await holdLock(options, connection, {
+        ended: AbortSignal.any([gone.signal, stopped.signal]),
+        onKnown: started.resolve,
+      });
+      const lease = await takeLease(connection, profile.id);
+      if (!lease) return;
+      context.log.info({ registry: profile.id, epoch: lease.epoch }, "this process owns the registry's sessions");
       // The lock is given up only after the last session is closed.
       stopped.signal.removeEventListener("abort", end);
-      const ended = AbortSignal.any([lost.signal, stopped.signal]);
-      askUntilLost(connection, ended).then(() => {
-        if (!stopped.signal.aborted) lost.abort();
+      lease.lost.addEventListener("abort", () => {
+        if (stopped.signal.aborted) return;
+        context.log.warn({ registry: profile.id, epoch: lease.epoch }, "this process has lost the registry's lease");
       });
-      await own(options, ended, lost.signal);
+      gone.signal.addEventListener("abort", lease.lose);
+      if (gone.signal.aborted) lease.lose();
+      await keepWhile(lease, () => own(options, lease, AbortSignal.any([lease.lost, stopped.signal])));
     } finally {
       stopped.signal.removeEventListener("abort", end);
       end();
@@ -91,7 +95,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
 
   async function run(): Promise<void> {
     for (let isAgain = false; !stopped.signal.aborted; isAgain = true) {
-      await holdLock(isAgain).catch((error: unknown) => {
+      await compete(isAgain).catch((error: unknown) => {
         if (!stopped.signal.aborted) context.log.warn({ err: error, registry: profile.id }, "the owner's role ended");
       });
       started.resolve();
@@ -109,14 +113,50 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   };
 }
 
-/** @param lost fires when the lock is gone, and may be a successor's: then nothing new is sent */
-async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: AbortSignal): Promise<void> {
-  const { context, profile } = options;
+/** Resolves when the connection has the registry's lock. @param onKnown told as soon as it is known whether somebody else has it */
+async function holdLock(
+  options: RegistryRoleOptions,
+  connection: Client,
+  { ended, onKnown }: { ended: AbortSignal; onKnown: () => void },
+): Promise<void> {
+  const { profile } = options;
+  const { rows } = await connection.query<{ is_owner: boolean; pid: number }>(tryOwnerLock, [profile.id]);
+  onKnown();
+  const [tried] = rows;
+  if (!tried || tried.is_owner) return;
+  const held = new AbortController();
+  const standingBy = standBy(options, tried.pid, AbortSignal.any([ended, held.signal]));
+  try {
+    await connection.query(awaitOwnerLock, [profile.id]);
+  } finally {
+    held.abort();
+    await standingBy;
+  }
+}
+
+/** Renews the lease until the work is done, also while that ends, and lets it go then. */
+async function keepWhile(lease: HeldLease, work: () => Promise<void>): Promise<void> {
+  const done = new AbortController();
+  const keeping = lease.keep(done.signal);
+  try {
+    await work();
+  } finally {
+    done.abort();
+    await keeping;
+    await lease.release();
+  }
+}
+
+/** @param ended fires when the lease is lost, and may be a successor's, too: then nothing new is sent */
+async function own(options: RegistryRoleOptions, lease: HeldLease, ended: AbortSignal): Promise<void> {
+  const { profile } = options;
+  const context = { ...options.context, lease };
   const logins = createLoginWatch(context, profile);
-  const pool = await openRegistryPool(context, profile, logins.hear);
-  const drain = () => pool.drain(drainMs);
-  lost.addEventListener("abort", drain);
-  if (lost.aborted) drain();
+  const pool = await openRegistryPool(context, profile, { onLogin: logins.hear, mayWrite: lease.isHeld });
+  // What is under way may still be answered while nobody else can have the lease.
+  const drain = () => pool.drain(lease.lost.aborted ? Math.min(drainMs, lease.msLeft()) : drainMs);
+  lease.lost.addEventListener("abort", drain);
+  if (lease.lost.aborted) drain();
   const sessions: RegistrySessions = {
     context,
     profile,
@@ -130,9 +170,14 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
   const newOrders = await beginNewOrders({ sessions, step, liveness: options.liveness, ordersMax: atOnceMax });
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
-  const searchForgotten = forgottenOrdersSearch(sessions, newOrders, ended);
+  const { predecessorMs } = lease;
+  const searchForgotten = forgottenOrdersSearch(
+    { sessions, newOrders, liveness: options.liveness, predecessorMs },
+    ended,
+  );
   // While nobody listened, orders may have come.
   const stopReconnects = context.listener.onReconnect(() => void searchForgotten());
+  const watching = yieldWhenCutOff({ context, profile }, pool, lease, ended);
   let runner: JobRunner | undefined;
   try {
     runner = await startJobRunner({
@@ -152,7 +197,7 @@ async function own(options: RegistryRoleOptions, ended: AbortSignal, lost: Abort
     stopReconnects();
     stopAnswering();
     stopProbing();
-    await Promise.all([newOrders.stop(), runner?.stop()]);
+    await Promise.all([newOrders.stop(), runner?.stop(), watching]);
     await drain();
   }
 }

@@ -99,6 +99,8 @@ const registryFile = Type.Array(
 
       transformTimeoutMs: Type.Optional(patienceMs),
       queryTimeoutMs: Type.Optional(patienceMs),
+      /** For how long after a takeover no command is repeated that the owner before may have sent. */
+      takeoverSettleMs: Type.Optional(milliseconds),
       /** The other times of a session. */
       timeouts: Type.Optional(
         Type.Partial(
@@ -270,6 +272,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     renewalLeadDays: 30,
     renewalAlarmDays: [30, 7, 1],
     idn: {},
+    takeoverSettleMs: 120_000,
     pollIntervalMs: 30_000,
     reconcileIntervalMs: 15 * 60_000,
     backoffFirstMs: 5_000,

@@ -23,6 +23,7 @@ const sandboxTimes = {
   sessionsMax: 10,
   commandsPerSecond: 10_000,
   transformTimeoutMs: 5_000,
+  takeoverSettleMs: 10_000,
   pollIntervalMs: 1_000,
   backoffFirstMs: 1_000,
   backoffMaxMs: 5_000,

@@ -28,6 +28,7 @@ export function registryProfile(registry: SandboxRegistry, own: Partial<Registry
     reconcileIntervalMs: 60_000,
     backoffFirstMs: 100,
     backoffMaxMs: 500,
+    takeoverSettleMs: 0,
     ...(timeouts && { timeouts }),
   };
   return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };

@@ -13,11 +13,13 @@ export interface TcpRelay {
 export interface TcpRelayOptions {
   /** Where the next connection leads. */
   target: () => { host: string; port: number };
-  /** Carries the bytes of one pair; both are closed together. */
+  /** Carries the bytes of one pair; both are closed together, unless `isLoose`. */
   carry: (client: Socket, upstream: Socket) => void;
+  /** What a client has sent may still arrive when it has gone. */
+  isLoose?: boolean;
 }
 
-export async function startTcpRelay({ target, carry }: TcpRelayOptions): Promise<TcpRelay> {
+export async function startTcpRelay({ target, carry, isLoose = false }: TcpRelayOptions): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
   let isCut = false;
   const server = createServer((client) => {
@@ -31,7 +33,7 @@ export async function startTcpRelay({ target, carry }: TcpRelayOptions): Promise
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
-        other.destroy();
+        if (!isLoose) other.destroy();
       });
     }
     carry(client, upstream);

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { raiseAlarm } from "#alarms.ts";
-import { ownedRegistryKeys } from "#jobs/owner-lock.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
@@ -111,7 +110,11 @@ test("a registry without a profile whose names are here is an alarm, until a pro
   const { location } = await place(gateway, reseller, "kept.second");
   assert.equal((await gateway.settled(reseller, location)).status, "Finished");
   await gateway.stopWorker();
-  await until("nobody serves it", async () => (await runSql(gateway.databaseUrl, ownedRegistryKeys)).length === 0);
+  await until(
+    "nobody serves it",
+    async () =>
+      (await runSql(gateway.databaseUrl, "SELECT FROM registry_leases WHERE expires_at > now()")).length === 0,
+  );
   const profiles = gateway.context.registries as RegistryProfile[];
   const [second] = profiles.splice(1);
   await gateway.startWorker();

@@ -16,6 +16,8 @@ export interface WorkerProcess {
   pid: number | undefined;
   /** SIGSTOP: it does nothing more, but is not gone yet. */
   freeze(): void;
+  /** SIGCONT: it goes on where it stood still. */
+  thaw(): void;
   /** SIGKILL: it finds no time for anything. Resolves when it is gone. */
   kill(): Promise<void>;
   /** SIGTERM: it ends what it is doing. Resolves when it is gone. */
@@ -25,7 +27,13 @@ export interface WorkerProcess {
 export interface Workers {
   gateway: TestGateway;
   /** Starts one more; resolves when it works, as a registry's owner or in wait for it. */
-  start(): Promise<WorkerProcess>;
+  start(own?: OwnWorker): Promise<WorkerProcess>;
+}
+
+/** What is different about one worker: the links between it and the others, that can be cut. */
+export interface OwnWorker {
+  databaseUrl?: string;
+  profile?: Partial<RegistryEntry>;
 }
 
 export interface WorkersOptions {
@@ -47,8 +55,13 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const environment = await writeConfiguration(gateway, folder, profile);
-  const workers: Workers = { gateway, start: () => startProcess(processes, environment, nodeArguments) };
+  const workers: Workers = {
+    gateway,
+    async start({ databaseUrl = gateway.databaseUrl, ...own } = {}) {
+      const environment = await writeConfiguration(gateway, folder, { ...profile, ...own.profile });
+      return startProcess(processes, { ...environment, DATABASE_URL: databaseUrl }, nodeArguments);
+    },
+  };
   return workers;
 }
 
@@ -62,22 +75,23 @@ async function writeConfiguration(
   const { id, host, port, servername, registrarId, password, suffixes, sessionsMax, commandsPerSecond } = registry;
   const { transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs } =
     registry;
+  const { takeoverSettleMs } = registry;
   const profile = {
     ...{ id, host, port, servername, registrarId, suffixes, sessionsMax, commandsPerSecond },
     ...{ transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs },
+    takeoverSettleMs,
     password: password.reveal(),
     caFile: gateway.registry.caFile,
     ...own,
   };
-  const write = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o600 });
-  await write("registries.json", JSON.stringify([profile]));
+  const file = join(folder, `registries-${profile.port}.json`);
+  await writeFile(file, JSON.stringify([profile]), { mode: 0o600 });
   return {
-    DATABASE_URL: gateway.databaseUrl,
     DEEDHOUSE_DEPLOYMENT: "sandbox",
     DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
     DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
     DEEDHOUSE_REPLAY_DIR: folder,
-    DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
+    DEEDHOUSE_REGISTRIES_FILE: file,
   };
 }
 
@@ -100,6 +114,7 @@ async function startProcess(
   const worker: WorkerProcess = {
     pid: child.pid,
     freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
     kill: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
   };

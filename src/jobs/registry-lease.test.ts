@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { type Clock, systemClock } from "#lib/clock.ts";
+import { testDatabase } from "../../test/harness/database.ts";
+import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
+import { runSql } from "../../test/harness/sql.ts";
+import { connectForLocks, createLockClient } from "./lock-connection.ts";
+import { takeLease } from "./registry-lease.ts";
+
+async function connect(t: TestContext, url: string) {
+  const client = createLockClient(url, "deedhouse-test");
+  client.on("error", () => {});
+  await connectForLocks(client);
+  t.after(() => client.connection.stream.destroy());
+  return client;
+}
+
+/** The real clock, whose two times a test puts forward one by one. */
+function createSplitClock() {
+  const ahead = { wallMs: 0, monotonicMs: 0 };
+  const clock: Clock = {
+    now: () => new Date(systemClock.now().getTime() + ahead.wallMs),
+    monotonicMs: () => systemClock.monotonicMs() + ahead.monotonicMs,
+  };
+  return { clock, ahead };
+}
+
+for (const time of ["wallMs", "monotonicMs"] as const) {
+  test(`a lease that was not renewed in time is over for its holder before it is for others, by ${time} alone`, async (t) => {
+    const { url } = await testDatabase(t);
+    const { clock, ahead } = createSplitClock();
+    const lease = await takeLease(await connect(t, url), "nic", clock);
+    assert.ok(lease);
+    assert.ok(lease.isHeld());
+    ahead[time] += 7_000;
+    assert.equal(lease.isHeld(), false);
+    assert.ok(lease.lost.aborted);
+    ahead[time] = 0;
+    assert.equal(lease.isHeld(), false, "what is lost stays lost");
+    const others = "SELECT FROM registry_leases WHERE expires_at > now()";
+    assert.equal((await runSql(url, others)).length, 1, "the database still counts");
+  });
+}
+
+test("a lease is renewed until another owner takes it, with the next epoch", async (t) => {
+  const { url } = await testDatabase(t);
+  const first = await takeLease(await connect(t, url), "nic");
+  assert.ok(first);
+  const keeping = first.keep(new AbortController().signal);
+  const second = await takeLease(await connect(t, url), "nic");
+  assert.deepEqual([first.epoch, second?.epoch], [1, 2]);
+  assert.ok(second && second.predecessorMs > 0, "the first one may still write down answers");
+  await keeping;
+  assert.equal(first.isHeld(), false);
+  assert.ok(second.isHeld());
+});
+
+test("a lease is over for a holder whose database does not answer, and expires there by itself", async (t) => {
+  const { url } = await testDatabase(t);
+  const proxy = await startDatabaseProxy(url);
+  t.after(() => proxy.close());
+  const lease = await takeLease(await connect(t, proxy.url), "nic");
+  proxy.silence();
+  await lease?.keep(new AbortController().signal);
+  assert.equal(lease?.isHeld(), false);
+  const left = "SELECT extract(epoch FROM expires_at - now())::float8 AS seconds FROM registry_leases";
+  const [row] = await runSql<{ seconds: number }>(url, left);
+  assert.ok(row && row.seconds < 10);
+});
+
+test("a lease that is let go is nobody's at once; a yielded one is first for whom it was yielded to", async (t) => {
+  const { url } = await testDatabase(t);
+  const [one, other] = [await connect(t, url), await connect(t, url)];
+  const lease = await takeLease(one, "nic");
+  const { rows } = await other.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  await runSql(url, "UPDATE registry_leases SET yielded_at = now(), yielded_to = $1", [rows[0]?.pid]);
+  await lease?.release();
+  assert.equal((await runSql(url, "SELECT FROM registry_leases WHERE expires_at > now()")).length, 0);
+  assert.equal(await takeLease(one, "nic"), undefined);
+  assert.equal((await takeLease(other, "nic"))?.epoch, 2);
+});

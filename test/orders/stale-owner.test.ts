@@ -1,0 +1,57 @@
+/** What an owner of a registry's sessions wants to begin or decides after its lease is over counts no more. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { beginAttempt } from "#domains/order-attempts.ts";
+import { findOrderByCode, happen, postpone } from "#domains/orders.ts";
+import { LeaseLost, type OwnerLease } from "#domains/owner-lease.ts";
+import { beginRenewalAttempt } from "#domains/renewal-attempts.ts";
+import { findRenewal } from "#domains/renewals.ts";
+import { runSql } from "../harness/sql.ts";
+import { giveNames, renewalOf, startStage } from "../renewals/stage.ts";
+import { place, until } from "./judge.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const attempts = "SELECT cl_trid FROM order_attempts UNION ALL SELECT cl_trid FROM renewal_attempts";
+
+test("the database refuses the attempts and decisions of an owner whose epoch is over, or whose lease has expired", async (t) => {
+  const stage = await startStage(t, { registry: { renewalLeadDays: 10 } });
+  const { gateway, reseller } = stage;
+  const { databaseUrl, context } = gateway;
+  await giveNames(
+    gateway,
+    reseller,
+    new Map([["kept.example", { expirationDate: new Date(Date.parse("2040-01-01")) }]]),
+  );
+  await stage.travelTo("kept.example", 30);
+  await until("its renewal is scheduled", async () => (await renewalOf(gateway, "kept.example")) !== undefined);
+  const { code } = await place(gateway, reseller, "pending-never-x.example");
+  await until("it is pending", async () => (await findOrderByCode(context, code))?.status === "Pending");
+  await gateway.stopWorker();
+  const before = await runSql(databaseUrl, attempts);
+  const [order, row] = [await findOrderByCode(context, code), await renewalOf(gateway, "kept.example")];
+  const renewal = await findRenewal(context, Number(row?.id));
+  assert.ok(order && renewal);
+
+  const epochNow = "SELECT epoch::int FROM registry_leases";
+  const [present] = await runSql<{ epoch: number }>(databaseUrl, epochNow);
+  const asOwner = (epoch: number) => {
+    const lease: OwnerLease = { registryId: "sandbox", epoch, isHeld: () => true, heldMs: () => dayMs };
+    return { ...context, lease };
+  };
+  const begins = [
+    (epoch: number) => beginAttempt(asOwner(epoch), order, "domain:delete"),
+    (epoch: number) => beginRenewalAttempt(asOwner(epoch), renewal, "domain:renew"),
+  ];
+  const decisions = [
+    (epoch: number) =>
+      context.database.transaction((tx) => happen(asOwner(epoch), tx, order, { event: "absent", reason: "stale" })),
+    (epoch: number) => context.database.transaction((tx) => postpone(asOwner(epoch), tx, order, dayMs)),
+  ];
+  // The worker has let go of it.
+  for (const begin of begins) await assert.rejects(begin(present!.epoch), LeaseLost);
+  await runSql(databaseUrl, "UPDATE registry_leases SET epoch = epoch + 1, expires_at = now() + interval '1 hour'");
+  for (const act of [...begins, ...decisions]) await assert.rejects(act(present!.epoch), LeaseLost);
+  assert.deepEqual(await runSql(databaseUrl, attempts), before);
+  assert.equal((await findOrderByCode(context, code))?.status, "Pending");
+  for (const act of begins) await act(present!.epoch + 1);
+});

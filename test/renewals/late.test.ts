@@ -1,0 +1,73 @@
+/** A renew whose answer was lost may arrive late: whatever is sent meanwhile, the name is renewed once. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "#lib/clock.ts";
+import { startLateRelay } from "../harness/late-relay.ts";
+import { runSql } from "../harness/sql.ts";
+import { holdAt } from "../orders/hold.ts";
+import { until } from "../orders/judge.ts";
+import { startWithWorkers } from "../orders/worker-process.ts";
+import { commands, executed, giveNames, own, portfolioEntry, renewalOf, startStage, untilRenewalIs } from "./stage.ts";
+
+const dayMs = 24 * 60 * 60_000;
+
+const curExpDates = (frames: readonly { xml?: string | undefined }[]) =>
+  frames.map(({ xml }) => /curExpDate>([^<]+)</.exec(xml ?? "")?.[1]);
+
+test("a renew that arrives after the takeover is repeated only after its time and from the same date, so one is executed", async (t) => {
+  const { gateway, start } = await startWithWorkers(t, {
+    profile: { renewalIntervalMs: 100, queryTimeoutMs: 30_000, takeoverSettleMs: 6_000 },
+  });
+  const { databaseUrl, registry } = gateway;
+  const network = await startLateRelay(registry.port);
+  t.after(() => network.close());
+  const first = await start({ profile: { port: network.port } });
+  await start();
+  const reseller = await gateway.addReseller();
+  const name = "late-renew.example";
+  const begun = await holdAt(t, databaseUrl, { table: "renewal_attempts", on: "INSERT", when: "true" });
+  const expirationDate = new Date(Math.floor(systemClock.now().getTime() / 1_000) * 1_000 + 10 * dayMs);
+  await giveNames(gateway, reseller, new Map([[name, { expirationDate }]]));
+  await begun.reached();
+  network.keep();
+  await begun.release();
+  await until("the renew is under way", () => network.keptBytes() > 0);
+  await first.kill();
+  const waits = "SELECT FROM renewal_history WHERE event = 'look-lost' AND note LIKE '%still on its way%'";
+  await until("it is not seen, and waited for", async () => (await runSql(databaseUrl, waits)).length > 0);
+  assert.deepEqual(commands(gateway, name, "domain:renew"), [], "it was repeated within its time");
+  await until("it is repeated", () => executed(gateway, name, "domain:renew") > 0);
+  network.deliver();
+  await until("the first one arrives", () => commands(gateway, name, "domain:renew").length > 1);
+  await untilRenewalIs(gateway, name, "Renewed");
+  const frames = commands(gateway, name, "domain:renew");
+  assert.equal(executed(gateway, name, "domain:renew"), 1);
+  const [one, other] = curExpDates(frames);
+  assert.ok(one);
+  assert.equal(one, other);
+});
+
+test("a renew that may still arrive is not repeated from another date before the next day", async (t) => {
+  const stage = await startStage(t, { registry: { settleMs: 50 } });
+  const { gateway, reseller } = stage;
+  const { registry } = gateway;
+  const name = "moved-date.example";
+  await own(stage, name);
+  const hold = registry.hold({ command: "domain:renew", name, at: "before-execution", times: 1 });
+  await stage.travelTo(name, 30);
+  await hold.reached(1);
+  const domain = registry.store.domains.find(name);
+  assert.ok(domain);
+  const exDate = new Date(Date.parse(domain.exDate) + 40 * dayMs).toISOString();
+  registry.store.domains.put({ ...domain, exDate });
+  registry.closeSessions();
+  await hold.abandoned(1);
+  hold.release({ execute: false });
+  await untilRenewalIs(gateway, name, "Attention");
+  assert.match((await renewalOf(gateway, name))?.reason ?? "", /may still arrive/);
+  assert.equal(commands(gateway, name, "domain:renew").length, 1);
+  await stage.travel(1.1);
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.equal(executed(gateway, name, "domain:renew"), 1);
+  assert.ok((await portfolioEntry(gateway, reseller, name)).expiration_date > exDate);
+});
