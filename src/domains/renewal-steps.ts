@@ -6,6 +6,8 @@
  * committed, and while an attempt is unanswered nothing is sent but questions. The second guard is the registry's own: a
  * renew names the exDate that it was built on, so one that is sent twice is executed once (RFC 5731 §3.2.3).
  */
+
+import { longestWaitMs, waitsUntil } from "#domains/due-time.ts";
 import { LeaseLost } from "#domains/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { happenToRenewal, type RenewalHappening } from "#domains/renewal-happenings.ts";
@@ -14,9 +16,13 @@ import { sendDelete, sendRenew } from "#domains/renewal-send.ts";
 import { nextRenewalState, renewalState } from "#domains/renewal-states.ts";
 import { findRenewal, postponeRenewal, type Renewal, RenewalChanged } from "#domains/renewals.ts";
 import { backoffMs } from "#lib/backoff.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 /** A renewal that waits for an operator is looked at again this often. */
 const attentionLookMs = 60 * 60_000;
+
+/** The longest that a renewal's step is put off, but for its schedule and the end of its term. */
+export const longestRenewalWaitMs = (profile: RegistryProfile) => Math.max(attentionLookMs, longestWaitMs(profile));
 
 /**
  * Takes a renewal as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process.
@@ -45,7 +51,11 @@ export async function advanceRenewal(sessions: RegistrySessions, renewalId: numb
 /** Until when there is nothing to do. Announced maintenance may be called off: it is looked at again before its end. */
 function findWait({ context, profile }: RegistrySessions, renewal: Renewal): Date | undefined {
   const now = context.clock.now();
-  if (renewal.next_step_at > now) return renewal.next_step_at;
+  const state = renewalState(renewal);
+  const isScheduled = state === "Scheduled" || state === "Lapsing (wait)";
+  const longestMs = isScheduled ? Number.POSITIVE_INFINITY : longestRenewalWaitMs(profile);
+  const until = waitsUntil(renewal.next_step_at, now, { profile, longestMs, isUnanswered: state.includes("verify") });
+  if (until) return until;
   return renewal.is_in_maintenance ? new Date(now.getTime() + profile.reconcileIntervalMs) : undefined;
 }
 

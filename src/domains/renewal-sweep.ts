@@ -7,6 +7,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { longestRenewalWaitMs } from "#domains/renewal-steps.ts";
 import { addDays } from "#domains/renewal-terms.ts";
 import { enqueueRenewal } from "#jobs/enqueue.ts";
 import { newRenewalCode } from "#lib/order-code.ts";
@@ -44,7 +45,8 @@ const giveRenewal = statement(
 
 const dueWithoutJob = statement(
   "renewals-due-without-job",
-  `SELECT id FROM renewals AS r WHERE registry_id = $1 AND ended_at IS NULL AND next_step_at <= $2
+  `SELECT id FROM renewals AS r WHERE registry_id = $1 AND ended_at IS NULL
+     AND (next_step_at <= $2 OR next_step_at > $4 AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait')
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'renewal:' || r.id
        AND (job.locked_at IS NOT NULL OR job.run_at <= now()))
    ORDER BY next_step_at LIMIT $3`,
@@ -145,7 +147,9 @@ function nextAlarmAt(profile: RegistryProfile, termEndsAt: Date, startAt: Date, 
 
 /** A row whose job was lost, sleeps after many failures, or waits by a clock that is not ours. */
 async function enqueueDue(context: Context, profile: RegistryProfile): Promise<number> {
-  const due = await context.database.query(dueWithoutJob, [profile.id, context.clock.now(), batchRows]);
+  const now = context.clock.now();
+  const latest = new Date(now.getTime() + longestRenewalWaitMs(profile));
+  const due = await context.database.query(dueWithoutJob, [profile.id, now, batchRows, latest]);
   for (const { id } of due) await enqueueRenewal(context.database, { id, registryId: profile.id }, 0);
   return due.length;
 }

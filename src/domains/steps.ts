@@ -11,6 +11,7 @@ import { availabilityOf } from "#domains/availability.ts";
 import { cancelUnsent } from "#domains/cancel.ts";
 import { cancelHeld, cancelPending, heedCancel } from "#domains/cancel-step.ts";
 import { createDomain } from "#domains/create-step.ts";
+import { longestWaitMs, waitsUntil } from "#domains/due-time.ts";
 import { awaitMaintenance } from "#domains/maintenance.ts";
 import { readCreateAttempts } from "#domains/order-attempts.ts";
 import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postponeUntil } from "#domains/orders.ts";
@@ -59,10 +60,13 @@ export async function advanceOrder(sessions: RegistrySessions, orderId: number, 
 }
 
 /** Whether it is too early for the order's next step; then there is a job for it. */
-async function isPostponed({ context }: RegistrySessions, order: Order): Promise<boolean> {
+async function isPostponed({ context, profile }: RegistrySessions, order: Order): Promise<boolean> {
   const { next_step_at: nextStepAt, maintenance_until: maintenanceUntil } = order;
-  if (nextStepAt !== null && nextStepAt > context.clock.now()) {
-    await context.database.transaction((tx) => postponeUntil(context, tx, order, nextStepAt));
+  const isUnanswered = /verify|cancel/.test(orderState(order));
+  const limits = { profile, longestMs: longestWaitMs(profile), isUnanswered };
+  const until = waitsUntil(nextStepAt, context.clock.now(), limits);
+  if (until) {
+    await context.database.transaction((tx) => postponeUntil(context, tx, order, until));
     return true;
   }
   if (maintenanceUntil === null) return false;

@@ -5,6 +5,7 @@
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
+import { longestWaitMs } from "#domains/due-time.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { enqueueOrder, orderTask, renewalTask } from "#jobs/enqueue.ts";
 import type { Liveness } from "#jobs/liveness.ts";
@@ -24,7 +25,8 @@ const forgottenOrders = statement(
   `SELECT id, reseller_id, status = 'NotProvisioned' AND next_step_at IS NULL AS is_new FROM registration_orders AS o
    WHERE registry_id = $1 AND status IN ('NotProvisioned', 'Processing', 'Pending')
      AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'order:' || o.id
-       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz))
+       AND (job.locked_at IS NOT NULL OR job.run_at <= now() OR o.next_step_at > $2::timestamptz AND (o.next_step_at <= $3
+         OR EXISTS (SELECT FROM registries WHERE id = $1 AND o.next_step_at <= maintenance_until))))
    ORDER BY id`,
   { id: "int8", reseller_id: "int8", is_new: "bool" },
 );
@@ -66,7 +68,9 @@ export function forgottenOrdersSearch(
     isWatched = true;
     // Of these some will have ended before the answer is here.
     const here = new Set(newOrders.list());
-    const forgotten = await context.database.query(forgottenOrders, [profile.id, context.clock.now()]);
+    const now = context.clock.now();
+    const latest = new Date(now.getTime() + longestWaitMs(profile));
+    const forgotten = await context.database.query(forgottenOrders, [profile.id, now, latest]);
     for (const { id, reseller_id: resellerId, is_new: isNew } of forgotten) {
       if (here.has(id) || newOrders.has(id)) continue;
       if (isNew) newOrders.add(id, resellerId);

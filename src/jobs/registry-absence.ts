@@ -1,26 +1,26 @@
 /** Tells an operator of a registry that stays away. A short absence heals by itself: the circuit probes until it does. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
+import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 
 const absenceToleratedMs = 10 * 60_000;
 
-/** A chore of one owner: remembers since when the circuit has not been closed, by the context's clock. */
-export function createAbsenceWatch(): (sessions: RegistrySessions) => Promise<void> {
-  let awaySince: Date | undefined;
-  // An alarm of the owner before this one may be open.
-  let isAlarmPossible = true;
-  return async ({ context, profile, pool }) => {
-    const alarm = { kind: "registry-away", subject: profile.id } as const;
-    if (pool.circuit().state === "closed") {
-      awaySince = undefined;
-      if (isAlarmPossible) await resolveAlarm(context, alarm);
-      isAlarmPossible = false;
-      return;
-    }
-    const now = context.clock.now();
-    awaySince ??= now;
-    if (now.getTime() - awaySince.getTime() < absenceToleratedMs) return;
-    isAlarmPossible = true;
-    await raiseAlarm(context, { ...alarm, note: `no session with ${profile.id} since ${awaySince.toISOString()}` });
-  };
+// Kept in the database: an owner that is restarted every few minutes begins no new patience.
+const writeAway = statement(
+  "registry-away-since",
+  `UPDATE registries SET away_since = CASE WHEN $2 THEN coalesce(away_since, $3::timestamptz) WHEN $4 THEN away_since END
+   WHERE id = $1 RETURNING away_since`,
+  { away_since: "timestamptz?" },
+);
+
+/** A chore of the owner. @param round 0 comes before anything was asked of the registry, and says nothing new */
+export async function watchForAbsence({ context, profile, pool }: RegistrySessions, round: number): Promise<void> {
+  const alarm = { kind: "registry-away", subject: profile.id } as const;
+  const now = context.clock.now();
+  const isAway = pool.circuit().state !== "closed" || pool.silentMs() > 0;
+  const [row] = await context.database.query(writeAway, [profile.id, isAway, now, round === 0]);
+  const since = row?.away_since;
+  if (!since) return void (await resolveAlarm(context, alarm));
+  if (now.getTime() - since.getTime() < absenceToleratedMs) return;
+  await raiseAlarm(context, { ...alarm, note: `no session with ${profile.id} since ${since.toISOString()}` });
 }

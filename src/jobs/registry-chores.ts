@@ -2,7 +2,7 @@
 import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { sweepRenewals } from "#domains/renewal-sweep.ts";
-import { createAbsenceWatch } from "#jobs/registry-absence.ts";
+import { watchForAbsence } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -49,7 +49,7 @@ export async function doChores(
   };
   const itsOwn: Chore[] = [
     { name: "take up forgotten orders", intervalMs: seldomMs, run: searchForgotten },
-    { name: "watch for its absence", intervalMs: seldomMs, run: createAbsenceWatch() },
+    { name: "watch for its absence", intervalMs: (profile) => profile.pollIntervalMs, run: watchForAbsence },
     { name: "look at our certificate", intervalMs: () => certificateLookMs, run: lookAtLogins },
   ];
   await Promise.all([...chores, ...itsOwn].map(repeat));
