@@ -9,7 +9,7 @@ import { statement } from "#db/statement.ts";
 /** What each of them means, and what to do about it, is in docs/operating.md. */
 export const alarmKinds = [
   ...(["order", "order-step", "message", "creates-paused", "epp-syntax", "registry-away"] as const),
-  ...(["registry-login", "worker-stuck", "no-worker", "work-overdue", "disk"] as const),
+  ...(["registry-login", "worker-stuck", "no-worker", "registry-unowned", "work-overdue", "disk"] as const),
   ...(["renewal", "renewal-credit", "renewal-dates"] as const),
   ...(["host-name"] as const),
   ...(["certificate", "plain-http"] as const),

@@ -37,6 +37,29 @@ test("raises an alarm when the last worker has been silent for a minute, and res
   assert.deepEqual(await look(context), []);
 });
 
+test("raises an alarm for a registry whose lease nobody has taken, and resolves it when somebody does", async (t) => {
+  const made = await testDatabase(t);
+  const context = contextOn(made);
+  const endedAgo = (interval: string) =>
+    runSql(made.url, `UPDATE registry_leases SET expires_at = now() - interval '${interval}'`);
+  await runSql(
+    made.url,
+    `INSERT INTO registry_leases (registry_id, epoch, holder, since, expires_at, lock_pid, lock_started_at)
+     VALUES ('sandbox', 1, 'process 1 on here', now(), now() + interval '10 seconds', 1, now())`,
+  );
+  assert.deepEqual(await look(context), [], "while somebody has it");
+  await endedAgo("20 seconds");
+  assert.deepEqual(await look(context), [], "while a successor may still come");
+  await endedAgo("2 minutes");
+  assert.deepEqual(await look(context), ["registry-unowned sandbox"]);
+  await endedAgo("2 days");
+  assert.deepEqual(await look(context), [], "a registry that was given up, with nothing at stake");
+  await endedAgo("2 minutes");
+  assert.deepEqual(await look(context), ["registry-unowned sandbox"]);
+  await endedAgo("-10 seconds");
+  assert.deepEqual(await look(context), []);
+});
+
 test("raises an alarm when work is due and nobody does it, and resolves it when it is done", async (t) => {
   const made = await testDatabase(t);
   const context = contextOn(made);

@@ -6,6 +6,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { connectedProcesses } from "#jobs/liveness.ts";
+import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 import { sleep } from "#lib/clock.ts";
 
 type WatchContext = Pick<Context, "database" | "clock" | "log">;
@@ -35,6 +36,22 @@ const stuckWorkers = statement(
   { worker: "text?", seen_at: "timestamptz?", is_stuck: "bool?" },
 );
 
+// A registry that was given up on purpose has nothing at stake after a day.
+const unownedRegistries = statement(
+  "watch-registries-unowned",
+  `SELECT coalesce(registry_id, subject) AS registry, holder, expires_at
+   FROM (SELECT registry_id, holder, expires_at FROM registry_leases AS lease
+     WHERE expires_at < now() - make_interval(secs => $1) AND NOT ${registryOwnerAlive("registry_id")}
+       AND (expires_at > now() - interval '1 day'
+         OR EXISTS (SELECT FROM registration_orders AS o WHERE o.registry_id = lease.registry_id
+           AND status IN ('NotProvisioned', 'Processing', 'Pending'))
+         OR EXISTS (SELECT FROM domains WHERE domains.registry_id = lease.registry_id AND renewal_id IS NULL)
+         OR EXISTS (SELECT FROM renewals WHERE renewals.registry_id = lease.registry_id AND ended_at IS NULL))) AS unowned
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'registry-unowned' AND resolved_at IS NULL) AS told
+     ON subject = registry_id`,
+  { registry: "text?", holder: "text?", expires_at: "timestamptz?" },
+);
+
 const overdueWork = statement(
   "watch-overdue",
   `WITH overdue AS (
@@ -52,10 +69,11 @@ const overdueWork = statement(
   { what: "text?", due: "int8?", since: "timestamptz?" },
 );
 
-/** Raises and resolves the alarms `no-worker`, `worker-stuck` and `work-overdue`. @throws the driver's error */
+/** Raises and resolves the alarms `no-worker`, `worker-stuck`, `registry-unowned` and `work-overdue`. @throws the driver's error */
 export async function lookAround(context: WatchContext): Promise<void> {
   await tellOfAbsentWorkers(context);
   await tellOfStuckWorkers(context);
+  await tellOfUnownedRegistries(context);
   await tellOfOverdueWork(context);
 }
 
@@ -72,6 +90,16 @@ async function tellOfStuckWorkers(context: WatchContext): Promise<void> {
     const alarm = { kind: "worker-stuck", subject: worker ?? "" } as const;
     const note = `${worker} has done nothing since ${seen_at?.toISOString()} and keeps its database connections: if it hangs, kill it`;
     if (is_stuck) await raiseAlarm(context, { ...alarm, note });
+    else await resolveAlarm(context, alarm);
+  }
+}
+
+async function tellOfUnownedRegistries(context: WatchContext): Promise<void> {
+  const rows = await context.database.query(unownedRegistries, [silenceToleratedSeconds]);
+  for (const { registry, holder, expires_at } of rows) {
+    const alarm = { kind: "registry-unowned", subject: registry ?? "" } as const;
+    const note = `no worker owns ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
+    if (holder !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
 }
