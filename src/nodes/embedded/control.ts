@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
+import { gateRequests } from "#lib/http-gate.ts";
 import type { Log } from "#lib/log.ts";
 import { Secret } from "#lib/secret.ts";
 import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "../account-json.ts";
@@ -52,6 +53,7 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
     routerOptions: { maxParamLength: identifierParamCharsMax },
     ajv: { customOptions: { removeAdditional: false } },
   });
+  gateRequests(server.server);
   const tokenHash = sha256(options.token.reveal());
   server.addHook("onRequest", async (request, reply) => {
     const given = sha256(request.headers.authorization?.replace(/^Bearer /, "") ?? "");
