@@ -87,6 +87,29 @@ test("one turn of the event loop begins a few dozen requests, however many conne
   assert.ok(Math.max(...perTurn.filter(Boolean)) <= 64, `${Math.max(...perTurn.filter(Boolean))} in one turn`);
 });
 
+test("one turn of the event loop reads a few thousand chunks, however many connections send bodies of tiny ones", async (t) => {
+  const chunksPerTurn: number[] = [];
+  let turn = 0;
+  let isWatching = true;
+  const nextTurn = () => {
+    turn += 1;
+    if (isWatching) setImmediate(nextTurn);
+  };
+  setImmediate(nextTurn);
+  const { port } = await gated(t, (request, response) => {
+    request.on("data", () => (chunksPerTurn[turn] = (chunksPerTurn[turn] ?? 0) + 1));
+    request.on("end", () => response.end());
+  });
+  const body = "1\r\na\r\n".repeat(20_000);
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => open(t, port)));
+  const answers = sockets.map(received);
+  for (const socket of sockets) socket.end(`${head("/", "Transfer-Encoding: chunked")}${body}0\r\n\r\n`);
+  for (const answer of answers) assert.match(await answer, /^HTTP\/1\.1 200/);
+  isWatching = false;
+  const most = Math.max(...chunksPerTurn.filter(Boolean));
+  assert.ok(most <= 16_000, `${most} in one turn`);
+});
+
 test("while a request has no answer, no more than one read is taken from its connection", async (t) => {
   const responses: ServerResponse[] = [];
   const { server, port } = await gated(t, (_request, response) => void responses.push(response));
