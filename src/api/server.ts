@@ -79,7 +79,8 @@ export async function startServer(context: Context, options: ServerOptions): Pro
     const gone = new AbortController();
     answering.set(socket, gone);
     reply.raw.once("close", () => {
-      answering.delete(socket);
+      // The next request of the connection may have begun already.
+      if (answering.get(socket) === gone) answering.delete(socket);
       // Every answer ends here; an abort costs 7 µs, and after a whole answer nobody is left to hear it.
       if (!reply.raw.writableFinished) gone.abort();
     });

@@ -150,3 +150,22 @@ test("what a client waits for is answered at once when it ends its side", async 
   socket.end(head.replace("Host: x", "Host: x\r\nPrefer: wait=30"));
   assert.match(await answer, /^HTTP\/1.1 200 [\s\S]*Provisioning|NotProvisioned/);
 });
+
+test("a client that ends its side behind two requests waits for neither", async (t) => {
+  const gateway = await startTestGateway(t, { worker: false });
+  const reseller = await gateway.addReseller();
+  const pack = await gateway.addPack();
+  const body = { servicepack_id: pack, identifier: "waited.example", password: "twelve characters" };
+  await gateway.send(reseller, "POST", "/hostingaccounts", { body });
+  const waiting = () =>
+    signedHead(gateway, reseller, "GET", "/hostingaccounts/waited.example").replace("Host", "Prefer: wait=30\r\nHost");
+  const patient = await open(t, gateway);
+  const late = received(patient);
+  patient.write(waiting().replace("Host", "Connection: close\r\nHost"));
+  const socket = await open(t, gateway);
+  const answers = received(socket);
+  socket.end(signedHead(gateway, reseller, "GET", "/domains") + waiting());
+  const first = await Promise.race([answers, late.then(() => "the one that waits")]);
+  patient.destroy();
+  assert.deepEqual(statuses(first), [200, 200]);
+});
