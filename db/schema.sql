@@ -275,6 +275,7 @@ TABLE hosting_nodes
   command_counter bigint NOT NULL DEFAULT 0
   uid_highest bigint NOT NULL DEFAULT 0
   restored_at timestamp with time zone
+  has_skipped_uids boolean NOT NULL DEFAULT false
   CONSTRAINT hosting_nodes_accounts_count_check CHECK ((accounts_count >= 0))
   CONSTRAINT hosting_nodes_accounts_max_check CHECK ((accounts_max >= 0))
   CONSTRAINT hosting_nodes_capacity_bytes_check CHECK ((capacity_bytes >= 0))

@@ -12,7 +12,7 @@ const readNode = statement("hosting-node-restored-node", "SELECT restored_at FRO
 });
 const unmarkNode = statement(
   "hosting-node-restored-unmark",
-  "UPDATE hosting_nodes SET restored_at = NULL WHERE id = $1",
+  "UPDATE hosting_nodes SET restored_at = NULL, has_skipped_uids = false WHERE id = $1",
   {},
 );
 

@@ -10,7 +10,7 @@ import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { placeAccount } from "#hosting/place.ts";
 import { isRestored } from "#hosting/restored.ts";
 import { again, record } from "#hosting/tries.ts";
-import { isUidConflict, withAnotherUid, withFreeUid } from "#hosting/uids.ts";
+import { isHeldByLostAccount, isUidConflict, withAnotherUid, withFreeUid } from "#hosting/uids.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** After this long without success, and only with nothing left on the node, the creation is given up. */
@@ -56,7 +56,7 @@ async function makeAndProbe(context: Context, node: HostingNode, placed: Account
     await record(context, account, { event: "probed" });
   } catch (error) {
     if (isUidConflict(error)) await takeAnotherUid(context, account, error.message);
-    else if (error instanceof NodeRefused) await refused(context, node, account, error.message);
+    else if (error instanceof NodeRefused) await refused(context, node, account, error);
     else if (error instanceof NodeUnavailable) await doubt(context, node, account, error.message);
     else throw error;
   }
@@ -68,10 +68,22 @@ async function takeAnotherUid(context: Context, account: Account, note: string):
   if (another) await again(context, another, `${note}: it gets another uid than ${account.uid}`);
 }
 
-/** What was made could not be unmade now, and what is in the way may be an account that was lost with the former database. */
-async function refused(context: Context, node: HostingNode, account: Account, note: string): Promise<void> {
-  const waits = await isRestored(context.database, account.node_id ?? "");
+/** What was made could not be unmade now; and a lost account of that name is in the way until an operator has decided. */
+async function refused(context: Context, node: HostingNode, account: Account, error: NodeRefused): Promise<void> {
+  const isHeld = error.reason === "identifier_taken" && (await isHeldByLost(context, node, account));
+  const waits = isHeld || (await isRestored(context.database, account.node_id ?? ""));
+  const note = isHeld ? `${error.message} by a stray: see deedhouse node reconcile ${account.node_id}` : error.message;
   await (waits ? again(context, account, note, true) : giveUp(context, node, account, note));
+}
+
+async function isHeldByLost(context: Context, node: HostingNode, { identifier }: Account): Promise<boolean> {
+  try {
+    return await isHeldByLostAccount(context, node, identifier);
+  } catch (error) {
+    // It is asked again with the next try.
+    if (error instanceof NodeUnavailable) return true;
+    throw error;
+  }
 }
 
 /** A node that is down keeps the account in doubt for as long as it takes; one that answers can be given up on. */

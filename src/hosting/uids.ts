@@ -27,6 +27,16 @@ const wasTold = statement(
 const raiseUids = statement("hosting-uid-raise", "SELECT raise_hosting_uid($1::int8)::text AS raised", {
   raised: "text",
 });
+const lockSkips = statement(
+  "hosting-node-uids-lock",
+  "SELECT has_skipped_uids AS has_skipped FROM hosting_nodes WHERE id = $1 FOR UPDATE",
+  { has_skipped: "bool" },
+);
+const noteSkip = statement(
+  "hosting-node-uids-skip",
+  "UPDATE hosting_nodes SET has_skipped_uids = true WHERE id = $1",
+  {},
+);
 const writeHighest = statement(
   "hosting-node-uid-highest",
   "UPDATE hosting_nodes SET uid_highest = $2 WHERE id = $1 AND uid_highest < $2",
@@ -43,17 +53,28 @@ export async function learnUids(context: Context, node: HostingNode, nodeId: str
   const told = await node.highestUid();
   // Read after the answer: what a node was told of was given out before.
   const [given] = await database.query(readGiven, []);
-  const { highest } = given!;
-  if (told > highest + uidsLostMax) {
+  const { keepsCounter } = node.capabilities ?? allCapabilities;
+  if (told > given!.highest) await database.transaction((tx) => skipUids(context, tx, nodeId, told));
+  else if (!keepsCounter && told > 0 && !(await isTold(context, told))) {
+    await database.transaction((tx) => markRestored(context, tx, nodeId, unknownText(told)));
+  }
+  await database.query(writeHighest, [nodeId, told]);
+}
+
+const unknownText = (uid: number) => `has the uid ${uid}, of which this database has told no node`;
+
+/** Once, until an operator goes on: a node that has another one after that, which nobody gave it, would spend them all. */
+async function skipUids(context: Context, tx: Transaction, nodeId: string, told: number): Promise<void> {
+  // In this order, as whoever begins a move: the node's row first, then the sequence.
+  const [node] = await tx.query(lockSkips, [nodeId]);
+  const [given] = await tx.query(readGiven, []);
+  if (told <= given!.highest) return;
+  if (!node || node.has_skipped || told > given!.highest + uidsLostMax) {
     throw new NodeUnavailable(`the node ${nodeId} tells of the uid ${told}, which cannot have been given out`);
   }
-  const { keepsCounter } = node.capabilities ?? allCapabilities;
-  if (told > highest || (!keepsCounter && told > 0 && !(await isTold(context, told)))) {
-    const why = `has the uid ${told}, of which this database has told no node`;
-    await database.transaction((tx) => markRestored(context, tx, nodeId, why));
-  }
-  if (told > highest) await database.query(raiseUids, [told]);
-  await database.query(writeHighest, [nodeId, told]);
+  await markRestored(context, tx, nodeId, unknownText(told));
+  await tx.query(noteSkip, [nodeId]);
+  await tx.query(raiseUids, [told]);
 }
 
 async function isTold({ database }: Context, uid: number): Promise<boolean> {
@@ -128,6 +149,23 @@ const drawTargetUid = statement(
   "UPDATE hosting_moves SET must_check_uid = true, target_uid = nextval('hosting_uid') WHERE id = $1 AND run = $2",
   {},
 );
+
+// Nobody else's accounts are on our nodes with uids of ours.
+const isLost = statement(
+  "hosting-uid-is-lost",
+  `SELECT $1::int8 >= (SELECT seqstart FROM pg_sequence WHERE seqrelid = 'hosting_uid'::regclass)
+     AND NOT EXISTS (SELECT FROM hosting_accounts WHERE uid = $1)
+     AND NOT EXISTS (SELECT FROM hosting_moves WHERE $1 IN (source_uid, target_uid)) AS is_lost`,
+  { is_lost: "bool?" },
+);
+
+/** Whether a node has an account of this identifier that was lost with a former state of the database. */
+export async function isHeldByLostAccount(context: Context, node: HostingNode, identifier: string): Promise<boolean> {
+  const holder = await node.find(identifier);
+  if (!holder) return false;
+  const [found] = await context.database.query(isLost, [holder.uid]);
+  return found?.is_lost ?? false;
+}
 
 interface CopyingMove {
   id: number;

@@ -1,5 +1,4 @@
 /** A backup of a test's database, and its restoring beneath whatever works on it. */
-import { sleep } from "#lib/clock.ts";
 import type { Scope } from "./database.ts";
 import { endAllSessions, runSql } from "./sql.ts";
 
@@ -8,10 +7,7 @@ export interface Backup {
   restore(): Promise<void>;
 }
 
-const triesMax = 200;
-const pauseMs = 50;
-
-/** What is under way in the database is cut. */
+/** What is under way in the database is cut. Processes stand still meanwhile, or take a refused connection for a fault. */
 export async function backUp(scope: Scope, databaseUrl: string): Promise<Backup> {
   const admin = new URL(databaseUrl);
   const name = admin.pathname.slice(1);
@@ -23,17 +19,12 @@ export async function backUp(scope: Scope, databaseUrl: string): Promise<Backup>
   });
   /** Neither is possible while somebody is connected, and whoever is cut comes back. */
   const alone = async (text: string) => {
-    for (let tries = 1; ; tries += 1) {
-      await endAllSessions(admin.href, name);
-      try {
-        return await sql(text);
-      } catch (error) {
-        if (tries === triesMax || !/being accessed by other users/.test(String(error))) throw error;
-        await sleep(pauseMs);
-      }
-    }
+    await sql(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await endAllSessions(admin.href, name);
+    await sql(text);
   };
   await alone(`CREATE DATABASE ${kept} TEMPLATE ${name} STRATEGY FILE_COPY`);
+  await sql(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
   return {
     async restore() {
       await alone(`ALTER DATABASE ${name} RENAME TO ${lost}`);

@@ -116,8 +116,18 @@ test("a node that claims a uid which nobody can have given out spends none, and 
   const made = await stage.create("goes-on.example");
   await stage.advance(made);
   assert.equal((await stage.read("goes-on.example")).status, "Ready");
-  assert.ok((await stage.inside(made)).uid < 1_000_000);
+  const { uid } = await stage.inside(made);
+  assert.ok(uid < 1_000_000);
   assert.deepEqual(await alarmed(), []);
+
+  // One that claims what can be is believed once, and calls the operator.
+  const claims = async (claimed: number) =>
+    learnUids(context, { ...second.driver, highestUid: async () => claimed }, "second");
+  await claims(uid + 1_000_000);
+  assert.deepEqual(await alarmed(), ["second"]);
+  await assert.rejects(claims(uid + 2_000_000), /cannot have been given out/);
+  assert.ok((await stage.inside(await stage.create("later.example"))).uid < uid + 1_001_000);
+  await runSql(databaseUrl, "DELETE FROM alarms");
 });
 
 test("a node of a release without counters is commanded all the same, and its uids show a restore", async (t) => {

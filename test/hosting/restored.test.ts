@@ -123,3 +123,15 @@ test("after a restore nothing is removed from a node until an operator goes on, 
   assert.deepEqual([now.includes(first), now.includes(other)], [false, true]);
   await assertRefused(gateway, ["node", "restored", "embedded", "--yes"], 3, /nothing to do/);
 });
+
+test("an account whose name a lost one has on its node waits for an operator, and is made once that is removed", async () => {
+  const [, name = ""] = lost;
+  const id = await stage.create(name);
+  await eventually("it was tried", async () => /identifier_taken by a stray/.test(await noteOf(name)));
+  assert.match((await stage.inside(id)).alarm ?? "", /still not ready/);
+  assert.equal((await stage.read(name)).status, "Provisioning");
+  await operate(gateway, "node", "reconcile", "embedded", "--remove-strays");
+  await operate(gateway, "node", "reconcile", "embedded", "--remove-strays", name, "--yes");
+  await operated(gateway, "hosting", "retry", name);
+  assert.equal((await stage.settled(name)).status, "Ready");
+});

@@ -24,7 +24,8 @@ const joinForm = Compile(JoinBody);
 const useToken = statement(
   "node-join",
   `UPDATE node_channels SET public_key = $2, agent_version = $3, joined_at = $4, join_used_at = $4, last_seen_at = $4,
-     sync_counter = 0, report_counter = 0, applied_version = -1, ahead_version = NULL
+     sync_counter = 0, report_counter = 0, applied_version = -1, ahead_version = NULL,
+     uid_highest = NULL
    WHERE join_secret_hash = $1 AND join_until > $4 AND join_used_at IS NULL AND node_id = coalesce($5, node_id)
    RETURNING node_id`,
   { node_id: "text" },

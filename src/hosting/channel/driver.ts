@@ -53,8 +53,8 @@ export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoin
       (await askNode(context, nodeId, { method: "find", key: { identifier }, result: results.find })) ?? undefined,
     list: () => askNode(context, nodeId, { method: "list", result: results.list, waitMs: probeMs }),
     highestUid: async () => {
-      // The answer to any question brings it along; one of an earlier release does not.
-      await askNode(context, nodeId, { method: "find", key: { identifier: "nobody.invalid" }, result: results.find });
+      // The agent tells it whenever it asks for its state, so also before it is told of anything new. One of an earlier
+      // release does not.
       const [channel] = await context.database.query(readHighestUid, [nodeId]);
       return channel?.uid_highest ?? (await driver.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
     },

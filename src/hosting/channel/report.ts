@@ -15,7 +15,7 @@ const reportForm = Compile(ReportBody);
 
 const takeCounter = statement(
   "node-report-counter",
-  `UPDATE node_channels SET report_counter = $2, usage_version = usage_version + $3, uid_highest = $4
+  `UPDATE node_channels SET report_counter = $2, usage_version = usage_version + $3
    WHERE node_id = $1 AND report_counter < $2 RETURNING usage_version`,
   { usage_version: "int8" },
 );
@@ -59,9 +59,7 @@ export async function takeReport(context: Context, claim: SignedRequest): Promis
 }
 
 async function takeIn({ sealer }: Context, tx: Transaction, { node, counter }: NodeRequest, body: ReportBody) {
-  const [channel] = await tx.query(takeCounter, [
-    ...[node, counter, body.usage.length > 0 ? 1 : 0, body.highestUid ?? null],
-  ]);
+  const [channel] = await tx.query(takeCounter, [node, counter, body.usage.length > 0 ? 1 : 0]);
   if (!channel) {
     const [kept] = await tx.query(readCounter, [node]);
     throw new DoorRefusal(401, "counter_too_low", kept?.report_counter ?? 0);

@@ -27,7 +27,7 @@ const refusalsKeptHours = 24;
 
 const takeCounter = statement(
   "node-sync-counter",
-  `UPDATE node_channels AS channel SET sync_counter = $2, last_seen_at = $3, agent_version = $4
+  `UPDATE node_channels AS channel SET sync_counter = $2, last_seen_at = $3, agent_version = $4, uid_highest = $5
    FROM node_channels AS former WHERE channel.node_id = $1 AND former.node_id = $1 AND channel.sync_counter < $2
    RETURNING channel.issued_version, former.applied_version, former.last_seen_at`,
   { issued_version: "int8", applied_version: "int8", last_seen_at: "timestamptz?" },
@@ -41,8 +41,22 @@ const acknowledge = statement(
    SELECT pg_notify('${nodeAppliedChannel}', $1)::text AS notified`,
   { notified: "text" },
 );
-// What was not issued yet is told after what the node knows. A removal is not: it would be told on the word of a database that
-// does not know what became of the account, and stays unsaid until an operator goes on (src/hosting/channel/restore.ts).
+// What the node has not been told of since the restore may have a uid that it was told of before. So it is not told of it: the
+// uid is compared with the node's, and drawn again if need be.
+const unsayNew = statement(
+  "node-ahead-unsay",
+  `WITH unissued AS (SELECT uid FROM node_states
+       WHERE node_id = $1 AND version > $2 AND held_version IS NULL AND state IS NOT NULL),
+     accounts AS (UPDATE hosting_accounts AS account SET must_check_uid = true FROM unissued
+       WHERE account.uid = unissued.uid AND node_id = $1 AND status = 'Provisioning' AND error_text IS NULL
+       RETURNING account.uid),
+     moves AS (UPDATE hosting_moves SET must_check_uid = true FROM unissued
+       WHERE target_uid = unissued.uid AND target_node_id = $1 AND state = 'Copying' RETURNING target_uid)
+   DELETE FROM node_states WHERE node_id = $1 AND uid IN (SELECT uid FROM accounts UNION SELECT target_uid FROM moves)`,
+  {},
+);
+// What else was not issued yet is told after what the node knows. A removal is not: it would be told on the word of a database
+// that does not know what became of the account, and stays unsaid until an operator goes on (src/hosting/channel/restore.ts).
 const goOnAfter = statement(
   "node-ahead-go-on",
   `WITH told AS (SELECT uid, row_number() OVER (ORDER BY version) AS place FROM node_states
@@ -149,7 +163,7 @@ async function takeIn(
   body: SyncBody,
 ): Promise<TakenIn> {
   const now = context.clock.now();
-  const [channel] = await tx.query(takeCounter, [node, counter, now, body.agentVersion]);
+  const [channel] = await tx.query(takeCounter, [node, counter, now, body.agentVersion, body.highestUid ?? null]);
   if (!channel) {
     const [kept] = await tx.query(readCounter, [node]);
     throw new DoorRefusal(401, "counter_too_low", kept?.sync_counter ?? 0);
@@ -157,6 +171,7 @@ async function takeIn(
   const known = Math.max(body.after, body.head);
   if (known > channel.issued_version) {
     if (known < aheadVersionMax) {
+      await tx.query(unsayNew, [node, channel.issued_version]);
       await tx.query(goOnAfter, [node, known, channel.issued_version]);
       const why = `knows the version ${known} of its accounts, and this database has issued none above ${channel.issued_version}`;
       await markRestored(context, tx, node, why);

@@ -75,13 +75,14 @@ interface Following extends AgentOptions {
 }
 
 async function followState(following: Following, start: Progress): Promise<void> {
-  const { channel, signal, log, random } = following;
+  const { channel, node, signal, log, random } = following;
   let progress = start;
   let asked = -1;
   for (let failures = 0; !signal.aborted; ) {
     try {
       const { version: after, head, refused } = progress;
-      const document = await channel.sync({ after, head, asked, refused, agentVersion }, signal);
+      const highestUid = await node.highestUid();
+      const document = await channel.sync({ after, head, asked, refused, agentVersion, highestUid }, signal);
       // An answer means that the gateway has taken in what was refused.
       progress = { ...progress, refused: [] };
       failures = 0;

@@ -36,6 +36,8 @@ export const SyncBody = Type.Object({
     { maxItems: 4_000 },
   ),
   agentVersion: Type.String({ maxLength: 100 }),
+  /** The highest uid that the node was ever told; an agent of an earlier release does not say it. */
+  highestUid: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
 });
 export type SyncBody = Static<typeof SyncBody>;
 export type RefusedVersion = SyncBody["refused"][number];
@@ -66,8 +68,6 @@ export type AnswerPart = Static<typeof AnswerPart>;
 export const ReportBody = Type.Object({
   usage: Type.Array(UsageReport, { maxItems: usageInReportMax }),
   answers: Type.Array(AnswerPart, { maxItems: 100 }),
-  /** The highest uid that the node was ever told; an agent of an earlier release does not say it. */
-  highestUid: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
 });
 export type ReportBody = Static<typeof ReportBody>;
 

@@ -3,7 +3,6 @@ import { backoffMs } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
-import type { AgentNode } from "../agent-node.ts";
 import { type GatewayChannel, GatewayRefused } from "./gateway-channel.ts";
 import { type AnswerPart, type UsageReport, usageInReportMax } from "./messages.ts";
 
@@ -16,7 +15,6 @@ const backoff = { firstMs: 250, maxMs: 10_000 };
 
 export interface OutboxOptions {
   channel: GatewayChannel;
-  node: Pick<AgentNode, "highestUid">;
   clock: Clock;
   random: Random;
   log: Log;
@@ -46,7 +44,7 @@ export class Outbox {
 
   /** Sends until the signal fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const { channel, node, random, log } = this.#options;
+    const { channel, random, log } = this.#options;
     const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     for (let failures = 0; !signal.aborted; ) {
       if (this.#answers.length === 0 && this.#usage.size === 0) {
@@ -57,8 +55,7 @@ export class Outbox {
       const answers = this.#takeAnswers();
       const usage = [...this.#usage.values()].slice(0, usageInReportMax);
       try {
-        const highestUid = await node.highestUid();
-        await channel.report({ answers: answers.map(({ part }) => part), usage, highestUid }, signal);
+        await channel.report({ answers: answers.map(({ part }) => part), usage }, signal);
         this.#forget(usage);
         failures = 0;
       } catch (error) {
