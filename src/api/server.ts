@@ -10,7 +10,7 @@ import type { Context } from "#context.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import { clientAddress, type ProxySettings } from "#lib/behind-proxies.ts";
 import { unixSeconds } from "#lib/clock.ts";
-import { type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
+import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
 import { guardServer } from "#lib/guarded-server.ts";
 import { hasOneHost } from "#lib/host-lines.ts";
 import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
@@ -104,7 +104,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
   addOperationalRoutes(app, context, options);
   answerOddRequests(app, (socket) => writeRaw(socket, refuse(notHttp, socket.remoteAddress)));
   believeProxies(app, { ...options, isExempt: isOperational, refuse: refuseBusy });
-  await app.listen({ host: options.host, port: options.port });
+  await app.listen({ host: options.host, port: options.port, backlog: acceptBacklogMax });
   const address = app.server.address();
   return {
     port: typeof address === "object" && address ? address.port : options.port,

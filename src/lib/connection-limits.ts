@@ -58,6 +58,9 @@ const halfOpenLooks = 5;
 /** Refused connections, of all sources, that are not closed yet. */
 const refusedConnectionsMax = 1_000;
 
+/** For the kernel: when more wait to be accepted, it says nothing to a new client, which tries again after a second. */
+export const acceptBacklogMax = 2_048;
+
 /** Shares the places of one listener among the sources of its connections, so that none takes them all. */
 export class ConnectionLimits {
   readonly #options: ConnectionLimitsOptions;

@@ -43,7 +43,7 @@ export interface GateOptions {
 export function gateRequests(server: HttpServer, options: GateOptions = {}): void {
   // Without them Node closes the connection at the client's FIN: what is at work is carried out, and not answered.
   Object.assign(server, { allowHalfOpen: true, httpAllowHalfOpen: true });
-  // libuv accepts one connection in a turn (since 1.46), so that a turn of many requests keeps all new clients waiting.
+  // libuv 1.52 accepts one connection in a turn, so that a turn of many requests keeps all new clients waiting.
   server.on("connection", () => slices.shorten());
   // Node's own listener, which makes the parser, comes before this one.
   server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) => {

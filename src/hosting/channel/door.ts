@@ -22,7 +22,7 @@ import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
 import { clientAddress, type ProxySettings } from "#lib/behind-proxies.ts";
-import { type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
+import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
 import { guardServer } from "#lib/guarded-server.ts";
 import { hasOneHost } from "#lib/host-lines.ts";
 import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
@@ -98,7 +98,7 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
     ...options,
     refuse: (_request, reply) => write(reply, refusal(new DoorRefusal(503, "unavailable"))),
   });
-  await app.listen({ host: options.host, port: options.port });
+  await app.listen({ host: options.host, port: options.port, backlog: acceptBacklogMax });
   const { port } = app.server.address() as AddressInfo;
   const url = options.url ?? `${options.tls ? "https" : "http"}://${hostInUrl(options.host)}:${port}`;
   await announceDoor(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
-import { ConnectionLimits } from "#lib/connection-limits.ts";
+import { acceptBacklogMax, ConnectionLimits } from "#lib/connection-limits.ts";
 import { gateRequests } from "#lib/http-gate.ts";
 import type { Log } from "#lib/log.ts";
 import { noSiteText } from "../../probe.ts";
@@ -44,7 +44,7 @@ export async function startWebServer(options: WebOptions): Promise<WebServer> {
   });
   gateRequests(server, { opened: (socket) => places.opened(socket) });
   server.setTimeout(limits.webStallMs);
-  server.listen(options.port, options.host);
+  server.listen(options.port, options.host, acceptBacklogMax);
   await once(server, "listening");
   server.on("error", (error) => log.error({ err: error }, "web connection not accepted"));
   return {
