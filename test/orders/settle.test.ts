@@ -113,7 +113,7 @@ test("an order that waits for a person looks again when it is told to", async (t
 
 test("only an order that asks what became of its name can be settled", async (t) => {
   const { gateway, reseller } = await start(t);
-  await delayOrders(gateway.databaseUrl, 3_600_000);
+  await delayOrders(gateway.databaseUrl, 600_000);
   const early = await place(gateway, reseller, "early.example");
   await assertRefused(
     gateway,
