@@ -80,7 +80,8 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
     },
     close: async () => {
       await running.node.close();
-      await rm(dataDir, { recursive: true });
+      // What a worker asked for last may still be at work in the folder, and make a file in it meanwhile.
+      await rm(dataDir, { recursive: true, maxRetries: 5 });
     },
   };
 }
