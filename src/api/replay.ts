@@ -89,6 +89,10 @@ export function createReplayGuard({
     return openedJournal;
   }
 
+  function addAll(entries: Iterable<NonceEntry>): void {
+    for (const { keyId, nonce, timestamp } of entries) used.add(nameOf(keyId, nonce), timestamp);
+  }
+
   /** Before a timestamp is accepted: a loss must be answered with a horizon that covers it. */
   function cover(timestamp: number): void {
     const { ceilingSeconds, latestSeconds } = journal().bounds();
@@ -108,22 +112,23 @@ export function createReplayGuard({
       const limits = { windowSeconds, fileBytesMax, fileAgeSecondsMax };
       openedJournal = openReplayJournal({ journalDir, clock, log, freshInstall, ...limits });
       used = new UsedNonces(openedJournal.bounds().horizonSeconds);
-      for (const entry of openedJournal.entries) used.add(entry);
+      addAll(openedJournal.entries);
       return used.horizonSeconds;
     },
 
-    load(entries) {
-      for (const entry of entries) used.add(entry);
-    },
+    load: addAll,
 
-    isUsed: (keyId, nonce) => used.has(keyId, nonce) || inFlight.has(nameOf(keyId, nonce)),
+    isUsed(keyId, nonce) {
+      const name = nameOf(keyId, nonce);
+      return used.has(name) || inFlight.has(name);
+    },
 
     reserve(keyId, nonce, timestamp) {
       const now = unixSeconds(clock);
       if (Math.abs(timestamp - now) > windowSeconds) return false;
       used.forgetBefore(Math.min(now, steadySeconds()) - windowSeconds);
       const name = nameOf(keyId, nonce);
-      if (timestamp <= used.horizonSeconds || used.has(keyId, nonce) || inFlight.has(name)) return false;
+      if (timestamp <= used.horizonSeconds || used.has(name) || inFlight.has(name)) return false;
       unlessRefused(() => {
         cover(timestamp);
         journal().makeRoom(inFlight.size + 1);
@@ -141,8 +146,9 @@ export function createReplayGuard({
         cover(timestamp);
         journal().append({ keyId, nonce, timestamp });
       });
-      inFlight.delete(nameOf(keyId, nonce));
-      used.add({ keyId, nonce, timestamp });
+      const name = nameOf(keyId, nonce);
+      inFlight.delete(name);
+      used.add(name, timestamp);
       if (timestamp <= journal().bounds().ceilingSeconds) return undefined;
       return journal().sync().catch(refused);
     },

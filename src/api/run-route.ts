@@ -26,8 +26,8 @@ const waitSecondsMax = 30;
 
 export interface EdgeRequest extends WireRequest {
   requestId: string;
-  /** Fires when the client has gone. */
-  signal: AbortSignal;
+  /** Fires when the client has gone. Made when asked for: most requests never wait, and it costs 3 µs. */
+  signal(): AbortSignal;
 }
 
 /** A request with its route. */

@@ -92,7 +92,7 @@ export async function startServer(context: Context, options: ServerOptions): Pro
       headers: request.headers as Record<string, string | undefined>,
       body: request.body instanceof Buffer ? request.body : Buffer.alloc(0),
       sourceAddress: sourceOfRequest(request),
-      signal: gone.signal,
+      signal: () => gone.signal,
     });
     write(reply, answer);
   }

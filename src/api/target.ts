@@ -10,8 +10,13 @@ export interface Target {
   query: URLSearchParams;
 }
 
+/** Nearly every target reads the same decoded and in lower case, and has no query. */
+const plainPath = /^[a-z0-9/._~-]*$/;
+const noParameters = new URLSearchParams();
+
 /** @param target path and query, as `parseTarget` gives them */
 export function readTarget(target: string): Target {
+  if (plainPath.test(target)) return { segments: target.split("/").slice(1), query: noParameters };
   const [path = "", query = ""] = target.split(/\?(.*)/s);
   const parameters = new URLSearchParams();
   for (const [name, value] of new URLSearchParams(query))

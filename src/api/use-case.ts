@@ -44,8 +44,8 @@ export interface UseCaseRequest {
   prefix: "" | "/v1";
   /** Seconds that the client is ready to wait (`Prefer: wait=N`), 0 when it did not say. */
   waitSeconds: number;
-  /** Fires when the client has gone. */
-  signal: AbortSignal;
+  /** Fires when the client has gone. Made when asked for. */
+  signal(): AbortSignal;
   /**
    * Keeps the answer with the write that it reports, in the write's own transaction: an identical resend of a
    * committed request gets it again, whatever the client saw of the first.

@@ -1,5 +1,3 @@
-import type { NonceEntry } from "#api/nonce-file.ts";
-
 /** The nonces that were answered, for as long as their timestamps can be presented. */
 export class UsedNonces {
   /** The latest timestamp that was really forgotten: what was signed at or before it may have been answered. Never falls. */
@@ -13,12 +11,12 @@ export class UsedNonces {
     this.horizonSeconds = horizonSeconds;
   }
 
-  has(keyId: string, nonce: string): boolean {
-    return this.#names.has(nameOf(keyId, nonce));
+  /** @param name as `nameOf` makes it */
+  has(name: string): boolean {
+    return this.#names.has(name);
   }
 
-  add({ keyId, nonce, timestamp }: NonceEntry): void {
-    const name = nameOf(keyId, nonce);
+  add(name: string, timestamp: number): void {
     if (timestamp <= this.horizonSeconds || this.#names.has(name)) return;
     this.#names.add(name);
     const second = this.#bySecond.get(timestamp);
@@ -39,7 +37,7 @@ export class UsedNonces {
   }
 }
 
-/** How a nonce is known among those of all keys. */
+/** How a nonce is known among those of all keys. Each new text is hashed anew by the first set that is asked for it. */
 export function nameOf(keyId: string, nonce: string): string {
   return `${keyId}:${nonce}`;
 }

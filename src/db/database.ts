@@ -1,7 +1,7 @@
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "#lib/log.ts";
 import { Batcher, type ItemRow } from "./batch.ts";
-import { type ConnectionLimits, connectionConfig, preparedCall } from "./connection.ts";
+import { type ConnectionLimits, connectionConfig, runStatement } from "./connection.ts";
 import { DatabaseUnavailable, translateError } from "./errors.ts";
 import { createPipelinedConnection } from "./pipeline.ts";
 import type { SqlValue, Statement } from "./statement.ts";
@@ -106,9 +106,8 @@ function createPool(config: PoolConfig, log: Log): Pool {
   return pool;
 }
 
-async function run<Row>(client: PoolClient, statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]> {
-  const result = await client.query(preparedCall(statement, values)).catch(rethrowTranslated);
-  return result.rows as Row[];
+function run<Row>(client: PoolClient, statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]> {
+  return runStatement(client, statement, values).catch(rethrowTranslated);
 }
 
 async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction) => Promise<Result>): Promise<Result> {

@@ -7,7 +7,7 @@
 import type { Writable } from "node:stream";
 import { Client, type ClientConfig } from "pg";
 import type { Log } from "#lib/log.ts";
-import { plannerOptions, preparedCall } from "./connection.ts";
+import { plannerOptions, runStatement } from "./connection.ts";
 import { isStalePlan, translateError } from "./errors.ts";
 import type { SqlValue, Statement } from "./statement.ts";
 
@@ -48,8 +48,7 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
       try {
         const client = await connection;
         writeTogether(client.connection.stream);
-        const result = await client.query(preparedCall(statement, values));
-        return result.rows as Row[];
+        return await runStatement(client, statement, values);
       } catch (error) {
         if (isStalePlan(error) && current === connection) {
           current = undefined;

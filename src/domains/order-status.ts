@@ -40,7 +40,7 @@ export const orderStatus: UseCase = {
         read,
         isAwaited: (now) => now.status !== seen,
         waitMs: request.waitSeconds * 1000,
-        signal: request.signal,
+        signal: request.signal(),
       });
     }
     const elapsedSeconds = (context.clock.now().getTime() - order.created_at.getTime()) / 1000;

@@ -34,7 +34,7 @@ export const readHostingAccount: UseCase = {
         read,
         isAwaited: (now) => now.status !== "Provisioning",
         waitMs: request.waitSeconds * 1000,
-        signal: request.signal,
+        signal: request.signal(),
       });
     }
     const elapsedSeconds = (context.clock.now().getTime() - account.created_at.getTime()) / 1000;

@@ -9,15 +9,15 @@ const slewMsMax = 1_000;
  * @returns unix seconds, whole
  */
 export function createSteadyTime(clock: Clock, settleMs: number): () => number {
-  const offsetNow = () => clock.now().getTime() - clock.monotonicMs();
-  let offsetMs = offsetNow();
+  let offsetMs = clock.now().getTime() - clock.monotonicMs();
   let jumpedAtMs: number | undefined;
   return () => {
     const monotonicMs = clock.monotonicMs();
-    const isSame = Math.abs(offsetNow() - offsetMs) <= slewMsMax;
+    const nowOffsetMs = clock.now().getTime() - monotonicMs;
+    const isSame = Math.abs(nowOffsetMs - offsetMs) <= slewMsMax;
     if (!isSame) jumpedAtMs ??= monotonicMs;
     if (isSame || monotonicMs - jumpedAtMs! >= settleMs) {
-      offsetMs = offsetNow();
+      offsetMs = nowOffsetMs;
       jumpedAtMs = undefined;
     }
     return Math.floor((offsetMs + monotonicMs) / 1000);

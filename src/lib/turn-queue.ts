@@ -28,8 +28,7 @@ export class TurnQueue {
   takeNow(): boolean {
     if (this.#isCrowded || this.#head < this.#tasks.length || this.#usedCount >= this.#tasksMax) return false;
     this.#usedCount += 1;
-    // The room of a turn that is not full may last for several: an immediate for each would be a turn for each.
-    if (this.#usedCount === this.#tasksMax) this.#schedule();
+    this.#schedule();
     return true;
   }
 
@@ -61,9 +60,7 @@ export class TurnQueue {
         this.#tasks.splice(0, this.#head);
         this.#head = 0;
       }
-      if (this.#tasks.length > 0 || this.#tasksMax < this.#turnTasksMax || this.#usedCount === this.#tasksMax) {
-        this.#schedule();
-      }
+      if (this.#usedCount > 0 || this.#tasksMax < this.#turnTasksMax) this.#schedule();
     }
   }
 }
