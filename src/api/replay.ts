@@ -82,15 +82,12 @@ export function createReplayGuard({
   let openedJournal: ReplayJournal | undefined;
   let used = new UsedNonces(0);
   const inFlight = new Set<string>();
+  const isTaken = (name: string) => used.has(name) || inFlight.has(name);
   const steadySeconds = createSteadyTime(clock, windowSeconds * 1000);
 
   function journal(): ReplayJournal {
     if (!openedJournal) throw new Error("The replay guard is not open.");
     return openedJournal;
-  }
-
-  function addAll(entries: Iterable<NonceEntry>): void {
-    for (const { keyId, nonce, timestamp } of entries) used.add(nameOf(keyId, nonce), timestamp);
   }
 
   /** Before a timestamp is accepted: a loss must be answered with a horizon that covers it. */
@@ -112,23 +109,20 @@ export function createReplayGuard({
       const limits = { windowSeconds, fileBytesMax, fileAgeSecondsMax };
       openedJournal = openReplayJournal({ journalDir, clock, log, freshInstall, ...limits });
       used = new UsedNonces(openedJournal.bounds().horizonSeconds);
-      addAll(openedJournal.entries);
+      used.addAll(openedJournal.entries);
       return used.horizonSeconds;
     },
 
-    load: addAll,
+    load: (entries) => used.addAll(entries),
 
-    isUsed(keyId, nonce) {
-      const name = nameOf(keyId, nonce);
-      return used.has(name) || inFlight.has(name);
-    },
+    isUsed: (keyId, nonce) => isTaken(nameOf(keyId, nonce)),
 
     reserve(keyId, nonce, timestamp) {
       const now = unixSeconds(clock);
       if (Math.abs(timestamp - now) > windowSeconds) return false;
       used.forgetBefore(Math.min(now, steadySeconds()) - windowSeconds);
       const name = nameOf(keyId, nonce);
-      if (timestamp <= used.horizonSeconds || used.has(name) || inFlight.has(name)) return false;
+      if (timestamp <= used.horizonSeconds || isTaken(name)) return false;
       unlessRefused(() => {
         cover(timestamp);
         journal().makeRoom(inFlight.size + 1);

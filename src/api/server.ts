@@ -1,5 +1,5 @@
 /** The HTTP server of the API: sockets, sizes and times; what a request means is the edge's business. */
-import { STATUS_CODES } from "node:http";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -13,6 +13,7 @@ import { unixSeconds } from "#lib/clock.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
 import { guardServer } from "#lib/guarded-server.ts";
 import { hasOneHost } from "#lib/host-lines.ts";
+import { readBody } from "#lib/read-body.ts";
 import { secureOptions, type TlsPair } from "#lib/tls-pair.ts";
 
 const bodyBytesMax = 64 * 1024;
@@ -163,7 +164,6 @@ function serverSettings(requestTimeoutMs: number, tls: TlsPair | undefined) {
     requireHostHeader: false,
   };
   return {
-    bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     // The rest of the code needs no other type for TLS.
@@ -183,13 +183,14 @@ const targetTooLarge = new ApiError("request_header_too_large", {
 
 const notOneHost = new ApiError("bad_request", { text: "A request has one Host header; send exactly one." });
 
-type BrokenRequest = Error & { code?: string; statusCode?: number };
+const unreadableBody = new ApiError("bad_request", { text: "The body could not be read." });
+
+type BrokenRequest = Error & { statusCode?: number };
 
 /** The framework gives its own errors a status. One of ours comes after the body, when the request may be done already. */
-function whatBroke({ code, statusCode }: BrokenRequest): ApiError {
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new ApiError("request_too_large");
-  if (statusCode === undefined) return new ApiError("internal_error");
-  return new ApiError("bad_request", { text: "The body could not be read." });
+function whatBroke(error: BrokenRequest): ApiError {
+  if (error instanceof ApiError) return error;
+  return error.statusCode === undefined ? new ApiError("internal_error") : unreadableBody;
 }
 
 const clientErrors: Record<string, ErrorCode> = {
@@ -201,7 +202,13 @@ const clientErrors: Record<string, ErrorCode> = {
 function acceptAnyBody(app: FastifyInstance): void {
   for (const method of ["GET", "DELETE", "HEAD"]) app.addHttpMethod(method, { hasBody: true, overrideExisting: true });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser("*", async (_request: FastifyRequest, message: IncomingMessage) => {
+    const body = await readBody(message, bodyBytesMax).catch(() => {
+      throw unreadableBody;
+    });
+    if (body === undefined) throw new ApiError("request_too_large");
+    return body;
+  });
 }
 
 const operationalPaths = new Set(["/healthz", "/readyz"]);

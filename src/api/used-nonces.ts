@@ -1,3 +1,5 @@
+import type { NonceEntry } from "#api/nonce-file.ts";
+
 /** The nonces that were answered, for as long as their timestamps can be presented. */
 export class UsedNonces {
   /** The latest timestamp that was really forgotten: what was signed at or before it may have been answered. Never falls. */
@@ -22,6 +24,10 @@ export class UsedNonces {
     const second = this.#bySecond.get(timestamp);
     if (second) second.push(name);
     else this.#bySecond.set(timestamp, [name]);
+  }
+
+  addAll(entries: Iterable<NonceEntry>): void {
+    for (const { keyId, nonce, timestamp } of entries) this.add(nameOf(keyId, nonce), timestamp);
   }
 
   /** Forgets the nonces with an earlier timestamp; looks once a second, and through a second each for those that are kept. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Static, TProperties, TSchema } from "typebox";
 import type { Validator } from "typebox/compile";
 import { DoorRefusal } from "#hosting/channel/authenticate.ts";
+import { readBody } from "#lib/read-body.ts";
 
 /**
  * @param form compiled: a report of 2,000 accounts is checked in 1 ms instead of 31, and resellers wait meanwhile
@@ -19,19 +20,10 @@ export function parseBody<Schema extends TSchema>(form: Validator<TProperties, S
 }
 
 /** What is too long is not read to its end. @throws DoorRefusal when it is, or does not come whole */
-export async function readBody(message: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  if (Number(message.headers["content-length"] ?? 0) > bytesMax) throw new DoorRefusal(413, "too_large");
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    // The connection stays for the answer.
-    for await (const chunk of message.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > bytesMax) throw new DoorRefusal(413, "too_large");
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof DoorRefusal ? error : new DoorRefusal(400, "not_understood");
-  }
-  return Buffer.concat(chunks);
+export async function readAgentBody(message: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const body = await readBody(message, bytesMax).catch(() => {
+    throw new DoorRefusal(400, "not_understood");
+  });
+  if (body === undefined) throw new DoorRefusal(413, "too_large");
+  return body;
 }

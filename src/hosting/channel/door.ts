@@ -17,7 +17,7 @@ import {
   readClaim,
   recordRefusal,
 } from "#hosting/channel/authenticate.ts";
-import { readBody } from "#hosting/channel/body.ts";
+import { readAgentBody } from "#hosting/channel/body.ts";
 import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
@@ -90,7 +90,7 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
       headers,
       sourceAddress,
       signal,
-      readBody: (bytesMax: number) => readBody(raw, bytesMax),
+      readBody: (bytesMax: number) => readAgentBody(raw, bytesMax),
     };
     return write(reply, await answer(context, gatewayKey, budget, asked));
   });
