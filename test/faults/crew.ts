@@ -20,56 +20,65 @@ export interface Crew {
 /** Of a worker that finds the database too busy to begin. */
 const startsMax = 5;
 
-const locksSql = `SELECT pid, granted FROM pg_locks WHERE locktype = 'advisory' AND classid = ${ownerLockClass}
+const locksSql = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = ${ownerLockClass}
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** @param waiting how many wait behind the owner, so that a kill need not wait for a process to start */
 export async function startCrew(workers: Workers, query: Stage["query"], waiting: number): Promise<Crew> {
-  const members: Promise<WorkerProcess>[] = [];
-  let alive = 0;
-  let lined = 0;
+  /** Those who own the registry or wait for it. */
+  const members: WorkerProcess[] = [];
+  let aliveCount = 0;
   let isClosed = false;
   let failure: unknown;
   let hiring: Promise<unknown> = Promise.resolve();
 
-  const locks = () => query<{ pid: number; granted: boolean }>(locksSql);
-  const ownerPid = async () => (await locks()).find(({ granted }) => granted)?.pid;
-
   // One after the other: PostgreSQL gives the lock to whoever has asked for it first.
   function hire(): void {
-    const hired = hiring.then(async () => {
+    hiring = hiring.then(async () => {
       if (isClosed) throw new Error("nobody is hired any more");
       const worker = await startPatiently(workers);
-      alive += 1;
-      await eventually("the worker owns the registry, or waits for it", async () => (await locks()).length === alive);
-      lined += 1;
-      return worker;
+      aliveCount += 1;
+      await eventually("the worker owns the registry, or waits for it", async () => {
+        const locks = await query(locksSql);
+        return locks.length === aliveCount;
+      });
+      members.push(worker);
     });
-    hired.catch((error: unknown) => {
+    hiring.catch((error: unknown) => {
       failure ??= error;
     });
-    hiring = hired;
-    members.push(hired);
+  }
+
+  /** Whoever the registry does not answer yields to one that it greets, so it need not be who has been there longest. */
+  async function findOwner(): Promise<WorkerProcess | undefined> {
+    const [lease] = await query<{ holder: string }>("SELECT holder FROM registry_leases");
+    return members.find(({ pid }) => lease?.holder.startsWith(`process ${pid} on `));
+  }
+
+  async function awaitOwner(): Promise<WorkerProcess> {
+    let owner: WorkerProcess | undefined;
+    await eventually("a worker owns the registry", async () => {
+      owner = await findOwner();
+      return owner !== undefined;
+    });
+    return owner!;
   }
 
   for (let count = 0; count <= waiting; count++) hire();
-  await members[0];
+  await awaitOwner();
   return {
-    owner: () => members[0]!,
+    owner: awaitOwner,
     isReady() {
       if (failure !== undefined) throw failure;
-      return lined > 1;
+      return members.length > 1;
     },
     async killOwner() {
-      const [owner, next] = await Promise.all(members.slice(0, 2));
-      const dead = await ownerPid();
-      await owner!.kill();
-      alive -= 1;
-      lined -= 1;
-      members.shift();
+      const owner = await awaitOwner();
+      await owner.kill();
+      aliveCount -= 1;
+      members.splice(members.indexOf(owner), 1);
       hire();
-      await next;
-      await eventually("the next worker owns the registry", async () => ![undefined, dead].includes(await ownerPid()));
+      await awaitOwner();
     },
     async close() {
       isClosed = true;
