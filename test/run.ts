@@ -1,14 +1,20 @@
 /**
- * `npm test`: one PostgreSQL for all test files, then `node --test`.
+ * Runs tests: one PostgreSQL for all test files, then `node --test`.
  *
- *   npm test                      everything
- *   npm test -- src/db            the tests below a folder
+ *   npm test                        everything but the slow tests
+ *   npm run test:slow               the slow tests: files named *.slow.test.ts
+ *   npm test -- src/db              all tests below a folder, slow ones too
  *   npm test -- src/db/x.test.ts --test-name-pattern=refuses
+ *   npm test -- --page              prints into CONTRIBUTING.md how long each area took
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { replacePrinted } from "./harness/printed-page.ts";
 import { startTestServer } from "./harness/server.ts";
 
 /** Most files wait for something most of the time: with 4, two cores were idle for a fifth of the run. */
@@ -20,12 +26,17 @@ const fileTimeoutMs = 300_000;
 /** Node waits for ever for a file whose tests have ended but whose process lives, such as one that left a server behind. */
 const silenceMsMax = 2 * fileTimeoutMs;
 const everything = ["src", "client", "sandbox", "test"];
+const ownFlags = ["--slow", "--page"];
+const page = new URL("../CONTRIBUTING.md", import.meta.url);
 
 const given = process.argv.slice(2);
-const flags = given.filter((argument) => argument.startsWith("-"));
+const [isSlow, isForPage] = ownFlags.map((flag) => given.includes(flag));
+const flags = given.filter((argument) => argument.startsWith("-") && !ownFlags.includes(argument));
 const paths = given.filter((argument) => !argument.startsWith("-"));
 
 const server = await startTestServer();
+const folder = await mkdtemp(join(tmpdir(), "deedhouse-test-run-"));
+const times = join(folder, "times.md");
 const tests = spawn(
   process.execPath,
   [
@@ -34,8 +45,10 @@ const tests = spawn(
     `--test-timeout=${fileTimeoutMs}`,
     "--test-reporter=spec",
     "--test-reporter-destination=stdout",
+    `--test-reporter=${new URL("harness/times-reporter.ts", import.meta.url)}`,
+    `--test-reporter-destination=${times}`,
     ...flags,
-    ...(paths.length > 0 ? paths : everything).map(toPattern),
+    ...(paths.length > 0 ? paths : everything).flatMap(toFiles),
   ],
   {
     stdio: ["inherit", "pipe", "inherit"],
@@ -56,6 +69,11 @@ const [code] = await once(tests, "close");
 clearTimeout(silence);
 await server.stop();
 process.exitCode = code ?? 1;
+if (isForPage) {
+  const table = (await readFile(times, "utf8")).trimEnd();
+  await writeFile(page, replacePrinted(await readFile(page, "utf8"), isSlow ? "slow tests" : "tests", table));
+}
+await rm(folder, { recursive: true, force: true });
 
 /** Names the files that do not end, and ends them (proc(5)). */
 function giveUp(): void {
@@ -65,6 +83,10 @@ function giveUp(): void {
   for (const pid of pids) process.kill(Number(pid), "SIGTERM");
 }
 
-function toPattern(path: string): string {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? `${path}/**/*.test.ts` : path;
+function toFiles(path: string): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
+  const files = globSync(`${path}/**/*.test.ts`, { exclude: ["**/node_modules"] }).toSorted();
+  const isSlowFile = (file: string) => file.endsWith(".slow.test.ts");
+  if (isSlow) return files.filter(isSlowFile);
+  return paths.length > 0 ? files : files.filter((file) => !isSlowFile(file));
 }

@@ -10,6 +10,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { replacePrinted } from "../harness/printed-page.ts";
 import { attackNames, loadAttack } from "./load-attack.ts";
 import { play, type Result } from "./play.ts";
 
@@ -80,6 +81,5 @@ function rowOf({ attack, control, attacked, memoryBeforeMb, memoryHighestMb }: R
 /** The page with the rows of today between its two marks. */
 function printTable(text: string): string {
   const head = "| attack | victim | control: median / p99 ms | attack: median / p99 ms | not served | memory, MB |";
-  const table = [head, "|---|---|---|---|---|---|", ...rows].join("\n");
-  return text.replace(/(<!-- printed: attacks -->\n)[\s\S]*?(<!-- end -->)/, `$1${table}\n$2`);
+  return replacePrinted(text, "attacks", [head, "|---|---|---|---|---|---|", ...rows].join("\n"));
 }

@@ -1,4 +1,5 @@
 /** docs/faults.md: what a run of the matrix has seen, printed into the page's places for it. */
+import { replacePrinted } from "../harness/printed-page.ts";
 import { drawnPoints, killPoints } from "./kill-points.ts";
 import { allFaults } from "./labels.ts";
 import { allRows } from "./rows.ts";
@@ -81,11 +82,4 @@ function table(head: string[], rows: string[][]): string {
 
 function line(cells: string[]): string {
   return `| ${cells.join(" | ")} |`;
-}
-
-function replacePrinted(text: string, name: string, printed: string): string {
-  const [head, rest] = text.split(`<!-- printed: ${name} -->\n`);
-  const end = rest?.indexOf("<!-- end -->") ?? -1;
-  if (end < 0) throw new Error(`docs/faults.md has no place for ${name}`);
-  return `${head}<!-- printed: ${name} -->\n${printed}\n${rest!.slice(end)}`;
 }

@@ -7,6 +7,7 @@ import { moveTransitions } from "#hosting/move-states.ts";
 import { hostingTransitions } from "#hosting/states.ts";
 import { needsText } from "#registry/ote/plan.ts";
 import { steps } from "#registry/ote/steps.ts";
+import { replacePrinted } from "../harness/printed-page.ts";
 
 const rowHead = ["row", "state", "event", "next state"];
 
@@ -52,10 +53,7 @@ for (const [path, tables] of Object.entries(pages)) {
   test(`${path} shows the tables of the code`, async () => {
     const page = new URL(`../../${path}`, import.meta.url);
     const text = await readFile(page, "utf8");
-    const printed = Object.entries(tables).reduce(
-      (before, [name, table]) => replacePrinted(path, before, name, table),
-      text,
-    );
+    const printed = Object.entries(tables).reduce((before, [name, table]) => replacePrinted(before, name, table), text);
     if (process.env.UPDATE_GOLDEN) await writeFile(page, printed);
     else assert.equal(text, printed, "run UPDATE_GOLDEN=1 npm test -- test/orders/states-page.test.ts");
   });
@@ -64,11 +62,4 @@ for (const [path, tables] of Object.entries(pages)) {
 function printTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
-}
-
-function replacePrinted(path: string, text: string, name: string, table: string): string {
-  const [head, rest] = text.split(`<!-- printed: ${name} -->\n`);
-  const end = rest?.indexOf("<!-- end -->") ?? -1;
-  assert.ok(end >= 0, `${path} has no place for ${name}`);
-  return `${head}<!-- printed: ${name} -->\n${table}\n${rest?.slice(end)}`;
 }
