@@ -33,7 +33,8 @@ export const mutations: readonly Mutation[] = [
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
       { file: "src/domains/create-step.ts", find: "if (attempts.unanswered > 0)", replace: "if (false)" },
-      { file: "src/domains/orders.ts", find: "WHERE next.unanswered = 0", replace: "WHERE true" },
+      { file: "src/domains/create-step.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
+      { file: "src/domains/order-attempts.ts", find: "WHERE next.unanswered = 0", replace: "WHERE true" },
     ],
   },
   {

@@ -3,10 +3,8 @@
  * is `npm run test:faults`, and what it found is docs/faults.md.
  */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { matrixFrame } from "./page.ts";
-import { planReduced, planWhole } from "./plan.ts";
+import { planReduced } from "./plan.ts";
 import { runBatches } from "./run-batches.ts";
 
 const seed = 1;
@@ -19,17 +17,4 @@ test("whatever a registry does, and wherever workers are killed, each order is c
   const reached = run.cases.filter(({ isReached }) => isReached).length;
   t.diagnostic(`${reached} cases, ${run.kills} workers killed`);
   assert.ok(reached >= casesMin, `only ${reached} orders were at the point where their worker was killed`);
-});
-
-test("the same seed plans the same cases, another one others", () => {
-  assert.deepEqual(planWhole(seed, 1), planWhole(seed, 1));
-  assert.notDeepEqual(planWhole(seed, 1), planWhole(seed + 1, 1));
-});
-
-test("docs/faults.md shows every fault at every kill point", async () => {
-  const page = await readFile(new URL("../../docs/faults.md", import.meta.url), "utf8");
-  const { head, labels } = matrixFrame();
-  for (const part of [head, ...labels.map((label) => `\n| ${label} |`)]) {
-    assert.ok(page.includes(part), `not there: ${part}; run npm run test:faults -- --page`);
-  }
 });
