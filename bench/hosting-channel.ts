@@ -22,11 +22,11 @@ import { Secret } from "#lib/secret.ts";
 import { startAgent } from "#nodes/agent/agent.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
+import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
-import { memoryNode } from "../src/nodes/agent/test-agent-node.ts";
-import { cannotStart, startTestProftpdNode } from "../src/nodes/proftpd-nginx/test-node.ts";
+import { cannotStart, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 import { printTable, summaryCells } from "./statistics.ts";
 import { withDatabase, withSystem } from "./system.ts";
 

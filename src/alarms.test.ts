@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { alarmKinds, listAlarms, raiseAlarm, resolveAlarm, resolveAlarmById } from "#alarms.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../test/harness/database.ts";
 import { createManualClock } from "../test/harness/manual-clock.ts";
-import { alarmKinds, listAlarms, raiseAlarm, resolveAlarm, resolveAlarmById } from "./alarms.ts";
 
 const alarm = { kind: "order", subject: "REG-00000000-000" } as const;
 const startSeconds = 1_893_456_000;

@@ -8,11 +8,11 @@ import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
 import { startApi } from "#api/role.ts";
 import { loadConfig } from "#config.ts";
+import { testCertificate } from "#hosting/channel/test-channel.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import { testDatabase } from "../../test/harness/database.ts";
-import { testCertificate } from "../hosting/channel/test-channel.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "deedhouse-front-"));
 after(() => rm(folder, { recursive: true }));

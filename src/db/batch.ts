@@ -3,8 +3,9 @@
  * one notification for all of them. At most one batch is under way, so the busier the process is, the larger they become,
  * and the less each call costs. A caller who is alone does not wait.
  */
+
+import { DatabaseUnavailable } from "#db/errors.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { DatabaseUnavailable } from "./errors.ts";
 
 /** Bounds what one statement holds locked, and for how long the next has to wait. */
 const batchItemsMax = 64;

@@ -1,5 +1,5 @@
 import pg, { type ClientBase, type ClientConfig } from "pg";
-import type { SqlValue, Statement } from "./statement.ts";
+import type { SqlValue, Statement } from "#db/statement.ts";
 
 /** The limits every connection carries. */
 export interface ConnectionLimits {

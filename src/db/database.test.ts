@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { DatabaseError } from "pg";
+import { createDatabase, type DatabaseOptions } from "#db/database.ts";
+import { DatabaseUnavailable, isUniqueViolation } from "#db/errors.ts";
+import { statement } from "#db/statement.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { createDatabase, type DatabaseOptions } from "./database.ts";
-import { DatabaseUnavailable, isUniqueViolation } from "./errors.ts";
-import { statement } from "./statement.ts";
 
 const addThing = statement("test-add-thing", "INSERT INTO thing (name) VALUES ($1) RETURNING name", { name: "text" });
 const thingByName = statement("test-thing", "SELECT name, size, made_at FROM thing WHERE name = $1", {

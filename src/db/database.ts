@@ -1,10 +1,10 @@
 import { Pool, type PoolClient, type PoolConfig } from "pg";
+import { Batcher, type ItemRow } from "#db/batch.ts";
+import { type ConnectionLimits, connectionConfig, runStatement } from "#db/connection.ts";
+import { DatabaseUnavailable, translateError } from "#db/errors.ts";
+import { createPipelinedConnection } from "#db/pipeline.ts";
+import type { SqlValue, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
-import { Batcher, type ItemRow } from "./batch.ts";
-import { type ConnectionLimits, connectionConfig, runStatement } from "./connection.ts";
-import { DatabaseUnavailable, translateError } from "./errors.ts";
-import { createPipelinedConnection } from "./pipeline.ts";
-import type { SqlValue, Statement } from "./statement.ts";
 
 export interface DatabaseOptions extends ConnectionLimits {
   /** postgres://user:password@host:port/database */

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { createListener, type Listener } from "#db/listener.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { endSessions, runSql } from "../../test/harness/sql.ts";
-import { createListener, type Listener } from "./listener.ts";
 
 function listen(t: TestContext, url: string): Listener {
   const listener = createListener({ url, clock: systemClock, log: createLog("test", "silent"), heartbeatMs: 20 });

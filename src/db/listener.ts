@@ -5,9 +5,9 @@
  * notification of a transaction that was acknowledged before the heartbeat was sent.
  */
 import { Client, escapeIdentifier } from "pg";
+import { connectionConfig } from "#db/connection.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import { connectionConfig } from "./connection.ts";
 
 export interface ListenerOptions {
   url: string;

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { MigrationError, migrate } from "#db/migrate.ts";
 import { emptyDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { MigrationError, migrate } from "./migrate.ts";
 
 /** A folder of migrations and an empty database to run them on. */
 async function workshop(t: TestContext) {

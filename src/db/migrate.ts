@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Logger, runMigrations } from "graphile-worker";
 import { Client, Pool } from "pg";
-import { translateError } from "./errors.ts";
+import { translateError } from "#db/errors.ts";
 
 export interface MigrateOptions {
   /** Default: db/migrations of this repository. */

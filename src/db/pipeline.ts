@@ -6,10 +6,10 @@
  */
 import type { Writable } from "node:stream";
 import { Client, type ClientConfig } from "pg";
+import { plannerOptions, runStatement } from "#db/connection.ts";
+import { isStalePlan, translateError } from "#db/errors.ts";
+import type { SqlValue, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
-import { plannerOptions, runStatement } from "./connection.ts";
-import { isStalePlan, translateError } from "./errors.ts";
-import type { SqlValue, Statement } from "./statement.ts";
 
 export interface PipelinedConnection {
   /** @throws DatabaseUnavailable */

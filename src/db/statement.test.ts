@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allStatements, type RowOf, statement } from "./statement.ts";
+import { allStatements, type RowOf, statement } from "#db/statement.ts";
 
 test("the column map gives the row its type, a question mark makes it nullable", () => {
   const columns = { name: "text", note: "text?", created_at: "timestamptz", tags: "text[]?", total: "int8" } as const;

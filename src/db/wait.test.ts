@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createListener } from "#db/listener.ts";
+import { waitForNotification } from "#db/wait.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { createListener } from "./listener.ts";
-import { waitForNotification } from "./wait.ts";
 
 const waitMs = 60_000;
 const timersRunning = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventOfDelete, eventOfRenew } from "#domains/renewal-codes.ts";
+import { nextRenewalState } from "#domains/renewal-states.ts";
 import { renewalMeanings } from "#registry/registries.ts";
-import { eventOfDelete, eventOfRenew } from "./renewal-codes.ts";
-import { nextRenewalState } from "./renewal-states.ts";
 
 /** RFC 5730 §3, and some that no registry should send. */
 const codes = Array.from({ length: 1_600 }, (_, index) => 1000 + index);

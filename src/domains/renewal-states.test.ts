@@ -11,7 +11,7 @@ import {
   renewalStates,
   renewalStatuses,
   renewalTransitions,
-} from "./renewal-states.ts";
+} from "#domains/renewal-states.ts";
 
 /** The rows as docs/renewals.md explains them, written here a second time: row, state, event, next state. */
 const expected = `

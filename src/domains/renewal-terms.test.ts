@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAnotherDate, periodsBetween, termAfter } from "./renewal-terms.ts";
+import { isAnotherDate, periodsBetween, termAfter } from "#domains/renewal-terms.ts";
 
 const date = (text: string) => new Date(`${text}T12:00:00.000Z`);
 

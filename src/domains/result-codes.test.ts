@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { availabilityOf } from "#domains/availability.ts";
+import { eventOfCreate } from "#domains/result-codes.ts";
+import { nextOrderState } from "#domains/states.ts";
 import { createMeanings } from "#registry/registries.ts";
-import { availabilityOf } from "./availability.ts";
-import { eventOfCreate } from "./result-codes.ts";
-import { nextOrderState } from "./states.ts";
 
 const meanings = `
   created          1000

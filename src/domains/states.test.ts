@@ -10,7 +10,7 @@ import {
   orderState,
   orderStatuses,
   orderTransitions,
-} from "./states.ts";
+} from "#domains/states.ts";
 
 /** The rows as docs/states.md explains them, written here a second time: row, state, event, next state. */
 const expected = `

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hostNameEvents, hostNameStatuses, hostNameTransitions, nextHostNameStatus } from "./host-names-states.ts";
+import {
+  hostNameEvents,
+  hostNameStatuses,
+  hostNameTransitions,
+  nextHostNameStatus,
+} from "#hosting/host-names-states.ts";
 
 test("a host name goes to the one state that the table gives for each state and event, and else nowhere", () => {
   for (const from of hostNameStatuses) {

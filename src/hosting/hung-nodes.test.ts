@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { pino } from "pino";
+import { sparingJobs } from "#hosting/hung-nodes.ts";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
-import { sparingJobs } from "./hung-nodes.ts";
 
 test("while a node hangs, one job tries it and the others come again later at once", async (t) => {
   const sockets: Socket[] = [];

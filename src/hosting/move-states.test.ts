@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moveEvents, moveStates, nextMoveState } from "./move-states.ts";
+import { moveEvents, moveStates, nextMoveState } from "#hosting/move-states.ts";
 
 /** The whole machine, one line per state, one column per event; "-" leaves the move unchanged. */
 const expected = `

@@ -7,7 +7,7 @@ import {
   hostingTransitions,
   hostingWishes,
   nextHostingStatus,
-} from "./states.ts";
+} from "#hosting/states.ts";
 
 /** The whole machine, one line per event, one column per state; "-" leaves the account unchanged. */
 const expected = `

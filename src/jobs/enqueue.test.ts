@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
+import { enqueueOrder, enqueueProvision } from "#jobs/enqueue.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
-import { enqueueOrder, enqueueProvision } from "./enqueue.ts";
 
 /** Takes a job as a worker does, but for the commit. */
 const take = `UPDATE graphile_worker._private_jobs

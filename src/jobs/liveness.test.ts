@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { test } from "node:test";
+import { startLiveness } from "#jobs/liveness.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
-import { startLiveness } from "./liveness.ts";
 
 const log = createLog("test", "silent");
 

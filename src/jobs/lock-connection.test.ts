@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
-import { askUntilLost, connectForLocks, createLockClient } from "./lock-connection.ts";
 
 test("a connection that holds locks is asked about from both ends, and given up when it answers no more", async (t) => {
   const { url } = await testDatabase(t);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
+import { takeLease } from "#jobs/registry-lease.ts";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { connectForLocks, createLockClient } from "./lock-connection.ts";
-import { takeLease } from "./registry-lease.ts";
 
 async function connect(t: TestContext, url: string) {
   const client = createLockClient(url, "deedhouse-test");

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
+import { createCertificate } from "#registry/epp/stand-in-server.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startTestGateway } from "../../test/harness/gateway.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { createCertificate } from "../registry/epp/stand-in-server.ts";
-import { createLoginWatch } from "./registry-logins.ts";
 
 const dayMs = 86_400_000;
 

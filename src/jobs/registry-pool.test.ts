@@ -4,14 +4,14 @@ import { type AddressInfo, createServer } from "node:net";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { pino } from "pino";
+import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { createCertificate } from "#registry/epp/stand-in-server.ts";
 import { completeProfile } from "#registry/registries.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { createCertificate } from "../registry/epp/stand-in-server.ts";
-import { openRegistryPool } from "./registry-pool.ts";
 
 test("a circuit that opens is one line in the log, and in the database for every process", async (t) => {
   const { url, database } = await testDatabase(t);

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Task } from "graphile-worker";
 import { Pool } from "pg";
+import { createJobPool } from "#jobs/job-pool.ts";
+import { startLiveness } from "#jobs/liveness.ts";
+import { startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 import { endSessions, runSql } from "../../test/harness/sql.ts";
-import { createJobPool } from "./job-pool.ts";
-import { startLiveness } from "./liveness.ts";
-import { startJobRunner } from "./runner.ts";
 
 const log = createLog("test", "silent");
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { createLog } from "#lib/log.ts";
 import { cannotMount, smallDisk } from "../../test/harness/small-disk.ts";
-import { createLog } from "./log.ts";
 
 interface Line {
   msg: string;

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { pino } from "pino";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "#lib/clock.ts";
 
 export type Log = pino.Logger;
 

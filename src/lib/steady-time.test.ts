@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { unixSeconds } from "#lib/clock.ts";
+import { createSteadyTime } from "#lib/steady-time.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
-import { unixSeconds } from "./clock.ts";
-import { createSteadyTime } from "./steady-time.ts";
 
 const startSeconds = 1_900_000_000;
 const settleMs = 300_000;

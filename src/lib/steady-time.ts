@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "#lib/clock.ts";
 
 /** NTP slews within this; what is more is a jump. */
 const slewMsMax = 1_000;

@@ -1,7 +1,7 @@
 /** Accounts as JSON: on a node's disk, and on the way to it. */
 import { type Static, Type } from "typebox";
 import { Secret } from "#lib/secret.ts";
-import type { DesiredAccount } from "./driver.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
 
 const identifierCharsMax = 243;
 const hostNamesMax = 1_000;

@@ -1,5 +1,5 @@
 /** A hosting node as the agent on it sees it. */
-import type { AccountKey, DesiredAccount, HostingNode, RefusalReason } from "./driver.ts";
+import type { AccountKey, DesiredAccount, HostingNode, RefusalReason } from "#nodes/driver.ts";
 
 /** What an account shall be: there as described, or gone. */
 export type AccountState =

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { generate } from "selfsigned";
 import type { Clock } from "#lib/clock.ts";
-import { ignoreMissing, writeFileAtomic } from "./atomic-file.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const dayMs = 86_400_000;
 const validDays = 825;

@@ -12,9 +12,9 @@ import {
   NodeRefused,
   type RefusalReason,
   type Usage,
-} from "./driver.ts";
-import { password, passwordHash, quickHash } from "./test-account.ts";
-import { logInFtp } from "./test-ftp-login.ts";
+} from "#nodes/driver.ts";
+import { password, passwordHash, quickHash } from "#nodes/test-account.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
 
 export interface DriverUnderTest {
   driver: HostingNode;

@@ -5,7 +5,7 @@ import type { ConnectionOptions } from "node:tls";
 import { Client } from "basic-ftp";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
-import { type Endpoint, NodeUnavailable } from "./driver.ts";
+import { type Endpoint, NodeUnavailable } from "#nodes/driver.ts";
 
 /** The page of every kind of node for a host name without a site: it tells a probe that the account is not there yet. */
 export const noSiteText = "There is no site of this name here.";

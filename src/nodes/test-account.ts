@@ -1,7 +1,7 @@
 /** For tests: an account of any kind of node, and its password. */
 import { hashSync } from "@node-rs/bcrypt";
 import { Secret } from "#lib/secret.ts";
-import type { DesiredAccount } from "./driver.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
 
 export const password = "correct horse battery";
 export const passwordHash = quickHash(password);

@@ -1,7 +1,7 @@
 /** For tests: a customer's FTP session with a client that nobody here wrote. */
 import type { ConnectionOptions } from "node:tls";
 import { Client } from "basic-ftp";
-import type { Endpoint } from "./driver.ts";
+import type { Endpoint } from "#nodes/driver.ts";
 
 /** As long as a machine may take that does other things too. */
 const answerMs = 30_000;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { describe, test } from "node:test";
+import { type PasswordServer, startPasswordServer } from "#registry/epp/password-server-fixture.ts";
 import { eventually, launchTool, runTool, startSystem, systemFolder } from "../../test/harness/running-system.ts";
-import { type PasswordServer, startPasswordServer } from "../registry/epp/password-server-fixture.ts";
 
 const oldPassword = "old-PW-1";
 const newPassword = "new-PW-2";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { DomainFees } from "#registry/epp/commands/fee.ts";
-import { refusalOfLabel } from "./idn.ts";
-import { premiumDecision } from "./premium.ts";
+import { refusalOfLabel } from "#registry/idn.ts";
+import { premiumDecision } from "#registry/premium.ts";
 
 describe("the letters that a registry takes", () => {
   const profile = { idn: { example: ["00DF-00F6", "00F8-00FF", "0131"], test: ["0430-044F", "20BB7"] } };

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { sleep } from "#lib/clock.ts";
+import { startLogRotation } from "#start/log-rotation.ts";
 import { cannotMount, smallDisk } from "../../test/harness/small-disk.ts";
-import { startLogRotation } from "./log-rotation.ts";
 
 const bytesMax = 10_000;
 

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { listAlarms } from "#alarms.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { lookAtDisks } from "#watch/disk-space.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { cannotMount, smallDisk } from "../../test/harness/small-disk.ts";
-import { lookAtDisks } from "./disk-space.ts";
 
 test("raises an alarm for a disk that has less than a tenth left, and resolves it when there is room", {
   skip: cannotMount,

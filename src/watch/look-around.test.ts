@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listAlarms } from "#alarms.ts";
 import { createLog } from "#lib/log.ts";
+import { startHeartbeat } from "#watch/heartbeat.ts";
+import { lookAround } from "#watch/look-around.ts";
 import { type TestDatabase, testDatabase } from "../../test/harness/database.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
 import { runSql } from "../../test/harness/sql.ts";
-import { startHeartbeat } from "./heartbeat.ts";
-import { lookAround } from "./look-around.ts";
 
 const startSeconds = 1_893_456_000;
 

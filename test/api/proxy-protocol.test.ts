@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { testCertificate } from "../../src/hosting/channel/test-channel.ts";
+import { testCertificate } from "#hosting/channel/test-channel.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import {

@@ -10,8 +10,8 @@ import { listAlarms } from "#alarms.ts";
 import { followCertificate } from "#api/certificate.ts";
 import { createReplayGuard } from "#api/replay.ts";
 import { startServer } from "#api/server.ts";
+import { testCertificate } from "#hosting/channel/test-channel.ts";
 import { readTlsPair } from "#lib/tls-pair.ts";
-import { testCertificate } from "../../src/hosting/channel/test-channel.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { eventually } from "../harness/running-system.ts";
 

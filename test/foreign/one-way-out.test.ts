@@ -11,10 +11,10 @@ import { type TestContext, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
 import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { startFixture } from "#registry/epp/pool-fixture.ts";
 import { EppFrameInvalid } from "#registry/epp/schema.ts";
 import { contactCreateFrame, createFrame, infoFrame } from "../../sandbox/registry/test/frames.ts";
 import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
-import { startFixture } from "../../src/registry/epp/pool-fixture.ts";
 
 const root = join(import.meta.dirname, "../..");
 const isTestCode = /\.test\.ts$|\/test\/|-fixture\.ts$|\/stand-in-server\.ts$/;

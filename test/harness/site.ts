@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import type { Endpoint } from "../../src/nodes/driver.ts";
-import { logInFtp } from "../../src/nodes/test-ftp-login.ts";
+import type { Endpoint } from "#nodes/driver.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
 
 /** Puts one file into the account's site, over FTP with TLS. @throws when the login or the upload is refused */
 export async function upload(

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { RawFtp } from "../../src/nodes/proftpd-nginx/test-ftp.ts";
+import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
 import { testDatabase } from "../harness/database.ts";
 import { eventually } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
-import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
-import { password, testAccount } from "../../src/nodes/test-account.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
+import { password, testAccount } from "#nodes/test-account.ts";
 
 describe("FileZilla's command sequence", () => {
   let node: TestNode;

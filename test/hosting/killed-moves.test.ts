@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startMove } from "#hosting/move.ts";
 import { registerNode } from "#hosting/nodes.ts";
-import { startTestNode } from "../../src/nodes/embedded/test-node.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { upload } from "../harness/site.ts";
 import { holdAt } from "../orders/hold.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
-import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { readPage, upload } from "../harness/site.ts";

@@ -8,7 +8,7 @@ import { endMove, getMove } from "#hosting/moves-manage.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
-import { startTestNode } from "../../src/nodes/embedded/test-node.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { startHostingStage } from "./stage.ts";

@@ -12,7 +12,7 @@ import { startAgent } from "#nodes/agent/agent.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
-import { cannotStart, startTestProftpdNode } from "../../src/nodes/proftpd-nginx/test-node.ts";
+import { cannotStart, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 import type { Scope } from "../harness/database.ts";
 import { nodeRoom } from "../harness/profiles.ts";
 import { readPage, upload } from "../harness/site.ts";

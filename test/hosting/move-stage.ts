@@ -7,7 +7,7 @@ import { startMove } from "#hosting/move.ts";
 import { getMove } from "#hosting/moves-manage.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
+import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestGateway } from "../harness/gateway.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";

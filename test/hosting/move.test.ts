@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { endMove } from "#hosting/moves-manage.ts";
 import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept, filesOf, ftpOf, pageOf, startMoveStage } from "./move-stage.ts";

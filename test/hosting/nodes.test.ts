@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 import { createPack } from "#hosting/manage-packs.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
-import { startTestNode } from "../../src/nodes/embedded/test-node.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { assertRefused, operate, operated } from "../orders/operate.ts";
 import { assertRoomIsKept, pageOf } from "./move-stage.ts";

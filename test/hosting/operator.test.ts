@@ -4,7 +4,7 @@ import { listAlarms } from "#alarms.ts";
 import { type AccountFilter, reportAccounts } from "#hosting/account-report.ts";
 import { changePack } from "#hosting/change-pack.ts";
 import { createPack, type NewPack, offerPack, retirePack } from "#hosting/manage-packs.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { nodeRoom } from "../harness/profiles.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";

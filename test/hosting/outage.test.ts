@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { eventually, startHostingStage } from "./stage.ts";
 

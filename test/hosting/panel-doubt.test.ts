@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { Secret } from "#lib/secret.ts";
 import { panelUser } from "#nodes/cpanel/names.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable, type RefusalReason } from "#nodes/driver.ts";
+import { passwordHash, quickHash, testAccount } from "#nodes/test-account.ts";
 import type { Account } from "../../sandbox/whm/accounts.ts";
 import { manners } from "../../sandbox/whm/faults.ts";
-import { passwordHash, quickHash, testAccount } from "../../src/nodes/test-account.ts";
 import { type PanelStage, panelMarker, panelToken, startPanel } from "./panel-stage.ts";
 
 /** How long a silent panel is waited for; one that answers later than that is only asked once more. */

@@ -6,9 +6,9 @@ import type { Client } from "basic-ftp";
 import { panelCapabilities } from "#nodes/cpanel/driver.ts";
 import { panelFtpUsername } from "#nodes/cpanel/names.ts";
 import { testDriver } from "#nodes/driver-suite.ts";
+import { password, quickHash, testAccount } from "#nodes/test-account.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
 import { cannotServeFtp } from "../../sandbox/whm/ftp.ts";
-import { password, quickHash, testAccount } from "../../src/nodes/test-account.ts";
-import { logInFtp } from "../../src/nodes/test-ftp-login.ts";
 import { panelPage, startPanel } from "./panel-stage.ts";
 
 const siteDomain = "sites.test";

@@ -4,7 +4,7 @@ import { startMove } from "#hosting/move.ts";
 import { type NodeRoom, registerNode } from "#hosting/nodes.ts";
 import { setNode } from "#hosting/nodes-manage.ts";
 import { placeAccount } from "#hosting/place.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept } from "./move-stage.ts";

@@ -4,8 +4,8 @@ import { Readable, Writable } from "node:stream";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { type Client, FTPError } from "basic-ftp";
-import { logInFtp } from "../../src/nodes/test-ftp-login.ts";
-import { getPage } from "../../src/nodes/test-page.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
+import { getPage } from "#nodes/test-page.ts";
 import { type Account, eventually, password, startHostingStage } from "./stage.ts";
 
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import type { NamedStray } from "#hosting/compare-node.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconcile.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate } from "../orders/operate.ts";
 import { pageOf, startMoveStage } from "./move-stage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { type Account, startHostingStage } from "./stage.ts";
 

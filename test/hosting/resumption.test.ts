@@ -10,7 +10,7 @@ import { suspendAccount } from "#hosting/suspend.ts";
 import { withFreeUid } from "#hosting/uids.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { password, startHostingStage } from "./stage.ts";
 

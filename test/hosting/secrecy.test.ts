@@ -7,8 +7,8 @@ import { reportAccount, reportAccounts } from "#hosting/account-report.ts";
 import { passwordHashRow } from "#hosting/accounts.ts";
 import { suspendAccount } from "#hosting/suspend.ts";
 import { Secret } from "#lib/secret.ts";
-import { TestFtpClient } from "../../src/nodes/embedded/ftp/test-ftp-client.ts";
-import { testAccount } from "../../src/nodes/test-account.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { dumpDatabase, runSql } from "../harness/sql.ts";
 import { eventually, type HostingStage, password, startHostingStage } from "./stage.ts";
 

@@ -5,7 +5,7 @@ import { advanceAccount } from "#hosting/advance.ts";
 import { registerNode } from "#hosting/nodes.ts";
 import { openHostingNodes } from "#hosting/nodes-open.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { startTestNode, type TestNode } from "../../src/nodes/embedded/test-node.ts";
+import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import type { Scope } from "../harness/database.ts";
 import { type GatewayOptions, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
+import { startTestChannel, type TestMachine } from "#hosting/channel/test-channel.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
 import { parseJoinToken } from "#nodes/agent/join-token.ts";
@@ -11,10 +12,9 @@ import { documentBytesMax, parseState, UntrustedState } from "#nodes/agent/state
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { createTransport, type GatewayAnswer } from "#nodes/agent/transport.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 import { runSql } from "../../../test/harness/sql.ts";
-import { testAccount } from "../../nodes/test-account.ts";
-import { startTestChannel, type TestMachine } from "./test-channel.ts";
 
 const readChannel = statement(
   "test-channel-read",

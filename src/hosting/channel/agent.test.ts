@@ -4,15 +4,15 @@ import { listAlarms } from "#alarms.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
+import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { describeRestored, goOnAfterRestore } from "#hosting/go-on-restored.ts";
 import { syncPath } from "#nodes/agent/messages.ts";
 import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { type DesiredAccount, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
+import { testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../../../test/harness/sql.ts";
-import { testAccount } from "../../nodes/test-account.ts";
-import { startTestChannel } from "./test-channel.ts";
 
 const site = (uid: number, changes: Partial<DesiredAccount> = {}) => testAccount(`site-${uid}.example`, uid, changes);
 const refusedFor = (reason: RefusalReason) => (error: unknown) =>

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { Client } from "pg";
+import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { sourceSharesDefault } from "#lib/connection-limits.ts";
 import { joinPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
 import { publicKeyText, signedHeaders } from "#nodes/agent/request-signature.ts";
 import { sendRaw } from "../../../test/harness/raw-http.ts";
 import type { Reply } from "../../../test/harness/signed-request.ts";
 import { untilHeldUp } from "../../../test/harness/sql.ts";
-import { startTestChannel } from "./test-channel.ts";
 
 const burstCount = 100;
 const failuresMax = 20;

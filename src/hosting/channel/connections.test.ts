@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { startTestChannel, type TestChannel } from "./test-channel.ts";
+import { startTestChannel, type TestChannel } from "#hosting/channel/test-channel.ts";
 
 async function open(t: TestContext, { door }: TestChannel, localAddress: string): Promise<Socket> {
   const socket = connect({ port: door.port, host: "127.0.0.1", localAddress, allowHalfOpen: true });

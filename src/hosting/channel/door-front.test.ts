@@ -9,13 +9,13 @@ import { test } from "node:test";
 import { connect } from "node:tls";
 import { generate } from "selfsigned";
 import { listAlarms } from "#alarms.ts";
+import { startTestChannel, testCertificate } from "#hosting/channel/test-channel.ts";
 import { readTlsPair } from "#lib/tls-pair.ts";
 import { syncPath } from "#nodes/agent/messages.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { firstVersion, open, stranger, trusted } from "../../../test/harness/proxied-calls.ts";
 import { exchange } from "../../../test/harness/raw-http.ts";
 import { eventually } from "../../../test/harness/running-system.ts";
-import { startTestChannel, testCertificate } from "./test-channel.ts";
 
 const failuresMax = 20;
 const unsigned = (line: string) =>

@@ -1,6 +1,7 @@
 /** What the door reads of whom: nothing of these bodies ever comes, so an answer shows that nobody waited for it. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import {
   joinPath,
   reportPath,
@@ -12,7 +13,6 @@ import {
 import { digestHeader, signedHeaders } from "#nodes/agent/request-signature.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { sendRaw } from "../../../test/harness/raw-http.ts";
-import { startTestChannel } from "./test-channel.ts";
 
 const channel = await startTestChannel({ after }, { tls: undefined });
 const machine = await channel.join("web-1");

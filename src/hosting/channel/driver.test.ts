@@ -1,13 +1,13 @@
 import { test } from "node:test";
+import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { type DriverUnderTest, testDriver } from "#nodes/driver-suite.ts";
-import { startTestNode } from "../../nodes/embedded/test-node.ts";
-import { cannotStart, startTestProftpdNode } from "../../nodes/proftpd-nginx/test-node.ts";
-import { logInFtp } from "../../nodes/test-ftp-login.ts";
-import { getPage } from "../../nodes/test-page.ts";
-import { startTestChannel } from "./test-channel.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { cannotStart, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 interface Machine {
   node: AgentNode;

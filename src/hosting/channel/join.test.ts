@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, describe, test } from "node:test";
 import { generate } from "selfsigned";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
+import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
@@ -12,7 +13,6 @@ import { formatJoinToken, parseJoinToken } from "#nodes/agent/join-token.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
-import { startTestChannel } from "./test-channel.ts";
 
 describe("joining a gateway", async () => {
   const channel = await startTestChannel({ after });

@@ -4,6 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { statement } from "#db/statement.ts";
+import { startTestChannel, testCertificate } from "#hosting/channel/test-channel.ts";
 import { systemClock } from "#lib/clock.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { createGatewayChannel } from "#nodes/agent/gateway-channel.ts";
@@ -12,7 +13,6 @@ import { joinStep } from "#nodes/install/joining.ts";
 import { machinePaths } from "#nodes/install/machine-settings.ts";
 import { carryOut, pendingChanges } from "#nodes/install/plan.ts";
 import { makeTestMachine } from "#nodes/install/test-machine.ts";
-import { startTestChannel, testCertificate } from "./test-channel.ts";
 
 const keys = statement("test-channel-keys", "SELECT node_id, public_key FROM node_channels ORDER BY node_id", {
   node_id: "text",

@@ -1,9 +1,9 @@
 /** Answers the gateway's questions about this node. */
 import type { Log } from "#lib/log.ts";
-import type { AgentNode } from "../agent-node.ts";
-import { NodeRefused, NodeUnavailable } from "../driver.ts";
-import { type Answer, type AnswerPart, answerPartCharsMax, answerPartsMax } from "./messages.ts";
-import type { Question } from "./state-document.ts";
+import { type Answer, type AnswerPart, answerPartCharsMax, answerPartsMax } from "#nodes/agent/messages.ts";
+import type { Question } from "#nodes/agent/state-document.ts";
+import type { AgentNode } from "#nodes/agent-node.ts";
+import { NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 export async function answerQuestion(node: AgentNode, question: Question, log: Log): Promise<Answer> {
   try {

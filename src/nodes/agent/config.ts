@@ -3,9 +3,9 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
-import { parsePublicKey } from "./request-signature.ts";
-import type { GatewayAddress } from "./transport.ts";
+import { parsePublicKey } from "#nodes/agent/request-signature.ts";
+import type { GatewayAddress } from "#nodes/agent/transport.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const AgentFile = Type.Object({
   node: Type.String({ minLength: 1 }),

@@ -1,11 +1,11 @@
 /** Speaks to the gateway in this node's name: signs, counts, checks what comes back. */
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
-import type { AgentConfig } from "./config.ts";
-import { holdMs, Refusal, type ReportBody, reportPath, type SyncBody, syncPath } from "./messages.ts";
-import { signatureHeader, signedHeaders } from "./request-signature.ts";
-import { documentBytesMax, parseState, type StateDocument } from "./state-document.ts";
-import type { GatewayAnswer, Transport } from "./transport.ts";
+import type { AgentConfig } from "#nodes/agent/config.ts";
+import { holdMs, Refusal, type ReportBody, reportPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
+import { signatureHeader, signedHeaders } from "#nodes/agent/request-signature.ts";
+import { documentBytesMax, parseState, type StateDocument } from "#nodes/agent/state-document.ts";
+import type { GatewayAnswer, Transport } from "#nodes/agent/transport.ts";
 
 /** Above the time that the gateway holds a question. */
 const answerGraceMs = 15_000;

@@ -5,12 +5,12 @@ import { dirname } from "node:path";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
-import { agentVersion } from "./agent-version.ts";
-import { type AgentFile, findAgentFile, writeAgentFile } from "./config.ts";
-import { parseJoinToken } from "./join-token.ts";
-import { JoinAnswer, type JoinBody, joinPath } from "./messages.ts";
-import { publicKeyText, signedHeaders } from "./request-signature.ts";
-import { createTransport } from "./transport.ts";
+import { agentVersion } from "#nodes/agent/agent-version.ts";
+import { type AgentFile, findAgentFile, writeAgentFile } from "#nodes/agent/config.ts";
+import { parseJoinToken } from "#nodes/agent/join-token.ts";
+import { JoinAnswer, type JoinBody, joinPath } from "#nodes/agent/messages.ts";
+import { publicKeyText, signedHeaders } from "#nodes/agent/request-signature.ts";
+import { createTransport } from "#nodes/agent/transport.ts";
 
 const answerMs = 15_000;
 const answerBytesMax = 65_536;

@@ -1,7 +1,7 @@
 /** What a node's agent sends to the gateway, and the paths it sends it to. */
 import { type Static, Type } from "typebox";
-import { Identifier, Uid } from "../account-json.ts";
-import { refusalReasons } from "../driver.ts";
+import { Identifier, Uid } from "#nodes/account-json.ts";
+import { refusalReasons } from "#nodes/driver.ts";
 
 export const joinPath = "/join";
 export const syncPath = "/sync";

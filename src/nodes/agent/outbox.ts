@@ -3,8 +3,8 @@ import { backoffMs } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
-import { type GatewayChannel, GatewayRefused } from "./gateway-channel.ts";
-import { type AnswerPart, type UsageReport, usageInReportMax } from "./messages.ts";
+import { type GatewayChannel, GatewayRefused } from "#nodes/agent/gateway-channel.ts";
+import { type AnswerPart, type UsageReport, usageInReportMax } from "#nodes/agent/messages.ts";
 
 /** Beside the usage, within the largest request. */
 const answerPartsInReportMax = 2;

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Log } from "#lib/log.ts";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
-import { SyncBody } from "./messages.ts";
+import { SyncBody } from "#nodes/agent/messages.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const Progress = Type.Object({
   /** Whose: another gateway's, or another node's, versions mean nothing here. */

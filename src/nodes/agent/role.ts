@@ -3,13 +3,13 @@ import { parseArgs } from "node:util";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
+import { startAgent } from "#nodes/agent/agent.ts";
+import { agentVersion } from "#nodes/agent/agent-version.ts";
+import { loadAgentConfig } from "#nodes/agent/config.ts";
+import { createTransport } from "#nodes/agent/transport.ts";
+import { loadNodeSettings, machinePaths } from "#nodes/install/machine-settings.ts";
+import { createProftpdNode } from "#nodes/proftpd-nginx/node.ts";
 import type { Role } from "#role.ts";
-import { loadNodeSettings, machinePaths } from "../install/machine-settings.ts";
-import { createProftpdNode } from "../proftpd-nginx/node.ts";
-import { startAgent } from "./agent.ts";
-import { agentVersion } from "./agent-version.ts";
-import { loadAgentConfig } from "./config.ts";
-import { createTransport } from "./transport.ts";
 
 export const agentHelp = `Usage: deedhouse node --agent [options]
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
-import { parseState, type StateDocument, signState, UntrustedState } from "./state-document.ts";
+import { parseState, type StateDocument, signState, UntrustedState } from "#nodes/agent/state-document.ts";
 
 const gateway = generateKeyPairSync("ed25519");
 const document: StateDocument = {

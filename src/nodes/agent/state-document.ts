@@ -9,8 +9,8 @@
 import { type KeyObject, sign, verify } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
-import { AccountJson, accountFromJson, Identifier, Uid } from "../account-json.ts";
-import type { AccountState } from "../agent-node.ts";
+import { AccountJson, accountFromJson, Identifier, Uid } from "#nodes/account-json.ts";
+import type { AccountState } from "#nodes/agent-node.ts";
 
 const statePrefix = "deedhouse node state v1\n";
 

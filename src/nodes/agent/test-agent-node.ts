@@ -1,6 +1,6 @@
 /** For tests: nodes as the agent on them sees them. */
-import type { AccountState, AgentNode, RefusedState } from "../agent-node.ts";
-import { type DesiredAccount, type HostingNode, NodeRefused, type RefusalReason } from "../driver.ts";
+import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
+import { type DesiredAccount, type HostingNode, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
 
 /** Any node. */
 export function agentNodeOf(driver: HostingNode): AgentNode {

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
-import { readAnswerBody } from "../answer-body.ts";
+import { readAnswerBody } from "#nodes/answer-body.ts";
 
 export interface GatewayAddress {
   url: string;

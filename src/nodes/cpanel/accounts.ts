@@ -1,8 +1,8 @@
 /** Looking at a panel's accounts. What a panel says about a change is never the proof of it: looking is. */
 import { type Static, Type } from "typebox";
-import { type AccountKey, NodeRefused, NodeUnavailable } from "../driver.ts";
-import { keyOf, type MarkerSettings, panelDomain, panelUser } from "./names.ts";
-import { parse, type Whm } from "./whm.ts";
+import { keyOf, type MarkerSettings, panelDomain, panelUser } from "#nodes/cpanel/names.ts";
+import { parse, type Whm } from "#nodes/cpanel/whm.ts";
+import { type AccountKey, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 export const mebibyte = 1024 * 1024;
 

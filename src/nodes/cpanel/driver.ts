@@ -10,7 +10,12 @@ import { createLane, type Lane } from "#lib/lane.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
-import { Identifier, PasswordHash, Uid } from "../account-json.ts";
+import { Identifier, PasswordHash, Uid } from "#nodes/account-json.ts";
+import { createLook, type Look, mebibyte, type PanelAccount } from "#nodes/cpanel/accounts.ts";
+import { FtpAccounts, randomPassword } from "#nodes/cpanel/ftp-accounts.ts";
+import { type MarkerSettings, markerOf, panelDomain, panelUser } from "#nodes/cpanel/names.ts";
+import { UsagePoll } from "#nodes/cpanel/usage-poll.ts";
+import { createWhm, parse, type Whm, type WhmAnswer, type WhmSettings } from "#nodes/cpanel/whm.ts";
 import {
   type AccountKey,
   type Capabilities,
@@ -20,13 +25,8 @@ import {
   type NodeAccount,
   NodeRefused,
   NodeUnavailable,
-} from "../driver.ts";
-import { probeAccount } from "../probe.ts";
-import { createLook, type Look, mebibyte, type PanelAccount } from "./accounts.ts";
-import { FtpAccounts, randomPassword } from "./ftp-accounts.ts";
-import { type MarkerSettings, markerOf, panelDomain, panelUser } from "./names.ts";
-import { UsagePoll } from "./usage-poll.ts";
-import { createWhm, parse, type Whm, type WhmAnswer, type WhmSettings } from "./whm.ts";
+} from "#nodes/driver.ts";
+import { probeAccount } from "#nodes/probe.ts";
 
 const usagePollMsDefault = 5 * 60_000;
 /** Operations on one account come one after the other; accounts share lanes. */

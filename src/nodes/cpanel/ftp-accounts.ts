@@ -3,10 +3,10 @@ import { hash } from "@node-rs/bcrypt";
 import { Type } from "typebox";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import { NodeUnavailable } from "../driver.ts";
-import type { PanelAccount } from "./accounts.ts";
-import { customerLogin, probeLoginPrefix, siteFolder } from "./names.ts";
-import { parse, type Whm, type WhmAnswer } from "./whm.ts";
+import type { PanelAccount } from "#nodes/cpanel/accounts.ts";
+import { customerLogin, probeLoginPrefix, siteFolder } from "#nodes/cpanel/names.ts";
+import { parse, type Whm, type WhmAnswer } from "#nodes/cpanel/whm.ts";
+import { NodeUnavailable } from "#nodes/driver.ts";
 
 const passwordBytes = 24;
 const probeNameBytes = 4;

@@ -1,5 +1,5 @@
 /** How our accounts are called on a panel, and by what we know them again. */
-import type { AccountKey } from "../driver.ts";
+import type { AccountKey } from "#nodes/driver.ts";
 
 /** Nothing else on a panel is ours. */
 const userPrefix = "dh";

@@ -1,7 +1,7 @@
 /** A panel tells nobody when usage changes: its list of accounts is read now and then. */
 import { type Clock, sleep } from "#lib/clock.ts";
-import { NodeUnavailable, type UsageChanges } from "../driver.ts";
-import type { PanelAccount } from "./accounts.ts";
+import type { PanelAccount } from "#nodes/cpanel/accounts.ts";
+import { NodeUnavailable, type UsageChanges } from "#nodes/driver.ts";
 
 interface Known {
   bytes: number;

@@ -9,8 +9,8 @@ import { Agent, type RequestOptions, request } from "node:https";
 import { type TSchema, Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Secret } from "#lib/secret.ts";
-import { readAnswerBody } from "../answer-body.ts";
-import { NodeUnavailable } from "../driver.ts";
+import { readAnswerBody } from "#nodes/answer-body.ts";
+import { NodeUnavailable } from "#nodes/driver.ts";
 
 /** A panel makes an account in 5 to 30 s. */
 const requestMsDefault = 120_000;

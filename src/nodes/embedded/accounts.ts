@@ -16,14 +16,14 @@ import {
   type NodeAccount,
   NodeRefused,
   type UsageChanges,
-} from "../driver.ts";
-import type { Trash } from "../homes/trash.ts";
-import { countUsage } from "../homes/usage.ts";
-import type { UsageFeed } from "../homes/usage-feed.ts";
-import type { Marks } from "./marks.ts";
-import { Quota } from "./quota.ts";
-import { readRecords, removeRecord, writeRecord } from "./records.ts";
-import type { Traffic } from "./traffic.ts";
+} from "#nodes/driver.ts";
+import type { Marks } from "#nodes/embedded/marks.ts";
+import { Quota } from "#nodes/embedded/quota.ts";
+import { readRecords, removeRecord, writeRecord } from "#nodes/embedded/records.ts";
+import type { Traffic } from "#nodes/embedded/traffic.ts";
+import type { Trash } from "#nodes/homes/trash.ts";
+import { countUsage } from "#nodes/homes/usage.ts";
+import type { UsageFeed } from "#nodes/homes/usage-feed.ts";
 
 export interface Account {
   /** Replaced, never changed, when something changes. */

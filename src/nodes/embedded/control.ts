@@ -6,13 +6,13 @@ import { type Static, Type } from "typebox";
 import { gateRequests } from "#lib/http-gate.ts";
 import type { Log } from "#lib/log.ts";
 import { Secret } from "#lib/secret.ts";
-import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "../account-json.ts";
-import { NodeRefused, type RefusalReason } from "../driver.ts";
-import type { UsageFeed } from "../homes/usage-feed.ts";
-import { type Account, type Accounts, describeAccount } from "./accounts.ts";
-import type { EmbeddedNodeLimits } from "./limits.ts";
-import { commandCounterHeader, type Marks } from "./marks.ts";
-import type { OneTimeLogins } from "./one-time-logins.ts";
+import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "#nodes/account-json.ts";
+import { NodeRefused, type RefusalReason } from "#nodes/driver.ts";
+import { type Account, type Accounts, describeAccount } from "#nodes/embedded/accounts.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
+import { commandCounterHeader, type Marks } from "#nodes/embedded/marks.ts";
+import type { OneTimeLogins } from "#nodes/embedded/one-time-logins.ts";
+import type { UsageFeed } from "#nodes/homes/usage-feed.ts";
 
 /** An account with as many of the longest host names as it can have. */
 const bodyBytesMax = 262_144;

@@ -5,12 +5,12 @@ import { test } from "node:test";
 import { pino } from "pino";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import { NodeUnavailable } from "../driver.ts";
-import { testDriver } from "../driver-suite.ts";
-import { logInFtp } from "../test-ftp-login.ts";
-import { getPage } from "../test-page.ts";
-import { createEmbeddedNodeDriver } from "./driver.ts";
-import { startTestNode } from "./test-node.ts";
+import { NodeUnavailable } from "#nodes/driver.ts";
+import { testDriver } from "#nodes/driver-suite.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 testDriver("embedded", async () => {
   const node = await startTestNode({ limits: { addressGuessesMax: 1_000 } });

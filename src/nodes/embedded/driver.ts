@@ -3,7 +3,7 @@ import { Value } from "typebox/value";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import { accountToJson, Identifier } from "../account-json.ts";
+import { accountToJson, Identifier } from "#nodes/account-json.ts";
 import {
   type AccountKey,
   type CommandCounter,
@@ -13,9 +13,9 @@ import {
   NodeUnavailable,
   type RefusalReason,
   refusalReasons,
-} from "../driver.ts";
-import { probeAccount } from "../probe.ts";
-import { commandCounterHeader } from "./marks.ts";
+} from "#nodes/driver.ts";
+import { commandCounterHeader } from "#nodes/embedded/marks.ts";
+import { probeAccount } from "#nodes/probe.ts";
 
 const requestMs = 10_000;
 /** Above what the node was asked to wait. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { defaultLimits } from "./limits.ts";
+import { defaultLimits } from "#nodes/embedded/limits.ts";
 
 const page = new URL("../../../docs/hosting.md", import.meta.url);
 const code = new URL("limits.ts", import.meta.url);

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import { createLane } from "#lib/lane.ts";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 /** Of requests to the control port that change something. */
 export const commandCounterHeader = "deedhouse-command";

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { testAccount } from "../test-account.ts";
-import { getPage } from "../test-page.ts";
-import { TestFtpClient } from "./ftp/test-ftp-client.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 async function withNode(run: (node: TestNode) => Promise<void>, options?: TestNodeOptions): Promise<void> {
   const node = await startTestNode(options);

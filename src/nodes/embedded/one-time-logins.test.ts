@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Account } from "./accounts.ts";
-import { OneTimeLogins } from "./one-time-logins.ts";
+import type { Account } from "#nodes/embedded/accounts.ts";
+import { OneTimeLogins } from "#nodes/embedded/one-time-logins.ts";
 
 const account = {} as Account;
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Account } from "./accounts.ts";
+import type { Account } from "#nodes/embedded/accounts.ts";
 
 /** Starts with a character that no identifier has, so that it can never be a customer's name. */
 const userPrefix = "_once-";

@@ -2,8 +2,8 @@ import { hash, verify } from "@node-rs/bcrypt";
 import { FairQueue } from "#lib/fair-queue.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Guesser } from "./ftp/guesses.ts";
-import type { EmbeddedNodeLimits } from "./limits.ts";
+import type { Guesser } from "#nodes/embedded/ftp/guesses.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
 /** bcrypt reads no further: a longer password would open the account with anything behind these bytes. */
 const passwordBytesMax = 72;

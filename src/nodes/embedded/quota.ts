@@ -7,7 +7,7 @@
  * of an account never hold more than its limit, beside the files that are already there.
  * At the end the account is checked again: the file may have been deleted, or the limit lowered, in the meantime.
  */
-import type { AccountLimits, Usage } from "../driver.ts";
+import type { AccountLimits, Usage } from "#nodes/driver.ts";
 
 export class QuotaExceeded extends Error {
   override readonly name = "QuotaExceeded";

@@ -3,9 +3,9 @@ import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
 import { Value } from "typebox/value";
-import { AccountJson, accountFromJson, accountToJson } from "../account-json.ts";
-import { unfinishedSuffix, unlinkDurably, writeFileAtomic } from "../atomic-file.ts";
-import type { DesiredAccount } from "../driver.ts";
+import { AccountJson, accountFromJson, accountToJson } from "#nodes/account-json.ts";
+import { unfinishedSuffix, unlinkDurably, writeFileAtomic } from "#nodes/atomic-file.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
 
 /**
  * Reads all records of a folder and deletes what a crash left half written.

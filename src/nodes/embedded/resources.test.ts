@@ -10,9 +10,9 @@ import { pino } from "pino";
 import { sleep } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import { testAccount } from "../test-account.ts";
-import { createEmbeddedNodeDriver } from "./driver.ts";
-import { TestFtpClient } from "./ftp/test-ftp-client.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { testAccount } from "#nodes/test-account.ts";
 
 const pollMs = 20;
 const sessions = 200;

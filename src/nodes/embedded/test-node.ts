@@ -6,11 +6,11 @@ import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { HostingNode } from "../driver.ts";
-import { createEmbeddedNodeDriver } from "./driver.ts";
-import type { PassivePorts } from "./ftp/data-connection.ts";
-import type { EmbeddedNodeLimits } from "./limits.ts";
-import { type EmbeddedNode, startEmbeddedNode } from "./node.ts";
+import type { HostingNode } from "#nodes/driver.ts";
+import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import type { PassivePorts } from "#nodes/embedded/ftp/data-connection.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
+import { type EmbeddedNode, startEmbeddedNode } from "#nodes/embedded/node.ts";
 
 export interface TestNode {
   dataDir: string;

@@ -5,10 +5,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Clock, sleep, systemClock } from "#lib/clock.ts";
-import type { Traffic } from "../driver.ts";
-import { testAccount } from "../test-account.ts";
-import { getPage } from "../test-page.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
+import type { Traffic } from "#nodes/driver.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 const largeBytes = 30_000_000;
 const pollMs = 10;

@@ -11,8 +11,8 @@ import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
-import type { Traffic as MonthTraffic } from "../driver.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
+import type { Traffic as MonthTraffic } from "#nodes/driver.ts";
 
 const Kept = Type.Object({
   month: Type.String({ pattern: "^\\d{4}-\\d{2}$" }),

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Clock } from "#lib/clock.ts";
-import { ignoreMissing } from "../atomic-file.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
 
 const run = promisify(execFile);
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, open, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Usage } from "../driver.ts";
+import type { Usage } from "#nodes/driver.ts";
 
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 

@@ -2,10 +2,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#lib/clock.ts";
-import { endsSoon, makeCertificate } from "../certificate.ts";
-import { type FileStep, fileStep, replaceFile } from "./files.ts";
-import { type Machine, readText } from "./machine.ts";
-import type { Step } from "./plan.ts";
+import { endsSoon, makeCertificate } from "#nodes/certificate.ts";
+import { type FileStep, fileStep, replaceFile } from "#nodes/install/files.ts";
+import { type Machine, readText } from "#nodes/install/machine.ts";
+import type { Step } from "#nodes/install/plan.ts";
 
 export interface CertificateStep extends Omit<FileStep, "content" | "isSecret"> {
   /** What it is good for, known once the machine has joined. */

@@ -2,9 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { chmod, chown, copyFile, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ignoreMissing, unfinishedSuffix } from "../atomic-file.ts";
-import { type Machine, onMachine, readText } from "./machine.ts";
-import type { Change, Step } from "./plan.ts";
+import { ignoreMissing, unfinishedSuffix } from "#nodes/atomic-file.ts";
+import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
+import type { Change, Step } from "#nodes/install/plan.ts";
 
 /** Who may read what: everything is root's, some of it also its group's. */
 interface Access {

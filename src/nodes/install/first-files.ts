@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
-import { ignoreMissing } from "../atomic-file.ts";
-import { createProftpdNode } from "../proftpd-nginx/node.ts";
-import { nodePaths, type ProftpdNodeSettings } from "../proftpd-nginx/settings.ts";
-import type { Machine } from "./machine.ts";
-import type { Step } from "./plan.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
+import type { Machine } from "#nodes/install/machine.ts";
+import type { Step } from "#nodes/install/plan.ts";
+import { createProftpdNode } from "#nodes/proftpd-nginx/node.ts";
+import { nodePaths, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
 /**
  * The files of a node without accounts: ProFTPD does not start without its login file (seen with 1.3.8), and the agent that

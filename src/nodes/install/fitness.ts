@@ -1,8 +1,8 @@
 /** Whether a machine can become a node at all. */
 
 import { stat } from "node:fs/promises";
-import { ignoreMissing } from "../atomic-file.ts";
-import { type Machine, onMachine, readText } from "./machine.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
+import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
 
 /** @throws Error that says why not */
 export async function checkFitness(machine: Machine): Promise<void> {

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { systemClock } from "#lib/clock.ts";
-import { makeCertificate } from "../certificate.ts";
-import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "../proftpd-nginx/test-node.ts";
-import { testAccount } from "../test-account.ts";
+import { makeCertificate } from "#nodes/certificate.ts";
+import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
 
 const uid = 200_001;
 /** A TLS alert in the place of a certificate. */

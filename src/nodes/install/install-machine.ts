@@ -3,18 +3,18 @@ import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { type Clock, sleep } from "#lib/clock.ts";
-import { checkFitness } from "./fitness.ts";
-import { agentService, type InstallOptions, installPlan } from "./install-plan.ts";
-import { type Machine, onMachine, readText } from "./machine.ts";
+import { checkFitness } from "#nodes/install/fitness.ts";
+import { agentService, type InstallOptions, installPlan } from "#nodes/install/install-plan.ts";
+import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
 import {
   defaultMachineSettings,
   localEndpoints,
   type MachineSettings,
   machinePaths,
   readMachineSettings,
-} from "./machine-settings.ts";
-import type { Step } from "./plan.ts";
-import { probeMachine } from "./probe-machine.ts";
+} from "#nodes/install/machine-settings.ts";
+import type { Step } from "#nodes/install/plan.ts";
+import { probeMachine } from "#nodes/install/probe-machine.ts";
 
 /** This program, with the Node that runs it: what an agent is started with. */
 export const thisProgram: InstallOptions["agent"] = {

@@ -1,18 +1,15 @@
 /** The plan that makes an empty Debian 12 machine a node of ProFTPD and nginx. */
 import { join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
-import { renderNginxConf } from "../proftpd-nginx/nginx-conf.ts";
-import { renderProftpdConf } from "../proftpd-nginx/proftpd-conf.ts";
-import { defaultFolders, type ProftpdNodeSettings } from "../proftpd-nginx/settings.ts";
-import { type CertificateStep, certificateStep } from "./certificates.ts";
-import { fileStep, folderStep } from "./files.ts";
-import { firstFilesStep } from "./first-files.ts";
-import { joinStep, siteDomainOf } from "./joining.ts";
-import type { Machine } from "./machine.ts";
-import { type MachineSettings, machinePaths, nodeSettingsOf } from "./machine-settings.ts";
-import { packagesStep } from "./packages.ts";
-import type { Step } from "./plan.ts";
-import { serviceStep } from "./services.ts";
+import { type CertificateStep, certificateStep } from "#nodes/install/certificates.ts";
+import { fileStep, folderStep } from "#nodes/install/files.ts";
+import { firstFilesStep } from "#nodes/install/first-files.ts";
+import { joinStep, siteDomainOf } from "#nodes/install/joining.ts";
+import type { Machine } from "#nodes/install/machine.ts";
+import { type MachineSettings, machinePaths, nodeSettingsOf } from "#nodes/install/machine-settings.ts";
+import { packagesStep } from "#nodes/install/packages.ts";
+import type { Step } from "#nodes/install/plan.ts";
+import { serviceStep } from "#nodes/install/services.ts";
 import {
   type AgentProgram,
   renderAgentUnit,
@@ -21,7 +18,10 @@ import {
   renderProftpdDropIn,
   renderRunFolder,
   unitPaths,
-} from "./units.ts";
+} from "#nodes/install/units.ts";
+import { renderNginxConf } from "#nodes/proftpd-nginx/nginx-conf.ts";
+import { renderProftpdConf } from "#nodes/proftpd-nginx/proftpd-conf.ts";
+import { defaultFolders, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
 /** openssl is for whoever looks after certificates there. */
 const packages = ["proftpd-core", "proftpd-mod-crypto", "nginx", "openssl", "logrotate"];

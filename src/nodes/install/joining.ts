@@ -1,11 +1,11 @@
 /** The step in which the machine becomes known to its gateway. */
 import type { Clock } from "#lib/clock.ts";
-import { loadAgentConfig } from "../agent/config.ts";
-import { hasJoinedWith, join } from "../agent/join.ts";
-import { parseJoinToken } from "../agent/join-token.ts";
-import { type Machine, onMachine, readText } from "./machine.ts";
-import { machinePaths } from "./machine-settings.ts";
-import type { Step } from "./plan.ts";
+import { loadAgentConfig } from "#nodes/agent/config.ts";
+import { hasJoinedWith, join } from "#nodes/agent/join.ts";
+import { parseJoinToken } from "#nodes/agent/join-token.ts";
+import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
+import type { Step } from "#nodes/install/plan.ts";
 
 /** Stands in what is shown beforehand for what the gateway tells a machine that joins. */
 const unknownSiteDomain = "site-domain.of.the.gateway.invalid";

@@ -5,9 +5,9 @@
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
-import { ignoreMissing } from "../atomic-file.ts";
-import type { Endpoint } from "../driver.ts";
-import { defaultFolders, defaultProftpdNodeLimits, type ProftpdNodeSettings } from "../proftpd-nginx/settings.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
+import type { Endpoint } from "#nodes/driver.ts";
+import { defaultFolders, defaultProftpdNodeLimits, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
 /** What is where on every node. */
 export const machinePaths = {

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ignoreMissing } from "../atomic-file.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
 
 const outputBytesMax = 16_777_216;
 

@@ -1,8 +1,8 @@
 /** Debian packages, installed without their services being started: they would come up with Debian's configuration. */
 import { chmod, rm, stat, writeFile } from "node:fs/promises";
-import { ignoreMissing } from "../atomic-file.ts";
-import { type Machine, mustRun, onMachine } from "./machine.ts";
-import type { Step } from "./plan.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
+import { type Machine, mustRun, onMachine } from "#nodes/install/machine.ts";
+import type { Step } from "#nodes/install/plan.ts";
 
 /** What invoke-rc.d asks before it starts anything; 101 forbids it (invoke-rc.d(8)). */
 const policyFile = "/usr/sbin/policy-rc.d";

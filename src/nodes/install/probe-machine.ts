@@ -5,8 +5,8 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 import { type Clock, sleep } from "#lib/clock.ts";
-import type { Endpoint } from "../driver.ts";
-import { noSiteText } from "../probe.ts";
+import type { Endpoint } from "#nodes/driver.ts";
+import { noSiteText } from "#nodes/probe.ts";
 
 /** Servers that have just been started need a moment. */
 const patienceMs = 10_000;

@@ -1,8 +1,8 @@
 /** Steps about systemd's services. */
 import { stat } from "node:fs/promises";
-import { ignoreMissing } from "../atomic-file.ts";
-import { type Machine, mustRun, onMachine } from "./machine.ts";
-import type { Change, Step } from "./plan.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
+import { type Machine, mustRun, onMachine } from "#nodes/install/machine.ts";
+import type { Change, Step } from "#nodes/install/plan.ts";
 
 export interface ServiceStep {
   unit: string;

@@ -5,9 +5,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
-import { writeAgentFile } from "../agent/config.ts";
-import type { Machine } from "./machine.ts";
-import { machinePaths } from "./machine-settings.ts";
+import { writeAgentFile } from "#nodes/agent/config.ts";
+import type { Machine } from "#nodes/install/machine.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
 
 export interface TestMachine extends Machine {
   /** Commands that change something, as they were typed; those that only ask are left out. */

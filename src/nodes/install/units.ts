@@ -1,7 +1,8 @@
 /** What systemd and logrotate are told about a node. Seen with Debian 12 (systemd 252). */
-import type { ProftpdNodeSettings } from "../proftpd-nginx/settings.ts";
-import { nodePaths } from "../proftpd-nginx/settings.ts";
-import { machinePaths } from "./machine-settings.ts";
+
+import { machinePaths } from "#nodes/install/machine-settings.ts";
+import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
+import { nodePaths } from "#nodes/proftpd-nginx/settings.ts";
 
 const written = "# Written by deedhouse node install: changes are overwritten.\n";
 /** Two for each connection of a worker, and some. */

@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { password, quickHash, testAccount } from "../test-account.ts";
-import { getPage } from "../test-page.ts";
-import { RawFtp } from "./test-ftp.ts";
-import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
+import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
+import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { password, quickHash, testAccount } from "#nodes/test-account.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 const run = promisify(execFile);
 const options = { skip: cannotStart };

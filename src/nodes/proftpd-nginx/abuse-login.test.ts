@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, test } from "node:test";
-import { password, testAccount } from "../test-account.ts";
-import { RawFtp } from "./test-ftp.ts";
-import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
+import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
+import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { password, testAccount } from "#nodes/test-account.ts";
 
 const options = { skip: cannotStart };
 const ready = cannotStart ? undefined : await startTestProftpdNode();

@@ -6,11 +6,11 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { noSiteText } from "../probe.ts";
-import { testAccount } from "../test-account.ts";
-import { getPage } from "../test-page.ts";
-import { renderNginxConf } from "./nginx-conf.ts";
-import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
+import { noSiteText } from "#nodes/probe.ts";
+import { renderNginxConf } from "#nodes/proftpd-nginx/nginx-conf.ts";
+import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 const options = { skip: cannotStart };
 const started = cannotStart ? undefined : await startTestProftpdNode();

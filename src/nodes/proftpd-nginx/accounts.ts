@@ -5,16 +5,16 @@
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import { Value } from "typebox/value";
-import { AccountJson, accountToJson, Identifier, Uid } from "../account-json.ts";
-import type { AccountState, RefusedState } from "../agent-node.ts";
-import { type AccountKey, type DesiredAccount, NodeRefused, type RefusalReason } from "../driver.ts";
-import type { Trash } from "../homes/trash.ts";
-import type { Homes } from "./homes.ts";
-import type { LoginFile } from "./login-file.ts";
-import type { Limits } from "./quota-table.ts";
-import type { Records } from "./records.ts";
-import { endSessions } from "./sessions.ts";
-import { uidMin } from "./settings.ts";
+import { AccountJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
+import type { AccountState, RefusedState } from "#nodes/agent-node.ts";
+import { type AccountKey, type DesiredAccount, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
+import type { Trash } from "#nodes/homes/trash.ts";
+import type { Homes } from "#nodes/proftpd-nginx/homes.ts";
+import type { LoginFile } from "#nodes/proftpd-nginx/login-file.ts";
+import type { Limits } from "#nodes/proftpd-nginx/quota-table.ts";
+import type { Records } from "#nodes/proftpd-nginx/records.ts";
+import { endSessions } from "#nodes/proftpd-nginx/sessions.ts";
+import { uidMin } from "#nodes/proftpd-nginx/settings.ts";
 
 /** Accounts between two looks at what else waits: some 10 ms. */
 const accountsAtOnceMax = 200;

@@ -8,8 +8,8 @@ import { syncBuiltinESMExports } from "node:module";
 import { pino } from "pino";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
-import { accountFromJson } from "../account-json.ts";
-import type { AccountState } from "../agent-node.ts";
+import { accountFromJson } from "#nodes/account-json.ts";
+import type { AccountState } from "#nodes/agent-node.ts";
 
 const [settings = "", step = "", ...lists] = process.argv.slice(2);
 let isCounting = false;
@@ -45,7 +45,7 @@ await some.close();
 syncBuiltinESMExports();
 
 // Only now: what is imported before takes the functions as they were.
-const { createProftpdNode } = await import("./node.ts");
+const { createProftpdNode } = await import("#nodes/proftpd-nginx/node.ts");
 const nowhere = { host: "127.0.0.1", port: 9 };
 const log = pino({ level: "silent" });
 const options = {

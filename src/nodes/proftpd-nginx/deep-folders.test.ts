@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, test } from "node:test";
+import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
+import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { password, testAccount } from "#nodes/test-account.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
-import { password, testAccount } from "../test-account.ts";
-import { RawFtp } from "./test-ftp.ts";
-import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 
 const dayMs = 86_400_000;
 const clock = createManualClock(1_795_000_000);

@@ -1,7 +1,7 @@
 import { test } from "node:test";
-import { testDriver } from "../driver-suite.ts";
-import { getPage } from "../test-page.ts";
-import { cannotStart, connectFtp, startTestProftpdNode } from "./test-node.ts";
+import { testDriver } from "#nodes/driver-suite.ts";
+import { cannotStart, connectFtp, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 if (cannotStart) test("the contract of hosting nodes, ProFTPD and nginx", { skip: cannotStart }, () => {});
 else {

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type NodePaths, suspendedMarker } from "./settings.ts";
+import { type NodePaths, suspendedMarker } from "#nodes/proftpd-nginx/settings.ts";
 
 /** Not a host name, so nginx never serves it. */
 const unfinishedLink = ".new";

@@ -3,8 +3,8 @@ import { appendFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { LogTail } from "./log-tail.ts";
-import { TrafficCount } from "./traffic.ts";
+import { LogTail } from "#nodes/proftpd-nginx/log-tail.ts";
+import { TrafficCount } from "#nodes/proftpd-nginx/traffic.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "deedhouse-log-"));
 after(() => rm(folder, { recursive: true }));

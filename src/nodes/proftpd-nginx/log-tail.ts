@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { Type } from "typebox";
-import { ignoreMissing } from "../atomic-file.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
 
 const chunkBytes = 1_048_576;
 

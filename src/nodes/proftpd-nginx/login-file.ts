@@ -4,9 +4,9 @@
  */
 import { join } from "node:path";
 import { createLane } from "#lib/lane.ts";
-import { writeFileAtomic } from "../atomic-file.ts";
-import type { DesiredAccount } from "../driver.ts";
-import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "./settings.ts";
+import { writeFileAtomic } from "#nodes/atomic-file.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
+import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "#nodes/proftpd-nginx/settings.ts";
 
 /** Groups of sessions have gids below all uids of accounts. */
 const sessionGidFirst = 100_000;

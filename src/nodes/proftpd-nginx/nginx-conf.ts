@@ -1,6 +1,6 @@
 /** nginx's configuration. Everything about its behaviour was seen with nginx 1.22.1 as Debian 12 has it. */
-import { noSiteText } from "../probe.ts";
-import { nodePaths, type ProftpdNodeSettings, suspendedMarker } from "./settings.ts";
+import { noSiteText } from "#nodes/probe.ts";
+import { nodePaths, type ProftpdNodeSettings, suspendedMarker } from "#nodes/proftpd-nginx/settings.ts";
 
 const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 const hostName = `${label}(\\.${label})*`;

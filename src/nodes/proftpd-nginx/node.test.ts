@@ -5,12 +5,12 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { generate } from "selfsigned";
+import { NodeUnavailable, type Traffic } from "#nodes/driver.ts";
+import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
+import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { password, testAccount } from "#nodes/test-account.ts";
+import { getPage } from "#nodes/test-page.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
-import { NodeUnavailable, type Traffic } from "../driver.ts";
-import { password, testAccount } from "../test-account.ts";
-import { getPage } from "../test-page.ts";
-import { RawFtp } from "./test-ftp.ts";
-import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "./test-node.ts";
 
 const options = { skip: cannotStart };
 const account = testAccount("first.example", 206_001, { hostNames: ["www.first.example"] });

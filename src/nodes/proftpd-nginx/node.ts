@@ -14,7 +14,7 @@
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import { createLane } from "#lib/lane.ts";
 import type { Secret } from "#lib/secret.ts";
-import type { AccountState, AgentNode, RefusedState } from "../agent-node.ts";
+import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
 import {
   type AccountKey,
   type AccountLimits,
@@ -25,12 +25,12 @@ import {
   type OneTimeLogin,
   type Usage,
   type UsageChanges,
-} from "../driver.ts";
-import { type ProbeOptions, probeAccount } from "../probe.ts";
-import { every } from "./every.ts";
-import { makeFolders, openParts, type Parts, type ProftpdNodeOptions } from "./parts.ts";
-import type { ProftpdNodeSettings } from "./settings.ts";
-import { findStrays, type Strays } from "./strays.ts";
+} from "#nodes/driver.ts";
+import { type ProbeOptions, probeAccount } from "#nodes/probe.ts";
+import { every } from "#nodes/proftpd-nginx/every.ts";
+import { makeFolders, openParts, type Parts, type ProftpdNodeOptions } from "#nodes/proftpd-nginx/parts.ts";
+import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
+import { findStrays, type Strays } from "#nodes/proftpd-nginx/strays.ts";
 
 const dayMs = 86_400_000;
 

@@ -4,9 +4,9 @@ import { hash } from "@node-rs/bcrypt";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { OneTimeLogin } from "../driver.ts";
-import type { LoginFile } from "./login-file.ts";
-import type { ProftpdNodeSettings } from "./settings.ts";
+import type { OneTimeLogin } from "#nodes/driver.ts";
+import type { LoginFile } from "#nodes/proftpd-nginx/login-file.ts";
+import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
 /** The least that bcrypt has: what it protects is 256 random bits, for a minute. */
 const hashCost = 4;

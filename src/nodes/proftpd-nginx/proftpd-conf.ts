@@ -1,5 +1,10 @@
 /** ProFTPD's configuration. Everything about its behaviour was seen with ProFTPD 1.3.8 as Debian 12 has it. */
-import { groupedSessionsMax, nodePaths, type ProftpdNodeSettings, sessionGroupPrefix } from "./settings.ts";
+import {
+  groupedSessionsMax,
+  nodePaths,
+  type ProftpdNodeSettings,
+  sessionGroupPrefix,
+} from "#nodes/proftpd-nginx/settings.ts";
 
 /** The text of proftpd.conf. Changes of accounts never change it: it is read at the start only. */
 export function renderProftpdConf(settings: ProftpdNodeSettings): string {

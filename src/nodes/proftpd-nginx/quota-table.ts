@@ -4,8 +4,8 @@
  * hold against uploads at the same time, docs/hosting.md): they need a file system that counts, and the same interface.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
-import { writeFileAtomic } from "../atomic-file.ts";
-import { groupOf } from "./login-file.ts";
+import { writeFileAtomic } from "#nodes/atomic-file.ts";
+import { groupOf } from "#nodes/proftpd-nginx/login-file.ts";
 
 export interface Limits {
   /** In force for every session that logs in from now on. `bytes` and `files` as the file system has them. */

@@ -4,9 +4,9 @@ import { appendFile, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { passwordHash, testAccount } from "../test-account.ts";
-import { QuotaTable } from "./quota-table.ts";
-import { Records } from "./records.ts";
+import { QuotaTable } from "#nodes/proftpd-nginx/quota-table.ts";
+import { Records } from "#nodes/proftpd-nginx/records.ts";
+import { passwordHash, testAccount } from "#nodes/test-account.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "deedhouse-records-"));
 after(() => rm(folder, { recursive: true }));

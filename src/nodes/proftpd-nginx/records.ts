@@ -7,10 +7,10 @@
 import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
-import { AccountJson, accountFromJson, accountToJson, Uid } from "../account-json.ts";
-import type { AccountState } from "../agent-node.ts";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
-import type { AccountKey, DesiredAccount } from "../driver.ts";
+import { AccountJson, accountFromJson, accountToJson, Uid } from "#nodes/account-json.ts";
+import type { AccountState } from "#nodes/agent-node.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
+import type { AccountKey, DesiredAccount } from "#nodes/driver.ts";
 
 const Line = Type.Union([
   Type.Object({ account: AccountJson }),

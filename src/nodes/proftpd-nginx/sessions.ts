@@ -5,8 +5,8 @@
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { NodeUnavailable } from "../driver.ts";
-import { uidMin } from "./settings.ts";
+import { NodeUnavailable } from "#nodes/driver.ts";
+import { uidMin } from "#nodes/proftpd-nginx/settings.ts";
 
 const checkMs = 20;
 /** A login that began under the old login file ends within this, or is cut: bcrypt of cost 12 takes some 300 ms. */

@@ -1,6 +1,6 @@
 /** What a reconcile wants to know of a machine beyond its accounts. */
-import type { Homes } from "./homes.ts";
-import type { Records } from "./records.ts";
+import type { Homes } from "#nodes/proftpd-nginx/homes.ts";
+import type { Records } from "#nodes/proftpd-nginx/records.ts";
 
 export interface Strays {
   /** Homes that no account has. */

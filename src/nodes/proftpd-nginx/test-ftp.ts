@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import type { TestProftpdNode } from "./test-node.ts";
+import type { TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 
 const replyMs = 20_000;
 

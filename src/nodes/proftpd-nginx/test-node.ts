@@ -10,20 +10,20 @@ import type { Client } from "basic-ftp";
 import { pino } from "pino";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
-import { freePorts } from "../../../test/harness/free-ports.ts";
-import { type Certificate, loadCertificate } from "../certificate.ts";
-import type { Endpoint } from "../driver.ts";
-import { logInFtp } from "../test-ftp-login.ts";
-import { renderNginxConf } from "./nginx-conf.ts";
-import { createProftpdNode, type ProftpdNode } from "./node.ts";
-import { renderProftpdConf } from "./proftpd-conf.ts";
+import { type Certificate, loadCertificate } from "#nodes/certificate.ts";
+import type { Endpoint } from "#nodes/driver.ts";
+import { renderNginxConf } from "#nodes/proftpd-nginx/nginx-conf.ts";
+import { createProftpdNode, type ProftpdNode } from "#nodes/proftpd-nginx/node.ts";
+import { renderProftpdConf } from "#nodes/proftpd-nginx/proftpd-conf.ts";
 import {
   defaultProftpdNodeLimits,
   type NodePaths,
   nodePaths,
   type ProftpdNodeLimits,
   type ProftpdNodeSettings,
-} from "./settings.ts";
+} from "#nodes/proftpd-nginx/settings.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
+import { freePorts } from "../../../test/harness/free-ports.ts";
 
 const startMs = 10_000;
 const passivePortsMin = 200;

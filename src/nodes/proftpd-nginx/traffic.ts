@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
-import type { Traffic } from "../driver.ts";
-import { LogTail, TailState } from "./log-tail.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
+import type { Traffic } from "#nodes/driver.ts";
+import { LogTail, TailState } from "#nodes/proftpd-nginx/log-tail.ts";
 
 const Saved = Type.Object({
   tail: TailState,

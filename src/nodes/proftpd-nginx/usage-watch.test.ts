@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pino } from "pino";
-import { UsageWatch } from "./usage-watch.ts";
+import { UsageWatch } from "#nodes/proftpd-nginx/usage-watch.ts";
 
 test("what was counted is kept although files change all the time, and who is to be counted is counted after a start", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-usage-"));

@@ -6,10 +6,10 @@ import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Log } from "#lib/log.ts";
-import { ignoreMissing, writeFileAtomic } from "../atomic-file.ts";
-import type { Usage } from "../driver.ts";
-import { countUsage } from "../homes/usage.ts";
-import { LogTail, TailState } from "./log-tail.ts";
+import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
+import type { Usage } from "#nodes/driver.ts";
+import { countUsage } from "#nodes/homes/usage.ts";
+import { LogTail, TailState } from "#nodes/proftpd-nginx/log-tail.ts";
 
 const nothing: Usage = { bytes: 0, files: 0 };
 const changing = new Set(["STOR", "STOU", "DELE", "MKD", "XMKD", "RMD", "XRMD", "RNTO", "EXIT"]);

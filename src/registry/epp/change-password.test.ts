@@ -4,9 +4,9 @@ import { describe, test } from "node:test";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import { changePassword } from "./change-password.ts";
-import { startPasswordServer } from "./password-server-fixture.ts";
-import { count } from "./pool-fixture.ts";
+import { changePassword } from "#registry/epp/change-password.ts";
+import { startPasswordServer } from "#registry/epp/password-server-fixture.ts";
+import { count } from "#registry/epp/pool-fixture.ts";
 
 const oldPassword = "old-PW-1";
 const newPassword = "new-PW-2";

@@ -5,11 +5,11 @@
  */
 import { sleep } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
-import { EppUnanswered, EppUnavailable } from "./errors.ts";
-import type { EppPoolOptions } from "./pool.ts";
-import { loadFrameValidator } from "./schema.ts";
-import { openSession } from "./session.ts";
-import { eppTimeoutsDefault } from "./timeouts.ts";
+import { EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { EppPoolOptions } from "#registry/epp/pool.ts";
+import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { openSession } from "#registry/epp/session.ts";
+import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 
 /** Whose password; `password` is the one that holds now, as far as we know. */
 export type PasswordChangeOptions = Pick<

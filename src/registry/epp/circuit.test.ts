@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemRandom } from "#lib/random.ts";
-import type { CircuitOptions, CircuitStatus } from "./circuit.ts";
-import { Circuit, circuitSettingsDefault } from "./circuit.ts";
+import type { CircuitOptions, CircuitStatus } from "#registry/epp/circuit.ts";
+import { Circuit, circuitSettingsDefault } from "#registry/epp/circuit.ts";
 
 let nowMs = 0;
 

@@ -1,12 +1,12 @@
 import type { Random } from "#lib/random.ts";
+import { isAccountThreat, isSessionEnd, isSuccess } from "#registry/epp/codes.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
+import { domainCheck } from "#registry/epp/commands/domain-check.ts";
+import { EppCheckRefused, EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
+import { feeNamespace } from "#registry/epp/namespaces.ts";
+import type { EppPool, EppPoolOptions } from "#registry/epp/pool.ts";
+import { createClTRID } from "#registry/epp/session.ts";
 import { premiumDecision } from "#registry/premium.ts";
-import { isAccountThreat, isSessionEnd, isSuccess } from "./codes.ts";
-import type { DomainAvailability } from "./commands/domain-check.ts";
-import { domainCheck } from "./commands/domain-check.ts";
-import { EppCheckRefused, EppNotSent, EppUnanswered } from "./errors.ts";
-import { feeNamespace } from "./namespaces.ts";
-import type { EppPool, EppPoolOptions } from "./pool.ts";
-import { createClTRID } from "./session.ts";
 
 /** So many sessions in a row may end under one question: a registry that is started anew ends all of them. */
 const triesMax = 3;

@@ -1,7 +1,7 @@
 import type { Clock } from "#lib/clock.ts";
-import { findCertificateTrouble } from "./client-certificate.ts";
-import type { EppTls } from "./connection.ts";
-import { EppUnanswered } from "./errors.ts";
+import { findCertificateTrouble } from "#registry/epp/client-certificate.ts";
+import type { EppTls } from "#registry/epp/connection.ts";
+import { EppUnanswered } from "#registry/epp/errors.ts";
 
 /** OpenSSL's alerts from a registry that does not like who we are: our client certificate, or its absence. */
 const certificateAlert =

@@ -7,13 +7,13 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import type { Secret } from "#lib/secret.ts";
-import { EppNotSent, EppUnanswered } from "./errors.ts";
-import { encodeFrame, FrameDecoder } from "./frame.ts";
-import { secretsIn } from "./redaction.ts";
-import type { FrameValidator } from "./schema.ts";
-import type { XmlElement } from "./xml.ts";
-import { parseXml } from "./xml.ts";
-import { writeXml, writeXmlRedacted } from "./xml-writer.ts";
+import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
+import { encodeFrame, FrameDecoder } from "#registry/epp/frame.ts";
+import { secretsIn } from "#registry/epp/redaction.ts";
+import type { FrameValidator } from "#registry/epp/schema.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { parseXml } from "#registry/epp/xml.ts";
+import { writeXml, writeXmlRedacted } from "#registry/epp/xml-writer.ts";
 
 /** How the registry is told from an impostor. Verification can't be switched off. */
 export interface EppTls {

@@ -6,7 +6,7 @@
  *
  * Measured: 2 µs for a create in place of 23.
  */
-import type { FrameValidator } from "./schema.ts";
+import type { FrameValidator } from "#registry/epp/schema.ts";
 
 /**
  * The elements whose values are left out, and the values: fewer than their types allow (RFC 5730 §4 trIDStringType, RFC

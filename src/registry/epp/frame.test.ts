@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { encodeFrame, FrameDecoder, FrameError, frameBytesMax } from "./frame.ts";
+import { encodeFrame, FrameDecoder, FrameError, frameBytesMax } from "#registry/epp/frame.ts";
 
 function header(length: number): Buffer {
   const bytes = Buffer.alloc(4);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "#lib/clock.ts";
-import { domainInfo } from "./commands/domain-info.ts";
-import { EppNotSent, EppUnanswered } from "./errors.ts";
-import { startFixture } from "./pool-fixture.ts";
-import { responseXml } from "./stand-in-server.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
+import { startFixture } from "#registry/epp/pool-fixture.ts";
+import { responseXml } from "#registry/epp/stand-in-server.ts";
 
 const waitMs = 5_000;
 

@@ -4,10 +4,10 @@ import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { EppPool, EppPoolOptions } from "./pool.ts";
-import { createEppPool } from "./pool.ts";
-import type { StandIn, StandInCertificate, StandInOptions } from "./stand-in-server.ts";
-import { createCertificate, startStandIn } from "./stand-in-server.ts";
+import type { EppPool, EppPoolOptions } from "#registry/epp/pool.ts";
+import { createEppPool } from "#registry/epp/pool.ts";
+import type { StandIn, StandInCertificate, StandInOptions } from "#registry/epp/stand-in-server.ts";
+import { createCertificate, startStandIn } from "#registry/epp/stand-in-server.ts";
 
 let certificate: Promise<StandInCertificate> | undefined;
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemRandom } from "#lib/random.ts";
-import { domainCheck } from "./commands/domain-check.ts";
-import { domainInfo } from "./commands/domain-info.ts";
-import { EppUnanswered } from "./errors.ts";
-import { count, startFixture } from "./pool-fixture.ts";
-import { availabilityXml, responseXml } from "./stand-in-server.ts";
+import { domainCheck } from "#registry/epp/commands/domain-check.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { EppUnanswered } from "#registry/epp/errors.ts";
+import { count, startFixture } from "#registry/epp/pool-fixture.ts";
+import { availabilityXml, responseXml } from "#registry/epp/stand-in-server.ts";
 
 const waitMs = 5_000;
 const patientCircuit = { faultsMax: 1_000 };

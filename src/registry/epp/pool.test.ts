@@ -4,14 +4,14 @@ import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
-import type { CircuitStatus } from "./circuit.ts";
-import { domainCheck } from "./commands/domain-check.ts";
-import { domainInfo } from "./commands/domain-info.ts";
-import { EppNotSent, EppUnanswered } from "./errors.ts";
-import type { EppPool } from "./pool.ts";
-import { count, startFixture } from "./pool-fixture.ts";
-import type { StandIn } from "./stand-in-server.ts";
-import { responseXml } from "./stand-in-server.ts";
+import type { CircuitStatus } from "#registry/epp/circuit.ts";
+import { domainCheck } from "#registry/epp/commands/domain-check.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
+import type { EppPool } from "#registry/epp/pool.ts";
+import { count, startFixture } from "#registry/epp/pool-fixture.ts";
+import type { StandIn } from "#registry/epp/stand-in-server.ts";
+import { responseXml } from "#registry/epp/stand-in-server.ts";
 
 const waitMs = 5_000;
 

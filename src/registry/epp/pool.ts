@@ -2,16 +2,16 @@ import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
+import type { CircuitSettings, CircuitStatus } from "#registry/epp/circuit.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
+import { passwordCharsMax, passwordCharsMin } from "#registry/epp/commands/login-security.ts";
+import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
+import type { WantedServices } from "#registry/epp/services.ts";
+import type { EppResponse, LoginNews, RequestOptions } from "#registry/epp/session.ts";
+import { SessionPool } from "#registry/epp/session-pool.ts";
+import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { PremiumPolicy } from "#registry/premium.ts";
-import type { CircuitSettings, CircuitStatus } from "./circuit.ts";
-import type { EppCommand } from "./command.ts";
-import type { DomainAvailability } from "./commands/domain-check.ts";
-import { passwordCharsMax, passwordCharsMin } from "./commands/login-security.ts";
-import type { EppTls, FrameTrace } from "./connection.ts";
-import type { WantedServices } from "./services.ts";
-import type { EppResponse, LoginNews, RequestOptions } from "./session.ts";
-import { SessionPool } from "./session-pool.ts";
-import type { EppTimeouts } from "./timeouts.ts";
 
 /** What a session is wanted for; a renewal has weeks, and lets the others go first. */
 export type Lane = "check" | "transform" | "poll" | "renewal";

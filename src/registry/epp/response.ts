@@ -1,6 +1,6 @@
-import { eppNamespace } from "./namespaces.ts";
-import type { XmlElement } from "./xml.ts";
-import { findChild, findChildren, findText, getAttribute, getChild, textOf, XmlError } from "./xml.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { findChild, findChildren, findText, getAttribute, getChild, textOf, XmlError } from "#registry/epp/xml.ts";
 
 /** A `<response>` (RFC 5730 §2.6) before the command has read its data. */
 export interface ResponseFrame {

@@ -7,7 +7,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ErrorDetail } from "libxml2-wasm";
-import { rememberingShapes } from "./frame-shapes.ts";
+import { rememberingShapes } from "#registry/epp/frame-shapes.ts";
 
 const schemaFolder = join(import.meta.dirname, "../../../schemas/epp");
 const driverSchema = "all.xsd";

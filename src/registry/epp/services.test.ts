@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { describe, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import { eppOptionsOf } from "#registry/epp-options.ts";
-import { completeProfile, type RegistryEntry } from "#registry/registries.ts";
 import {
   contactNamespace,
   domainNamespace,
@@ -13,11 +11,13 @@ import {
   loginSecNamespace,
   rgpNamespace,
   secDnsNamespace,
-} from "./namespaces.ts";
-import type { EppPoolOptions } from "./pool.ts";
-import { count, startFixture } from "./pool-fixture.ts";
-import { createCertificate, offerXml, responseXml } from "./stand-in-server.ts";
-import { findChild, findChildren, getChild, parseXml, textOf } from "./xml.ts";
+} from "#registry/epp/namespaces.ts";
+import type { EppPoolOptions } from "#registry/epp/pool.ts";
+import { count, startFixture } from "#registry/epp/pool-fixture.ts";
+import { createCertificate, offerXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { findChild, findChildren, getChild, parseXml, textOf } from "#registry/epp/xml.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
+import { completeProfile, type RegistryEntry } from "#registry/registries.ts";
 
 const waitMs = 5_000;
 const { cert } = await createCertificate();

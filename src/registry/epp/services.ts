@@ -1,6 +1,6 @@
-import type { EppServices } from "./commands/login.ts";
-import { EppUnavailable } from "./errors.ts";
-import type { Greeting } from "./greeting.ts";
+import type { EppServices } from "#registry/epp/commands/login.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+import type { Greeting } from "#registry/epp/greeting.ts";
 
 /** What we would like of a registry. */
 export interface WantedServices {

@@ -6,12 +6,12 @@
 import { setMaxListeners } from "node:events";
 import { backoffMs } from "#lib/backoff.ts";
 import type { Log } from "#lib/log.ts";
-import { EppUnavailable } from "./errors.ts";
-import type { EppPoolOptions } from "./pool.ts";
-import { loadFrameValidator } from "./schema.ts";
-import type { EppSession } from "./session.ts";
-import { openSession } from "./session.ts";
-import type { EppTimeouts } from "./timeouts.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+import type { EppPoolOptions } from "#registry/epp/pool.ts";
+import { loadFrameValidator } from "#registry/epp/schema.ts";
+import type { EppSession } from "#registry/epp/session.ts";
+import { openSession } from "#registry/epp/session.ts";
+import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 
 /** After the registry counted our sessions lower than our settings do (2502), its count is believed for this long. */
 const sessionLimitHoldMs = 60_000;

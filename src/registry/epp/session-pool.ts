@@ -5,22 +5,22 @@
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import type { CircuitStatus } from "./circuit.ts";
-import { Circuit, circuitSettingsDefault } from "./circuit.ts";
-import { CoalescedChecks } from "./coalesced-checks.ts";
-import { isAccountThreat, isServerFault } from "./codes.ts";
-import type { EppCommand } from "./command.ts";
-import type { DomainAvailability } from "./commands/domain-check.ts";
-import { EppNotSent, EppUnanswered, EppUnavailable } from "./errors.ts";
-import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "./pool.ts";
-import type { EppResponse, EppSession, RequestOptions } from "./session.ts";
-import { isRefusedLogin } from "./session.ts";
-import { isSessionLimit, SessionOpener } from "./session-opener.ts";
-import { SignsOfLife } from "./signs-of-life.ts";
-import type { EppTimeouts } from "./timeouts.ts";
-import { eppTimeoutsDefault } from "./timeouts.ts";
-import { TokenBucket } from "./token-bucket.ts";
-import { rankOf, type Waiter, WaitingLine } from "./waiting-line.ts";
+import type { CircuitStatus } from "#registry/epp/circuit.ts";
+import { Circuit, circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { CoalescedChecks } from "#registry/epp/coalesced-checks.ts";
+import { isAccountThreat, isServerFault } from "#registry/epp/codes.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "#registry/epp/pool.ts";
+import type { EppResponse, EppSession, RequestOptions } from "#registry/epp/session.ts";
+import { isRefusedLogin } from "#registry/epp/session.ts";
+import { isSessionLimit, SessionOpener } from "#registry/epp/session-opener.ts";
+import { SignsOfLife } from "#registry/epp/signs-of-life.ts";
+import type { EppTimeouts } from "#registry/epp/timeouts.ts";
+import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
+import { TokenBucket } from "#registry/epp/token-bucket.ts";
+import { rankOf, type Waiter, WaitingLine } from "#registry/epp/waiting-line.ts";
 
 export class SessionPool implements EppPool {
   readonly #options: EppPoolOptions;

@@ -4,28 +4,28 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import { isLoginRefusal, isServiceRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "./codes.ts";
-import type { EppCommand } from "./command.ts";
-import { helloFrame } from "./commands/hello.ts";
-import type { Credentials, EppServices } from "./commands/login.ts";
-import { login } from "./commands/login.ts";
-import type { LoginSecurityEvent } from "./commands/login-security.ts";
-import { isPlainPassword } from "./commands/login-security.ts";
-import { logout } from "./commands/logout.ts";
-import { describeConnectFailure } from "./connect-failure.ts";
-import type { Connection, ConnectionOptions } from "./connection.ts";
-import { openConnection } from "./connection.ts";
-import { EppUnanswered, EppUnavailable } from "./errors.ts";
-import type { Greeting } from "./greeting.ts";
-import { parseGreeting } from "./greeting.ts";
-import { loginSecNamespace } from "./namespaces.ts";
-import { hideSecrets, secretsIn } from "./redaction.ts";
-import type { ResponseFrame } from "./response.ts";
-import { isGreeting, parseResponse } from "./response.ts";
-import type { WantedServices } from "./services.ts";
-import { chooseServices, notOffered } from "./services.ts";
-import type { EppTimeouts } from "./timeouts.ts";
-import type { XmlElement } from "./xml.ts";
+import { isLoginRefusal, isServiceRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "#registry/epp/codes.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { helloFrame } from "#registry/epp/commands/hello.ts";
+import type { Credentials, EppServices } from "#registry/epp/commands/login.ts";
+import { login } from "#registry/epp/commands/login.ts";
+import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
+import { isPlainPassword } from "#registry/epp/commands/login-security.ts";
+import { logout } from "#registry/epp/commands/logout.ts";
+import { describeConnectFailure } from "#registry/epp/connect-failure.ts";
+import type { Connection, ConnectionOptions } from "#registry/epp/connection.ts";
+import { openConnection } from "#registry/epp/connection.ts";
+import { EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { Greeting } from "#registry/epp/greeting.ts";
+import { parseGreeting } from "#registry/epp/greeting.ts";
+import { loginSecNamespace } from "#registry/epp/namespaces.ts";
+import { hideSecrets, secretsIn } from "#registry/epp/redaction.ts";
+import type { ResponseFrame } from "#registry/epp/response.ts";
+import { isGreeting, parseResponse } from "#registry/epp/response.ts";
+import type { WantedServices } from "#registry/epp/services.ts";
+import { chooseServices, notOffered } from "#registry/epp/services.ts";
+import type { EppTimeouts } from "#registry/epp/timeouts.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
 
 /** An answer with any result code. */
 export interface EppResponse<Data> {

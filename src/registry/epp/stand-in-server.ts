@@ -7,10 +7,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { createServer } from "node:tls";
 import { generate } from "selfsigned";
-import { encodeFrame, FrameDecoder } from "./frame.ts";
-import { eppNamespace } from "./namespaces.ts";
-import type { XmlElement } from "./xml.ts";
-import { findChild, findText, isElement, parseXml } from "./xml.ts";
+import { encodeFrame, FrameDecoder } from "#registry/epp/frame.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { findChild, findText, isElement, parseXml } from "#registry/epp/xml.ts";
 
 export interface StandInRequest {
   /** "domain:create", "login", "poll:req", "hello"; "connect" when a client has just connected. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { TokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "#registry/epp/token-bucket.ts";
 
 /** A clock that only moves when it is asked: how fast the machine is changes nothing. */
 function createAskedClock(stepMs: number) {

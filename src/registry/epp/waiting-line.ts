@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
-import { EppUnavailable } from "./errors.ts";
-import type { AcquireOptions, Lane, Lease } from "./pool.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+import type { AcquireOptions, Lane, Lease } from "#registry/epp/pool.ts";
 
 /** More callers than this are refused at once. */
 const waitersMax = 1000;

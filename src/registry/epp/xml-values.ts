@@ -1,5 +1,5 @@
-import type { XmlElement } from "./xml.ts";
-import { findText, getText, XmlError } from "./xml.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { findText, getText, XmlError } from "#registry/epp/xml.ts";
 
 // No error here quotes what it is about: a registry may echo a secret anywhere.
 

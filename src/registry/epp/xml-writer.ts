@@ -1,7 +1,7 @@
-import { eppNamespace } from "./namespaces.ts";
-import { hiddenText, hideSecrets } from "./redaction.ts";
-import type { XmlElement, XmlNode } from "./xml.ts";
-import { isElement } from "./xml.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
+import type { XmlElement, XmlNode } from "#registry/epp/xml.ts";
+import { isElement } from "#registry/epp/xml.ts";
 
 /** Whatever the namespace: over-redacting a log costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { Secret } from "#lib/secret.ts";
-import { domainNamespace, eppNamespace } from "./namespaces.ts";
-import { isGreeting, parseResponse } from "./response.ts";
-import { availabilityXml, greetingXml, responseXml } from "./stand-in-server.ts";
-import type { XmlElement } from "./xml.ts";
+import { domainNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
+import { isGreeting, parseResponse } from "#registry/epp/response.ts";
+import { availabilityXml, greetingXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
 import {
   elementsOf,
   findChild,
@@ -18,9 +18,9 @@ import {
   xmlDepthMax,
   xmlElementsMax,
   xmlNamespacesMax,
-} from "./xml.ts";
-import { parseXmlBoolean, parseXmlDate } from "./xml-values.ts";
-import { writeXml, writeXmlRedacted } from "./xml-writer.ts";
+} from "#registry/epp/xml.ts";
+import { parseXmlBoolean, parseXmlDate } from "#registry/epp/xml-values.ts";
+import { writeXml, writeXmlRedacted } from "#registry/epp/xml-writer.ts";
 
 describe("parsing XML", () => {
   test("finds elements by namespace, whatever their prefix and place", () => {

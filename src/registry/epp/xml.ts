@@ -5,7 +5,7 @@
  */
 import { SaxesParser } from "saxes";
 import type { Secret } from "#lib/secret.ts";
-import { parsePlainXml } from "./plain-xml.ts";
+import { parsePlainXml } from "#registry/epp/plain-xml.ts";
 
 export const xmlDepthMax = 64;
 export const xmlElementsMax = 20_000;

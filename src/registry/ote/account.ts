@@ -2,14 +2,14 @@
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../epp/command.ts";
-import { logout } from "../epp/commands/logout.ts";
-import { EppUnavailable } from "../epp/errors.ts";
-import { loadFrameValidator } from "../epp/schema.ts";
-import { createClTRID, type EppResponse, type EppSession, isRefusedLogin, openSession } from "../epp/session.ts";
-import { TokenBucket } from "../epp/token-bucket.ts";
-import { eppOptionsOf } from "../epp-options.ts";
-import type { RegistryProfile } from "../registries.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { logout } from "#registry/epp/commands/logout.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { createClTRID, type EppResponse, type EppSession, isRefusedLogin, openSession } from "#registry/epp/session.ts";
+import { TokenBucket } from "#registry/epp/token-bucket.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface Frame {
   readonly direction: "sent" | "received";

@@ -1,8 +1,8 @@
-import type { EppCommand } from "../epp/command.ts";
-import { objectCommandFrame } from "../epp/command.ts";
-import { parseObjectCheck } from "../epp/commands/object-check.ts";
-import { contactNamespace, domainNamespace, hostNamespace } from "../epp/namespaces.ts";
-import { elementsOf } from "../epp/xml.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { parseObjectCheck } from "#registry/epp/commands/object-check.ts";
+import { contactNamespace, domainNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 const forms = {
   domain: { namespace: domainNamespace, idElement: "name" },

@@ -2,12 +2,12 @@
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Money } from "../epp/commands/fee.ts";
-import type { NameServer } from "../epp/commands/name-servers.ts";
-import type { PostalInfo } from "../epp/commands/postal-info.ts";
-import type { SecDns } from "../epp/commands/sec-dns.ts";
-import { eppOptionsOf } from "../epp-options.ts";
-import type { RegistryProfile } from "../registries.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import type { NameServer } from "#registry/epp/commands/name-servers.ts";
+import type { PostalInfo } from "#registry/epp/commands/postal-info.ts";
+import type { SecDns } from "#registry/epp/commands/sec-dns.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 /** What an operator can say about a walk's things. */
 export interface MemoryOptions {

@@ -1,10 +1,10 @@
-import { domainInfo } from "../epp/commands/domain-info.ts";
-import { domainTransfer } from "../epp/commands/domain-transfer.ts";
-import { domainUpdate } from "../epp/commands/domain-update.ts";
-import { hostCreate } from "../epp/commands/host-create.ts";
-import { createDomain } from "./domain-steps.ts";
-import type { Memory } from "./memory.ts";
-import { domainThing, doneCodes, hostThing, type Step, statusThing, step, type Thing } from "./step.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { domainTransfer } from "#registry/epp/commands/domain-transfer.ts";
+import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
+import { hostCreate } from "#registry/epp/commands/host-create.ts";
+import { createDomain } from "#registry/ote/domain-steps.ts";
+import type { Memory } from "#registry/ote/memory.ts";
+import { domainThing, doneCodes, hostThing, type Step, statusThing, step, type Thing } from "#registry/ote/step.ts";
 
 /** Longer than any registry registers a name for; the schema allows it. */
 const absurdPeriodYears = 99;

@@ -1,10 +1,10 @@
 /** Which steps a walk has: those that were chosen, as far as registry and operator have what they need. */
 import type { Secret } from "#lib/secret.ts";
-import { feeNamespace, hostNamespace, rgpNamespace, secDnsNamespace } from "../epp/namespaces.ts";
-import type { RegistryProfile } from "../registries.ts";
-import type { MemoryOptions } from "./memory.ts";
-import type { Needs, Step } from "./step.ts";
-import { steps } from "./steps.ts";
+import { feeNamespace, hostNamespace, rgpNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
+import type { MemoryOptions } from "#registry/ote/memory.ts";
+import type { Needs, Step } from "#registry/ote/step.ts";
+import { steps } from "#registry/ote/steps.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface Choice {
   /** These, and what they build on. */

@@ -1,16 +1,16 @@
 /** The frames of a walk, without a registry: what is not known before an answer is made up. */
-import { helloFrame } from "../epp/commands/hello.ts";
-import { login } from "../epp/commands/login.ts";
-import { logout } from "../epp/commands/logout.ts";
-import { loadFrameValidator } from "../epp/schema.ts";
-import type { XmlElement } from "../epp/xml.ts";
-import { writeXml, writeXmlRedacted } from "../epp/xml-writer.ts";
-import { eppOptionsOf } from "../epp-options.ts";
-import { createMemory } from "./memory.ts";
-import { type WalkPlan, whyNotHere } from "./plan.ts";
-import type { StepResult } from "./report.ts";
-import type { SessionStep } from "./step.ts";
-import { steps } from "./steps.ts";
+import { helloFrame } from "#registry/epp/commands/hello.ts";
+import { login } from "#registry/epp/commands/login.ts";
+import { logout } from "#registry/epp/commands/logout.ts";
+import { loadFrameValidator } from "#registry/epp/schema.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { writeXml, writeXmlRedacted } from "#registry/epp/xml-writer.ts";
+import { eppOptionsOf } from "#registry/epp-options.ts";
+import { createMemory } from "#registry/ote/memory.ts";
+import { type WalkPlan, whyNotHere } from "#registry/ote/plan.ts";
+import type { StepResult } from "#registry/ote/report.ts";
+import type { SessionStep } from "#registry/ote/step.ts";
+import { steps } from "#registry/ote/steps.ts";
 
 const clTRID = "dh-dry-run";
 

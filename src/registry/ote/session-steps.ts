@@ -1,6 +1,6 @@
-import { pollAck } from "../epp/commands/poll-ack.ts";
-import { type PollMessage, pollRequest } from "../epp/commands/poll-request.ts";
-import { type Step, step } from "./step.ts";
+import { pollAck } from "#registry/epp/commands/poll-ack.ts";
+import { type PollMessage, pollRequest } from "#registry/epp/commands/poll-request.ts";
+import { type Step, step } from "#registry/ote/step.ts";
 
 export const openingSteps: readonly Step[] = [
   {

@@ -2,14 +2,14 @@
  * What certification exams ask of a registrar, in the order of the walk. Each step is data: what is sent, what is right as
  * an answer, what it leaves behind and what it needs (step.ts). docs/ote.md has the same as a table.
  */
-import { contactSteps, domainContactSteps } from "./contact-steps.ts";
-import { domainCheckSteps, domainCreateSteps } from "./domain-steps.ts";
-import { hostEndSteps, hostSteps, nameServerSteps } from "./host-steps.ts";
-import { deleteSteps, renewSteps } from "./life-steps.ts";
-import { mistakeSteps, otherSteps, transferSteps } from "./other-steps.ts";
-import { closingSteps, openingSteps, pollSteps } from "./session-steps.ts";
-import type { Step } from "./step.ts";
-import { secDnsSteps, updateSteps } from "./update-steps.ts";
+import { contactSteps, domainContactSteps } from "#registry/ote/contact-steps.ts";
+import { domainCheckSteps, domainCreateSteps } from "#registry/ote/domain-steps.ts";
+import { hostEndSteps, hostSteps, nameServerSteps } from "#registry/ote/host-steps.ts";
+import { deleteSteps, renewSteps } from "#registry/ote/life-steps.ts";
+import { mistakeSteps, otherSteps, transferSteps } from "#registry/ote/other-steps.ts";
+import { closingSteps, openingSteps, pollSteps } from "#registry/ote/session-steps.ts";
+import type { Step } from "#registry/ote/step.ts";
+import { secDnsSteps, updateSteps } from "#registry/ote/update-steps.ts";
 
 export const steps: readonly Step[] = [
   ...openingSteps,

@@ -2,18 +2,18 @@
  * Walks the steps at a registry, one command after the other, and is rid afterwards of whatever it made: also when a step
  * failed, when an answer was lost, and when it was interrupted.
  */
-import { isSuccess } from "../epp/codes.ts";
-import type { EppCommand } from "../epp/command.ts";
-import { EppNotSent, EppUnanswered, EppUnavailable } from "../epp/errors.ts";
-import type { EppResponse } from "../epp/session.ts";
-import type { RegistryProfile } from "../registries.ts";
-import { Account } from "./account.ts";
-import { Ledger } from "./ledger.ts";
-import { createMemory, type Memory, type Who } from "./memory.ts";
-import { type WalkPlan, whyNotHere } from "./plan.ts";
-import type { StepResult, WalkReport } from "./report.ts";
-import type { CommandStep, SessionStep, Step, Thing } from "./step.ts";
-import { steps } from "./steps.ts";
+import { isSuccess } from "#registry/epp/codes.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
+import { Account } from "#registry/ote/account.ts";
+import { Ledger } from "#registry/ote/ledger.ts";
+import { createMemory, type Memory, type Who } from "#registry/ote/memory.ts";
+import { type WalkPlan, whyNotHere } from "#registry/ote/plan.ts";
+import type { StepResult, WalkReport } from "#registry/ote/report.ts";
+import type { CommandStep, SessionStep, Step, Thing } from "#registry/ote/step.ts";
+import { steps } from "#registry/ote/steps.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface WalkOptions extends WalkPlan {
   /** Ends the walk before the next step; what was made is still taken away. */

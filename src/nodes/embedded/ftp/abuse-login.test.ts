@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { type Clock, systemClock } from "#lib/clock.ts";
-import { password, quickHash, testAccount } from "../../test-account.ts";
-import { startTestNode } from "../test-node.ts";
-import { type Reply, TestFtpClient } from "./test-ftp-client.ts";
-import { useFtpStage } from "./test-stage.ts";
+import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { password, quickHash, testAccount } from "#nodes/test-account.ts";
 
 describe("FTP abuse before the login", () => {
   const stage = useFtpStage();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { link, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { useFtpStage } from "./test-stage.ts";
+import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
 
 describe("FTP abuse of paths", () => {
   const stage = useFtpStage();

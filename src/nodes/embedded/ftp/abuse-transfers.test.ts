@@ -4,10 +4,10 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { AccountKey } from "../../driver.ts";
-import { password, quickHash } from "../../test-account.ts";
-import { TestFtpClient } from "./test-ftp-client.ts";
-import { useFtpStage } from "./test-stage.ts";
+import type { AccountKey } from "#nodes/driver.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
+import { password, quickHash } from "#nodes/test-account.ts";
 
 describe("FTP abuse of transfers", () => {
   const stage = useFtpStage({ limits: { pathBytesMax: 80 } });

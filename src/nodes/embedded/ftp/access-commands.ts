@@ -2,10 +2,10 @@
 import { sleep } from "#lib/clock.ts";
 import { QueueFull } from "#lib/fair-queue.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Account } from "../accounts.ts";
-import type { FtpCommand } from "./commands.ts";
-import { FtpFailure } from "./reply.ts";
-import type { FtpServices, FtpSession } from "./session.ts";
+import type { Account } from "#nodes/embedded/accounts.ts";
+import type { FtpCommand } from "#nodes/embedded/ftp/commands.ts";
+import { FtpFailure } from "#nodes/embedded/ftp/reply.ts";
+import type { FtpServices, FtpSession } from "#nodes/embedded/ftp/session.ts";
 
 const features = ["AUTH TLS", "EPSV", "MDTM", "MLST type*;size*;modify*;", "PASV", "PBSZ", "PROT", "SIZE", "UTF8"];
 

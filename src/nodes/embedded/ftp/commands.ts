@@ -1,7 +1,7 @@
-import { accessCommands } from "./access-commands.ts";
-import { fileCommands } from "./file-commands.ts";
-import type { FtpSession } from "./session.ts";
-import { transferCommands } from "./transfer-commands.ts";
+import { accessCommands } from "#nodes/embedded/ftp/access-commands.ts";
+import { fileCommands } from "#nodes/embedded/ftp/file-commands.ts";
+import type { FtpSession } from "#nodes/embedded/ftp/session.ts";
+import { transferCommands } from "#nodes/embedded/ftp/transfer-commands.ts";
 
 export interface FtpCommand {
   needsLogin: boolean;

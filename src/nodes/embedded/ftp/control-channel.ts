@@ -7,8 +7,8 @@
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type SecureContext, TLSSocket } from "node:tls";
-import type { EmbeddedNodeLimits } from "../limits.ts";
-import { FtpFailure } from "./reply.ts";
+import { FtpFailure } from "#nodes/embedded/ftp/reply.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
 const telnetEscape = 0xff;
 const lineFeed = 0x0a;

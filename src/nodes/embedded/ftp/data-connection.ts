@@ -6,7 +6,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { plainAddress } from "#lib/plain-address.ts";
 import type { Random } from "#lib/random.ts";
-import { FtpFailure } from "./reply.ts";
+import { FtpFailure } from "#nodes/embedded/ftp/reply.ts";
 
 /** Both ends included; undefined lets the system choose. */
 export type PassivePorts = { from: number; to: number } | undefined;

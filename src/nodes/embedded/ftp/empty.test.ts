@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
-import { password, testAccount } from "../../test-account.ts";
-import { logInFtp } from "../../test-ftp-login.ts";
-import { startTestNode } from "../test-node.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { password, testAccount } from "#nodes/test-account.ts";
+import { logInFtp } from "#nodes/test-ftp-login.ts";
 
 test("an empty file and an empty folder come over TLS every time", async (t) => {
   const node = await startTestNode();

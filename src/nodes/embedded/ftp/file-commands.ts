@@ -1,11 +1,11 @@
 /** Commands about files that need no data connection. */
 import { mkdir, rename, rmdir, unlink } from "node:fs/promises";
-import { longestPathBytes } from "../../homes/usage.ts";
-import type { FtpCommand } from "./commands.ts";
-import { machineFormat, timeFormat } from "./listing.ts";
-import { findAt, type GuardedPath, getAt } from "./path-guard.ts";
-import { FtpFailure, notAvailable } from "./reply.ts";
-import type { FtpSession } from "./session.ts";
+import type { FtpCommand } from "#nodes/embedded/ftp/commands.ts";
+import { machineFormat, timeFormat } from "#nodes/embedded/ftp/listing.ts";
+import { findAt, type GuardedPath, getAt } from "#nodes/embedded/ftp/path-guard.ts";
+import { FtpFailure, notAvailable } from "#nodes/embedded/ftp/reply.ts";
+import type { FtpSession } from "#nodes/embedded/ftp/session.ts";
+import { longestPathBytes } from "#nodes/homes/usage.ts";
 
 export const fileCommands: Record<string, FtpCommand> = {
   PWD: { needsLogin: true, run: (session) => session.channel.reply(257, `${quoted(session.folder)} is current.`) },

@@ -8,9 +8,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { password } from "../../test-account.ts";
-import { TestFtpClient } from "./test-ftp-client.ts";
-import { useFtpStage } from "./test-stage.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
+import { password } from "#nodes/test-account.ts";
 
 const seed = Number(process.env.PROPERTY_SEED ?? 20_261_121);
 const runs = 150;

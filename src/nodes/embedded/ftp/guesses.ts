@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 import { sourceOf } from "#lib/source-address.ts";
-import type { EmbeddedNodeLimits } from "../limits.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
 /** Who asks for a password check, as limits and turns count it. */
 export interface Guesser {

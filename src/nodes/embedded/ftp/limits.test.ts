@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, test } from "node:test";
-import { testAccount } from "../../test-account.ts";
-import type { EmbeddedNodeLimits } from "../limits.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "../test-node.ts";
-import { TestFtpClient } from "./test-ftp-client.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
 
 async function withNode(
   limits: Partial<EmbeddedNodeLimits>,

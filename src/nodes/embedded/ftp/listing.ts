@@ -2,7 +2,7 @@
 import type { Stats } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { ignoreMissing } from "../../atomic-file.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
 
 export interface Entry {
   name: string;

@@ -6,8 +6,8 @@
 import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { ignoreMissing } from "../../atomic-file.ts";
-import { notAvailable } from "./reply.ts";
+import { ignoreMissing } from "#nodes/atomic-file.ts";
+import { notAvailable } from "#nodes/embedded/ftp/reply.ts";
 
 const nameBytesMax = 255;
 const forbidden = /[\u0000-\u001f\u007f\\]/;

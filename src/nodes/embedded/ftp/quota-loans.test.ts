@@ -4,8 +4,8 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { sleep } from "#lib/clock.ts";
-import { type Reply, TestFtpClient } from "./test-ftp-client.ts";
-import { type TestSite, useFtpStage } from "./test-stage.ts";
+import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { type TestSite, useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
 
 const pollMs = 5;
 const diskBytesMax = 1_000_000;

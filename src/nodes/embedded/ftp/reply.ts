@@ -1,4 +1,4 @@
-import { QuotaExceeded } from "../quota.ts";
+import { QuotaExceeded } from "#nodes/embedded/quota.ts";
 
 /** A command that ends with this reply instead of the usual one. */
 export class FtpFailure extends Error {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { ConnectionLimits } from "#lib/connection-limits.ts";
-import { connectionShares } from "../limits.ts";
-import { type FtpServices, FtpSession } from "./session.ts";
+import { type FtpServices, FtpSession } from "#nodes/embedded/ftp/session.ts";
+import { connectionShares } from "#nodes/embedded/limits.ts";
 
 export interface FtpServer {
   port: number;

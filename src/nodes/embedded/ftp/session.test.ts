@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { testAccount } from "../../test-account.ts";
-import { startTestNode, type TestNode } from "../test-node.ts";
-import { TestFtpClient } from "./test-ftp-client.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
 
 describe("an FTP session", () => {
   let node: TestNode;

@@ -4,18 +4,18 @@ import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { plainAddress } from "#lib/plain-address.ts";
 import type { Random } from "#lib/random.ts";
-import type { Account, Accounts } from "../accounts.ts";
-import type { EmbeddedNodeLimits } from "../limits.ts";
-import type { OneTimeLogins } from "../one-time-logins.ts";
-import type { Passwords } from "../passwords.ts";
-import { isLoopback } from "./address.ts";
-import { findCommand } from "./commands.ts";
-import { ControlChannel } from "./control-channel.ts";
-import { DataPort, type PassivePorts } from "./data-connection.ts";
-import type { AddressGuesses } from "./guesses.ts";
-import { checkWritable, type GuardedPath, resolvePath } from "./path-guard.ts";
-import { FtpFailure, failureOf } from "./reply.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Account, Accounts } from "#nodes/embedded/accounts.ts";
+import { isLoopback } from "#nodes/embedded/ftp/address.ts";
+import { findCommand } from "#nodes/embedded/ftp/commands.ts";
+import { ControlChannel } from "#nodes/embedded/ftp/control-channel.ts";
+import { DataPort, type PassivePorts } from "#nodes/embedded/ftp/data-connection.ts";
+import type { AddressGuesses } from "#nodes/embedded/ftp/guesses.ts";
+import { checkWritable, type GuardedPath, resolvePath } from "#nodes/embedded/ftp/path-guard.ts";
+import { FtpFailure, failureOf } from "#nodes/embedded/ftp/reply.ts";
+import type { Sessions } from "#nodes/embedded/ftp/sessions.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
+import type { OneTimeLogins } from "#nodes/embedded/one-time-logins.ts";
+import type { Passwords } from "#nodes/embedded/passwords.ts";
 
 /** What all sessions share. */
 export interface FtpServices {

@@ -1,4 +1,4 @@
-import type { Account } from "../accounts.ts";
+import type { Account } from "#nodes/embedded/accounts.ts";
 
 /** What the registry needs to know of a session. */
 interface Session {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { test } from "node:test";
-import { password, testAccount } from "../../test-account.ts";
-import type { EmbeddedNodeLimits } from "../limits.ts";
-import { startTestNode } from "../test-node.ts";
-import { type Reply, TestFtpClient } from "./test-ftp-client.ts";
+import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
+import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { password, testAccount } from "#nodes/test-account.ts";
 
 const owner = "a.example";
 

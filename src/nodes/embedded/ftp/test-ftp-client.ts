@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { password } from "../../test-account.ts";
+import { password } from "#nodes/test-account.ts";
 
 export interface Reply {
   code: number;

@@ -1,10 +1,10 @@
 /** For tests of abuse: one node, and as many accounts as a file of tests needs. */
 import { join } from "node:path";
 import { after, before } from "node:test";
-import type { DesiredAccount } from "../../driver.ts";
-import { testAccount } from "../../test-account.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "../test-node.ts";
-import { TestFtpClient } from "./test-ftp-client.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
+import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
 
 export interface TestSite extends DesiredAccount {
   docroot: string;

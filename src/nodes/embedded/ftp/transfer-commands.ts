@@ -7,12 +7,19 @@ import { basename } from "node:path";
 import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { TLSSocket } from "node:tls";
-import type { FtpCommand } from "./commands.ts";
-import { type Entry, type EntryFormat, entriesOf, longFormat, machineFormat, nameOnly } from "./listing.ts";
-import { getAt } from "./path-guard.ts";
-import { FtpFailure, failureOf, notAvailable } from "./reply.ts";
-import type { FtpSession } from "./session.ts";
-import { beginUpload } from "./upload.ts";
+import type { FtpCommand } from "#nodes/embedded/ftp/commands.ts";
+import {
+  type Entry,
+  type EntryFormat,
+  entriesOf,
+  longFormat,
+  machineFormat,
+  nameOnly,
+} from "#nodes/embedded/ftp/listing.ts";
+import { getAt } from "#nodes/embedded/ftp/path-guard.ts";
+import { FtpFailure, failureOf, notAvailable } from "#nodes/embedded/ftp/reply.ts";
+import type { FtpSession } from "#nodes/embedded/ftp/session.ts";
+import { beginUpload } from "#nodes/embedded/ftp/upload.ts";
 
 export const transferCommands: Record<string, FtpCommand> = {
   PASV: { needsLogin: true, run: openPassive },

@@ -7,10 +7,10 @@ import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Reservation } from "../quota.ts";
-import { findAt, type GuardedPath } from "./path-guard.ts";
-import { FtpFailure, notAvailable } from "./reply.ts";
-import type { FtpSession } from "./session.ts";
+import { findAt, type GuardedPath } from "#nodes/embedded/ftp/path-guard.ts";
+import { FtpFailure, notAvailable } from "#nodes/embedded/ftp/reply.ts";
+import type { FtpSession } from "#nodes/embedded/ftp/session.ts";
+import type { Reservation } from "#nodes/embedded/quota.ts";
 
 export interface Upload {
   /** @throws QuotaExceeded as soon as the account's space is used up */

@@ -1,4 +1,4 @@
-import type { Account, Accounts } from "../accounts.ts";
+import type { Account, Accounts } from "#nodes/embedded/accounts.ts";
 
 const hostCharsMax = 255;
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;

@@ -4,9 +4,9 @@ import { mkdir, truncate, utimes, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { testAccount } from "../../test-account.ts";
-import { getPage } from "../../test-page.ts";
-import { startTestNode, type TestNode } from "../test-node.ts";
+import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
+import { testAccount } from "#nodes/test-account.ts";
+import { getPage } from "#nodes/test-page.ts";
 
 describe("a site", () => {
   let node: TestNode;

@@ -5,14 +5,14 @@ import { pipeline } from "node:stream/promises";
 import { acceptBacklogMax, ConnectionLimits } from "#lib/connection-limits.ts";
 import { gateRequests } from "#lib/http-gate.ts";
 import type { Log } from "#lib/log.ts";
-import { noSiteText } from "../../probe.ts";
-import { connectionShares, type EmbeddedNodeLimits } from "../limits.ts";
-import type { Traffic } from "../traffic.ts";
-import { isNotModified, parseRange } from "./conditions.ts";
-import { contentTypeOf } from "./content-types.ts";
-import { findSite, parseHost, type SiteNames } from "./host.ts";
-import { parseRequestPath } from "./request-path.ts";
-import { openSiteFile, type SiteFile } from "./site-file.ts";
+import { connectionShares, type EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
+import type { Traffic } from "#nodes/embedded/traffic.ts";
+import { isNotModified, parseRange } from "#nodes/embedded/web/conditions.ts";
+import { contentTypeOf } from "#nodes/embedded/web/content-types.ts";
+import { findSite, parseHost, type SiteNames } from "#nodes/embedded/web/host.ts";
+import { parseRequestPath } from "#nodes/embedded/web/request-path.ts";
+import { openSiteFile, type SiteFile } from "#nodes/embedded/web/site-file.ts";
+import { noSiteText } from "#nodes/probe.ts";
 
 export interface WebOptions extends SiteNames {
   host: string;

@@ -5,7 +5,7 @@
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { RequestPath } from "./request-path.ts";
+import type { RequestPath } from "#nodes/embedded/web/request-path.ts";
 
 const indexName = "index.html";
 

@@ -1,9 +1,9 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { contactNamespace } from "../namespaces.ts";
-import { elementsOf } from "../xml.ts";
-import type { ObjectAvailability } from "./object-check.ts";
-import { parseObjectCheck } from "./object-check.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { ObjectAvailability } from "#registry/epp/commands/object-check.ts";
+import { parseObjectCheck } from "#registry/epp/commands/object-check.ts";
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 const contact = elementsOf(contactNamespace);
 

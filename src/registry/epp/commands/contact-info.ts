@@ -1,11 +1,11 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { contactNamespace } from "../namespaces.ts";
-import { elementsOf, findChildren, findText, getAttribute, getChild, getText, tolerate } from "../xml.ts";
-import { findDate } from "../xml-values.ts";
-import type { PostalInfo } from "./postal-info.ts";
-import { findPostalInfos } from "./postal-info.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { PostalInfo } from "#registry/epp/commands/postal-info.ts";
+import { findPostalInfos } from "#registry/epp/commands/postal-info.ts";
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf, findChildren, findText, getAttribute, getChild, getText, tolerate } from "#registry/epp/xml.ts";
+import { findDate } from "#registry/epp/xml-values.ts";
 
 export interface ContactInfo {
   readonly id: string;

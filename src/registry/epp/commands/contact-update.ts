@@ -1,11 +1,11 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { contactNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, optionalOf } from "../xml.ts";
-import type { PostalInfo } from "./postal-info.ts";
-import { postalInfoElement } from "./postal-info.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { PostalInfo } from "#registry/epp/commands/postal-info.ts";
+import { postalInfoElement } from "#registry/epp/commands/postal-info.ts";
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, optionalOf } from "#registry/epp/xml.ts";
 
 export interface ContactUpdateRequest {
   readonly id: string;

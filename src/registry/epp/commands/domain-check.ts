@@ -1,11 +1,11 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace } from "../namespaces.ts";
-import { elementsOf } from "../xml.ts";
-import type { DomainFees, FeeQuestion } from "./fee.ts";
-import { feeCheckElement, findFees } from "./fee.ts";
-import type { ObjectAvailability } from "./object-check.ts";
-import { parseObjectCheck } from "./object-check.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { DomainFees, FeeQuestion } from "#registry/epp/commands/fee.ts";
+import { feeCheckElement, findFees } from "#registry/epp/commands/fee.ts";
+import type { ObjectAvailability } from "#registry/epp/commands/object-check.ts";
+import { parseObjectCheck } from "#registry/epp/commands/object-check.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 export interface DomainAvailability extends ObjectAvailability {
   /** Absent unless it was asked for, and the registry answered it. */

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import { XmlError } from "../xml.ts";
-import { domainCheck } from "./domain-check.ts";
-import { domainCreate } from "./domain-create.ts";
-import { domainDelete } from "./domain-delete.ts";
-import { domainInfo } from "./domain-info.ts";
-import { domainRenew } from "./domain-renew.ts";
-import { domainRestoreReport, domainRestoreRequest } from "./domain-restore.ts";
-import { domainTransfer } from "./domain-transfer.ts";
-import { domainUpdate } from "./domain-update.ts";
-import { assertSame, assertTolerant, followTheSchema, frameOf, read } from "./test-answers.ts";
+import { domainCheck } from "#registry/epp/commands/domain-check.ts";
+import { domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
+import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
+import { domainRestoreReport, domainRestoreRequest } from "#registry/epp/commands/domain-restore.ts";
+import { domainTransfer } from "#registry/epp/commands/domain-transfer.ts";
+import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
+import { assertSame, assertTolerant, followTheSchema, frameOf, read } from "#registry/epp/commands/test-answers.ts";
+import { XmlError } from "#registry/epp/xml.ts";
 
 const authInfo = new Secret("2fooBAR<&>");
 const name = "example.com";

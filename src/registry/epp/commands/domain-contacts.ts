@@ -1,6 +1,6 @@
-import { domainNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findAttribute, findChildren, textOf } from "../xml.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, findAttribute, findChildren, textOf } from "#registry/epp/xml.ts";
 
 /** A contact of a domain beside its registrant (RFC 5731 §2.2). */
 export interface DomainContact {

@@ -1,18 +1,18 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, getText, optionalOf, tolerate } from "../xml.ts";
-import { findDate, getDate } from "../xml-values.ts";
-import type { DomainContact } from "./domain-contacts.ts";
-import { domainContactElements } from "./domain-contacts.ts";
-import type { Money } from "./fee.ts";
-import { feeElement, findCharge } from "./fee.ts";
-import type { NameServers } from "./name-servers.ts";
-import { nameServersElement } from "./name-servers.ts";
-import type { SecDns } from "./sec-dns.ts";
-import { secDnsCreateElement } from "./sec-dns.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { DomainContact } from "#registry/epp/commands/domain-contacts.ts";
+import { domainContactElements } from "#registry/epp/commands/domain-contacts.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { feeElement, findCharge } from "#registry/epp/commands/fee.ts";
+import type { NameServers } from "#registry/epp/commands/name-servers.ts";
+import { nameServersElement } from "#registry/epp/commands/name-servers.ts";
+import type { SecDns } from "#registry/epp/commands/sec-dns.ts";
+import { secDnsCreateElement } from "#registry/epp/commands/sec-dns.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, findChild, getText, optionalOf, tolerate } from "#registry/epp/xml.ts";
+import { findDate, getDate } from "#registry/epp/xml-values.ts";
 
 export interface DomainCreateRequest {
   /** An A-label name. */

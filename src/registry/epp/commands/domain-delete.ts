@@ -1,7 +1,7 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace } from "../namespaces.ts";
-import { elementsOf } from "../xml.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 const domain = elementsOf(domainNamespace);
 

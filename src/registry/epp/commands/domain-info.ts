@@ -1,8 +1,14 @@
 import { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { findDomainContacts } from "#registry/epp/commands/domain-contacts.ts";
+import type { NameServers } from "#registry/epp/commands/name-servers.ts";
+import { findNameServers } from "#registry/epp/commands/name-servers.ts";
+import { rgpStatusesOf } from "#registry/epp/commands/rgp.ts";
+import type { SecDns } from "#registry/epp/commands/sec-dns.ts";
+import { findSecDns } from "#registry/epp/commands/sec-dns.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
 import {
   elementsOf,
   findChild,
@@ -13,14 +19,8 @@ import {
   getText,
   textOf,
   tolerate,
-} from "../xml.ts";
-import { findDate } from "../xml-values.ts";
-import { findDomainContacts } from "./domain-contacts.ts";
-import type { NameServers } from "./name-servers.ts";
-import { findNameServers } from "./name-servers.ts";
-import { rgpStatusesOf } from "./rgp.ts";
-import type { SecDns } from "./sec-dns.ts";
-import { findSecDns } from "./sec-dns.ts";
+} from "#registry/epp/xml.ts";
+import { findDate } from "#registry/epp/xml-values.ts";
 
 export interface DomainInfoOptions {
   /** Of somebody else's domain, to be shown everything. */

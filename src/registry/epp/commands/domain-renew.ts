@@ -1,10 +1,10 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace } from "../namespaces.ts";
-import { elementsOf, findChild, getText, tolerate } from "../xml.ts";
-import { findDate } from "../xml-values.ts";
-import type { Money } from "./fee.ts";
-import { feeElement, findCharge } from "./fee.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { feeElement, findCharge } from "#registry/epp/commands/fee.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf, findChild, getText, tolerate } from "#registry/epp/xml.ts";
+import { findDate } from "#registry/epp/xml-values.ts";
 
 export interface DomainRenewRequest {
   /** An A-label name. */

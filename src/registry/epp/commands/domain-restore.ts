@@ -1,9 +1,9 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace, rgpNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, tolerate } from "../xml.ts";
-import { rgpStatusesOf } from "./rgp.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { rgpStatusesOf } from "#registry/epp/commands/rgp.ts";
+import { domainNamespace, rgpNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, tolerate } from "#registry/epp/xml.ts";
 
 /** Why a deleted name is wanted back, as registries ask to know (RFC 3915 §4.2.5). */
 export interface RestoreReport {

@@ -1,12 +1,12 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { commandFrame } from "../command.ts";
-import { domainNamespace, eppNamespace } from "../namespaces.ts";
-import { elementsOf, tolerate, XmlError } from "../xml.ts";
-import type { Money } from "./fee.ts";
-import { feeElement } from "./fee.ts";
-import type { TransferData } from "./transfer-data.ts";
-import { findTransferData } from "./transfer-data.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { commandFrame } from "#registry/epp/command.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { feeElement } from "#registry/epp/commands/fee.ts";
+import type { TransferData } from "#registry/epp/commands/transfer-data.ts";
+import { findTransferData } from "#registry/epp/commands/transfer-data.ts";
+import { domainNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf, tolerate, XmlError } from "#registry/epp/xml.ts";
 
 export interface DomainTransferRequest {
   /** An A-label name. */

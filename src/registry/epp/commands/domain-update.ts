@@ -1,17 +1,17 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { domainNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, optionalOf } from "../xml.ts";
-import type { DomainContact } from "./domain-contacts.ts";
-import { domainContactElements } from "./domain-contacts.ts";
-import type { Money } from "./fee.ts";
-import { feeElement } from "./fee.ts";
-import type { NameServers } from "./name-servers.ts";
-import { nameServersElement } from "./name-servers.ts";
-import type { SecDnsUpdate } from "./sec-dns.ts";
-import { secDnsUpdateElement } from "./sec-dns.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { DomainContact } from "#registry/epp/commands/domain-contacts.ts";
+import { domainContactElements } from "#registry/epp/commands/domain-contacts.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { feeElement } from "#registry/epp/commands/fee.ts";
+import type { NameServers } from "#registry/epp/commands/name-servers.ts";
+import { nameServersElement } from "#registry/epp/commands/name-servers.ts";
+import type { SecDnsUpdate } from "#registry/epp/commands/sec-dns.ts";
+import { secDnsUpdateElement } from "#registry/epp/commands/sec-dns.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, optionalOf } from "#registry/epp/xml.ts";
 
 /** What is added to a domain, or removed from it. */
 export interface DomainParts {

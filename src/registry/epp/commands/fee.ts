@@ -1,6 +1,6 @@
 /** Prices (RFC 8748): an extension of domain check and of the commands that cost something. */
-import { feeNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
+import { feeNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
 import {
   elementsOf,
   findAttribute,
@@ -12,8 +12,8 @@ import {
   textOf,
   tolerate,
   XmlError,
-} from "../xml.ts";
-import { parseXmlBoolean } from "../xml-values.ts";
+} from "#registry/epp/xml.ts";
+import { parseXmlBoolean } from "#registry/epp/xml-values.ts";
 
 /** What can cost something (RFC 8748 §3.1). */
 export type FeeCommand = "create" | "delete" | "renew" | "update" | "transfer" | "restore";

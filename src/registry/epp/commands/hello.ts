@@ -1,6 +1,6 @@
-import { eppNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf } from "../xml.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 const epp = elementsOf(eppNamespace);
 

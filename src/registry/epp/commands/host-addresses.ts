@@ -1,7 +1,7 @@
-import { hostNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf } from "../xml.ts";
-import { addressVersion } from "./name-servers.ts";
+import { addressVersion } from "#registry/epp/commands/name-servers.ts";
+import { hostNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 const host = elementsOf(hostNamespace);
 

@@ -1,10 +1,10 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { hostNamespace } from "../namespaces.ts";
-import { elementsOf, findChild, getText, tolerate } from "../xml.ts";
-import { findDate } from "../xml-values.ts";
-import { hostAddressElements } from "./host-addresses.ts";
-import type { NameServer } from "./name-servers.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { hostAddressElements } from "#registry/epp/commands/host-addresses.ts";
+import type { NameServer } from "#registry/epp/commands/name-servers.ts";
+import { hostNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf, findChild, getText, tolerate } from "#registry/epp/xml.ts";
+import { findDate } from "#registry/epp/xml-values.ts";
 
 export interface HostCreated {
   readonly name: string;

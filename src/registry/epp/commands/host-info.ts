@@ -1,8 +1,17 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { hostNamespace } from "../namespaces.ts";
-import { elementsOf, findChildren, findText, getAttribute, getChild, getText, textOf, tolerate } from "../xml.ts";
-import { findDate } from "../xml-values.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { hostNamespace } from "#registry/epp/namespaces.ts";
+import {
+  elementsOf,
+  findChildren,
+  findText,
+  getAttribute,
+  getChild,
+  getText,
+  textOf,
+  tolerate,
+} from "#registry/epp/xml.ts";
+import { findDate } from "#registry/epp/xml-values.ts";
 
 export interface HostInfo {
   readonly name: string;

@@ -1,9 +1,9 @@
-import type { EppCommand } from "../command.ts";
-import { objectCommandFrame } from "../command.ts";
-import { hostNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf } from "../xml.ts";
-import { hostAddressElements } from "./host-addresses.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { hostAddressElements } from "#registry/epp/commands/host-addresses.ts";
+import { hostNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 /** What is added to a host, or removed from it. */
 export interface HostParts {

@@ -1,9 +1,9 @@
 /** Login security (RFC 8807): passwords longer than EPP's 16 characters, who is calling, and what is about to expire. */
 import type { Secret } from "#lib/secret.ts";
-import { loginSecNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findAttribute, findChild, findChildren, optionalOf, textOf, tolerate } from "../xml.ts";
-import { parseXmlDate } from "../xml-values.ts";
+import { loginSecNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, findAttribute, findChild, findChildren, optionalOf, textOf, tolerate } from "#registry/epp/xml.ts";
+import { parseXmlDate } from "#registry/epp/xml-values.ts";
 
 /** RFC 5730 §4.1, pwType. */
 export const passwordCharsMin = 6;

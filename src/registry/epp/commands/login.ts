@@ -1,10 +1,10 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "../command.ts";
-import { commandFrame } from "../command.ts";
-import { eppNamespace, loginSecNamespace } from "../namespaces.ts";
-import { elementsOf } from "../xml.ts";
-import type { LoginSecurityEvent } from "./login-security.ts";
-import { findLoginEvents, loginSecElement, plainPasswordOf } from "./login-security.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { commandFrame } from "#registry/epp/command.ts";
+import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
+import { findLoginEvents, loginSecElement, plainPasswordOf } from "#registry/epp/commands/login-security.ts";
+import { eppNamespace, loginSecNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 /** What a session asks for: a registry refuses what it didn't offer with 2307 or 2103. */
 export interface EppServices {

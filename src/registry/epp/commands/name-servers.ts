@@ -1,8 +1,8 @@
 /** Name servers of a domain: host objects (RFC 5732) or attributes of the domain (RFC 5731 §1.1), as the registry has them. */
 import { isIPv6 } from "node:net";
-import { domainNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findChildren, getText, textOf } from "../xml.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, findChild, findChildren, getText, textOf } from "#registry/epp/xml.ts";
 
 export interface NameServer {
   /** An A-label name. */

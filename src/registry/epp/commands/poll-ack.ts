@@ -1,7 +1,7 @@
-import type { EppCommand } from "../command.ts";
-import { commandFrame } from "../command.ts";
-import { eppNamespace } from "../namespaces.ts";
-import { elementsOf } from "../xml.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { commandFrame } from "#registry/epp/command.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml.ts";
 
 /** RFC 5730 §2.9.2.3: takes the message off the queue. Safe to repeat: 2303 means that it is already gone. */
 export function pollAck(messageId: string): EppCommand<undefined> {

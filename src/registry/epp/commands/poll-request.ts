@@ -1,8 +1,10 @@
-import type { EppCommand } from "../command.ts";
-import { commandFrame } from "../command.ts";
-import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "../namespaces.ts";
-import type { ResponseFrame } from "../response.ts";
-import type { XmlElement } from "../xml.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { commandFrame } from "#registry/epp/command.ts";
+import type { TransferData } from "#registry/epp/commands/transfer-data.ts";
+import { findTransferData } from "#registry/epp/commands/transfer-data.ts";
+import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
+import type { ResponseFrame } from "#registry/epp/response.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
 import {
   elementsOf,
   findAttribute,
@@ -14,11 +16,9 @@ import {
   textOf,
   tolerate,
   XmlError,
-} from "../xml.ts";
-import { findDate, getDate, parseXmlBoolean } from "../xml-values.ts";
-import { writeXmlRedacted } from "../xml-writer.ts";
-import type { TransferData } from "./transfer-data.ts";
-import { findTransferData } from "./transfer-data.ts";
+} from "#registry/epp/xml.ts";
+import { findDate, getDate, parseXmlBoolean } from "#registry/epp/xml-values.ts";
+import { writeXmlRedacted } from "#registry/epp/xml-writer.ts";
 
 /** The outcome of a pending action (RFC 5731 §3.3; RFC 5732 and RFC 5733 have the same for theirs). */
 export interface PendingActionData {

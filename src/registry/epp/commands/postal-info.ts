@@ -1,6 +1,6 @@
-import { contactNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findAttribute, findChild, findChildren, findText, optionalOf, textOf } from "../xml.ts";
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, findAttribute, findChild, findChildren, findText, optionalOf, textOf } from "#registry/epp/xml.ts";
 
 /** RFC 5733 §2.4. */
 export interface PostalInfo {

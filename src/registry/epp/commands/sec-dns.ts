@@ -1,7 +1,7 @@
 /** DNSSEC of a domain (RFC 5910): an extension of domain create, update and info. */
-import { secDnsNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { elementsOf, findChild, findChildren, findText, getText, tolerate, XmlError } from "../xml.ts";
+import { secDnsNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { elementsOf, findChild, findChildren, findText, getText, tolerate, XmlError } from "#registry/epp/xml.ts";
 
 /** RFC 5910 §3.3: a DNSKEY record's fields. */
 export interface KeyData {

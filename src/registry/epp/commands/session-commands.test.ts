@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import { parseGreeting } from "../greeting.ts";
-import { loginSecNamespace, rgpNamespace } from "../namespaces.ts";
-import { parseResponse } from "../response.ts";
-import { EppFrameInvalid, loadFrameValidator } from "../schema.ts";
-import { greetingXml, responseXml } from "../stand-in-server.ts";
-import { parseXml, XmlError } from "../xml.ts";
-import { writeXml } from "../xml-writer.ts";
-import { domainCheck } from "./domain-check.ts";
-import { helloFrame } from "./hello.ts";
-import { login } from "./login.ts";
-import { logout } from "./logout.ts";
-import { pollAck } from "./poll-ack.ts";
-import { pollRequest } from "./poll-request.ts";
-import { assertSame, assertTolerant, followTheSchema, frameOf, read } from "./test-answers.ts";
+import { domainCheck } from "#registry/epp/commands/domain-check.ts";
+import { helloFrame } from "#registry/epp/commands/hello.ts";
+import { login } from "#registry/epp/commands/login.ts";
+import { logout } from "#registry/epp/commands/logout.ts";
+import { pollAck } from "#registry/epp/commands/poll-ack.ts";
+import { pollRequest } from "#registry/epp/commands/poll-request.ts";
+import { assertSame, assertTolerant, followTheSchema, frameOf, read } from "#registry/epp/commands/test-answers.ts";
+import { parseGreeting } from "#registry/epp/greeting.ts";
+import { loginSecNamespace, rgpNamespace } from "#registry/epp/namespaces.ts";
+import { parseResponse } from "#registry/epp/response.ts";
+import { EppFrameInvalid, loadFrameValidator } from "#registry/epp/schema.ts";
+import { greetingXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { parseXml, XmlError } from "#registry/epp/xml.ts";
+import { writeXml } from "#registry/epp/xml-writer.ts";
 
 const services = {
   objectURIs: ["urn:ietf:params:xml:ns:domain-1.0"],

@@ -1,12 +1,12 @@
 /** For tests: commands, answered with the examples of the RFCs, and frames, checked against their schemas. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { EppCommand } from "../command.ts";
-import { eppNamespace } from "../namespaces.ts";
-import { parseResponse } from "../response.ts";
-import { loadFrameValidator } from "../schema.ts";
-import { elementsOf, isElement, parseXml, type XmlElement } from "../xml.ts";
-import { writeXml } from "../xml-writer.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import { parseResponse } from "#registry/epp/response.ts";
+import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { elementsOf, isElement, parseXml, type XmlElement } from "#registry/epp/xml.ts";
+import { writeXml } from "#registry/epp/xml-writer.ts";
 
 const namespaces: Readonly<Record<string, string>> = {
   domain: "urn:ietf:params:xml:ns:domain-1.0",

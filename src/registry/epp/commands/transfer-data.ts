@@ -1,7 +1,7 @@
-import { contactNamespace, domainNamespace } from "../namespaces.ts";
-import type { XmlElement } from "../xml.ts";
-import { findChild, getText } from "../xml.ts";
-import { findDate, getDate } from "../xml-values.ts";
+import { contactNamespace, domainNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml.ts";
+import { findChild, getText } from "#registry/epp/xml.ts";
+import { findDate, getDate } from "#registry/epp/xml-values.ts";
 
 /** Where a transfer stands (RFC 5731 §3.1.3, RFC 5733 §3.1.3). */
 export interface TransferData {
