@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseMessageSignature, verifyMessageSignature } from "#api/message-signature.ts";
-import { parse, plain, signed, withBody } from "#api/message-signature-test-client.ts";
-import { keyId, secret } from "#api/signature-test-client.ts";
+import { parse, plain, signed, withBody } from "#api/test-message-signature-client.ts";
+import { keyId, secret } from "#api/test-signature-client.ts";
 
 /** Whether the headers are of the right form after one of them is changed. */
 function reads(name: "signature-input" | "signature" | "content-digest", change: (header: string) => string): boolean {

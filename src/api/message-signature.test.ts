@@ -17,8 +17,8 @@ import {
   type Sent,
   signed,
   withBody,
-} from "#api/message-signature-test-client.ts";
-import { keyId, secret, sign } from "#api/signature-test-client.ts";
+} from "#api/test-message-signature-client.ts";
+import { keyId, secret, sign } from "#api/test-signature-client.ts";
 
 const rfcBody = '{"hello": "world"}';
 const rfcDigest = "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+AbwAgBWnrIiYllu7BNNyealdVLvRwEmTHWXvJwew==:";

@@ -195,12 +195,12 @@ test("keeps answered nonces over a restart, and frees those that were only in fl
   assert.ok(third.reserve(keyId, "new", startSeconds));
 });
 
-/** Starts an api process of `replay-test-child.ts`. @returns the timestamp of what it has answered, once it has */
+/** Starts an api process of `test-replay-child.ts`. @returns the timestamp of what it has answered, once it has */
 async function startChild(
   t: TestContext,
   how: "steady" | "jumping",
 ): Promise<{ timestamp: number; kill(): Promise<void> }> {
-  const script = fileURLToPath(new URL("./replay-test-child.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./test-replay-child.ts", import.meta.url));
   const child = spawn(process.execPath, [script, journalDir, keyId, how], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const kill = async () => {

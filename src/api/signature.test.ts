@@ -10,7 +10,7 @@ import {
   verifySignature,
   verifyUnknownKey,
 } from "#api/signature.ts";
-import { keyId, secret, sign, type Vector, vectors } from "#api/signature-test-client.ts";
+import { keyId, secret, sign, type Vector, vectors } from "#api/test-signature-client.ts";
 
 function requestOf(vector: Vector): SignedRequest {
   const authorization = parseAuthorization(vector.authorization);

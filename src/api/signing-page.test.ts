@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { accepts, parse } from "#api/message-signature-test-client.ts";
-import { keyId, secret, vectors } from "#api/signature-test-client.ts";
+import { accepts, parse } from "#api/test-message-signature-client.ts";
+import { keyId, secret, vectors } from "#api/test-signature-client.ts";
 
 // docs/signing.md promises that its examples are right and that its code signs: what it says is run here.
 

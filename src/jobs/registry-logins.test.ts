@@ -4,7 +4,7 @@ import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
-import { createCertificate } from "#registry/epp/stand-in-server.ts";
+import { createCertificate } from "#registry/epp/test-stand-in-server.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startTestGateway } from "../../test/harness/gateway.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { describe, test } from "node:test";
-import { type PasswordServer, startPasswordServer } from "#registry/epp/password-server-fixture.ts";
+import { type PasswordServer, startPasswordServer } from "#registry/epp/test-password-server.ts";
 import { eventually, launchTool, runTool, startSystem, systemFolder } from "../../test/harness/running-system.ts";
 
 const oldPassword = "old-PW-1";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { before, describe, test } from "node:test";
-import { createCertificate, type StandInCertificate } from "#registry/epp/stand-in-server.ts";
+import { createCertificate, type StandInCertificate } from "#registry/epp/test-stand-in-server.ts";
 import { fieldsOfProfile, loadRegistries, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 
 let authority: StandInCertificate;

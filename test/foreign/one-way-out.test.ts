@@ -11,13 +11,13 @@ import { type TestContext, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
 import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { domainCreate } from "#registry/epp/commands/domain-create.ts";
-import { startFixture } from "#registry/epp/pool-fixture.ts";
 import { EppFrameInvalid } from "#registry/epp/schema.ts";
+import { startFixture } from "#registry/epp/test-pool.ts";
 import { contactCreateFrame, createFrame, infoFrame } from "../../sandbox/registry/test/frames.ts";
 import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 
 const root = join(import.meta.dirname, "../..");
-const isTestCode = /\.test\.ts$|\/test\/|-fixture\.ts$|\/stand-in-server\.ts$/;
+const isTestCode = /\.test\.ts$|\/test\/|\/test-[^/]*$/;
 
 /** The file of every call that frames something for the wire. */
 function framingPlaces(folder: string): string[] {

@@ -53,7 +53,7 @@ export const importRules: ImportRule[] = [
   ...["src/nodes/embedded/", "src/nodes/proftpd-nginx/", "src/nodes/cpanel/"].map((from) => ({
     from,
     allowed: everyNode,
-    allowedInTests: ["bin/", "src/nodes/driver-suite.ts", "src/nodes/test-"],
+    allowedInTests: ["bin/", "src/nodes/test-"],
     why: "no kind of hosting node knows another one",
   })),
   {

@@ -27,9 +27,8 @@ export async function ourFiles(): Promise<SourceFile[]> {
 }
 
 export const isCode = (path: string): boolean => /\.(ts|mjs)$/.test(path);
-/** Tests, and what only tests load: `test/`, `testing/`, and files beside the code named test-*, *-test-*, *-fixture. */
-export const isTestCode = (path: string): boolean =>
-  /\.test\.ts$|(^|\/)(test|testing)\/|[/-]test-[^/]*$|-(fixture|suite)\.ts$|\/stand-in-server\.ts$/.test(path);
+/** Tests, and what only tests load: `test/`, `testing/`, and files beside the code named test-*. */
+export const isTestCode = (path: string): boolean => /\.test\.ts$|(^|\/)(test|testing)\/|\/test-[^/]*$/.test(path);
 
 export interface Finding {
   path: string;

@@ -7,13 +7,13 @@ import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { EppUnanswered } from "#registry/epp/errors.ts";
 import { encodeFrame } from "#registry/epp/frame.ts";
-import { startFixture } from "#registry/epp/pool-fixture.ts";
+import { startFixture } from "#registry/epp/test-pool.ts";
 import {
   availabilityXml,
   responseXml,
   type StandInAnswer,
   type StandInRequest,
-} from "#registry/epp/stand-in-server.ts";
+} from "#registry/epp/test-stand-in-server.ts";
 import { mutations } from "./mutations.ts";
 import { seed } from "./seed.ts";
 

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { matchRoute, routes } from "#api/routes.ts";
 import { stringsToSign } from "#api/signature.ts";
-import { sign } from "#api/signature-test-client.ts";
 import { readTarget } from "#api/target.ts";
+import { sign } from "#api/test-signature-client.ts";
 import { seed } from "./seed.ts";
 
 /** What a use case gets to see of a target. */

@@ -3,9 +3,9 @@ import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
 import type { Endpoint } from "#nodes/driver.ts";
-import { type DriverUnderTest, testDriver } from "#nodes/driver-suite.ts";
 import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { cannotStart, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { type DriverUnderTest, testDriver } from "#nodes/test-driver-suite.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 import { getPage } from "#nodes/test-page.ts";
 

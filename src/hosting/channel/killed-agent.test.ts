@@ -5,13 +5,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { ChildSettings, Moment } from "#hosting/channel/agent-test-child.ts";
+import type { ChildSettings, Moment } from "#hosting/channel/test-agent-child.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
 
-const childFile = fileURLToPath(new URL("agent-test-child.ts", import.meta.url));
+const childFile = fileURLToPath(new URL("test-agent-child.ts", import.meta.url));
 const triesMax = 5;
 const moments: Moment[] = [
   "after receiving",

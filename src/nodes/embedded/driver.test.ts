@@ -6,9 +6,9 @@ import { pino } from "pino";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
-import { testDriver } from "#nodes/driver-suite.ts";
 import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { testDriver } from "#nodes/test-driver-suite.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 import { getPage } from "#nodes/test-page.ts";
 

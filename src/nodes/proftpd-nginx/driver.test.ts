@@ -1,6 +1,6 @@
 import { test } from "node:test";
-import { testDriver } from "#nodes/driver-suite.ts";
 import { cannotStart, connectFtp, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
+import { testDriver } from "#nodes/test-driver-suite.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 if (cannotStart) test("the contract of hosting nodes, ProFTPD and nginx", { skip: cannotStart }, () => {});

@@ -16,7 +16,7 @@ import { nodePaths, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settin
 import { describeTestNode } from "#nodes/proftpd-nginx/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
 
-const program = join(import.meta.dirname, "agent-test-child.ts");
+const program = join(import.meta.dirname, "test-agent-child.ts");
 const stepsMax = 200;
 const atOnce = 4;
 

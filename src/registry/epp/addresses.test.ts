@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import type { TestContext } from "node:test";
 import { test } from "node:test";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
 
 const waitMs = 30_000;
 /** So many connections a listener with the least backlog takes while its process stands still: Linux adds one. */

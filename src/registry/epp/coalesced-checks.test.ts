@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { EppCheckRefused } from "#registry/epp/errors.ts";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
-import type { StandIn } from "#registry/epp/stand-in-server.ts";
-import { availabilityXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
+import type { StandIn } from "#registry/epp/test-stand-in-server.ts";
+import { availabilityXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 

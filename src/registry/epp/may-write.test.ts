@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { sleep } from "#lib/clock.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
-import { startFixture } from "#registry/epp/pool-fixture.ts";
-import { responseXml } from "#registry/epp/stand-in-server.ts";
+import { startFixture } from "#registry/epp/test-pool.ts";
+import { responseXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 

@@ -5,8 +5,8 @@ import { systemRandom } from "#lib/random.ts";
 import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { EppUnanswered } from "#registry/epp/errors.ts";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
-import { availabilityXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
+import { availabilityXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 const patientCircuit = { faultsMax: 1_000 };

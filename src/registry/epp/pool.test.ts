@@ -9,9 +9,9 @@ import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
 import type { EppPool } from "#registry/epp/pool.ts";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
-import type { StandIn } from "#registry/epp/stand-in-server.ts";
-import { responseXml } from "#registry/epp/stand-in-server.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
+import type { StandIn } from "#registry/epp/test-stand-in-server.ts";
+import { responseXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 

@@ -12,9 +12,9 @@ import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { domainTransfer } from "#registry/epp/commands/domain-transfer.ts";
 import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
 import { loginSecNamespace } from "#registry/epp/namespaces.ts";
-import { startFixture } from "#registry/epp/pool-fixture.ts";
-import type { StandIn, StandInAnswer, StandInRequest } from "#registry/epp/stand-in-server.ts";
-import { offerXml } from "#registry/epp/stand-in-server.ts";
+import { startFixture } from "#registry/epp/test-pool.ts";
+import type { StandIn, StandInAnswer, StandInRequest } from "#registry/epp/test-stand-in-server.ts";
+import { offerXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 const password = "a long password: login & security";

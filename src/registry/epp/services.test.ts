@@ -13,8 +13,8 @@ import {
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
 import type { EppPoolOptions } from "#registry/epp/pool.ts";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
-import { createCertificate, offerXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
+import { createCertificate, offerXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
 import { findChild, findChildren, getChild, parseXml, textOf } from "#registry/epp/xml.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import { completeProfile, type RegistryEntry } from "#registry/registries.ts";

@@ -8,10 +8,10 @@ import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { domainCreate } from "#registry/epp/commands/domain-create.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
 import { EppFrameInvalid } from "#registry/epp/schema.ts";
-import type { StandIn, StandInAnswer, StandInRequest } from "#registry/epp/stand-in-server.ts";
-import { availabilityXml, greetingXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
+import type { StandIn, StandInAnswer, StandInRequest } from "#registry/epp/test-stand-in-server.ts";
+import { availabilityXml, greetingXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 const checkCommand = domainCheck("example.com");

@@ -12,9 +12,9 @@ import { domainCheck } from "#registry/epp/commands/domain-check.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import { encodeFrame } from "#registry/epp/frame.ts";
 import type { EppPoolOptions } from "#registry/epp/pool.ts";
-import { count, startFixture } from "#registry/epp/pool-fixture.ts";
-import type { StandInCertificate, StandInOptions } from "#registry/epp/stand-in-server.ts";
-import { createCertificate, greetingXml } from "#registry/epp/stand-in-server.ts";
+import { count, startFixture } from "#registry/epp/test-pool.ts";
+import type { StandInCertificate, StandInOptions } from "#registry/epp/test-stand-in-server.ts";
+import { createCertificate, greetingXml } from "#registry/epp/test-stand-in-server.ts";
 import { completeProfile, loadRegistries } from "#registry/registries.ts";
 
 const waitMs = 5_000;

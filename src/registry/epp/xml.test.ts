@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Secret } from "#lib/secret.ts";
 import { domainNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
 import { isGreeting, parseResponse } from "#registry/epp/response.ts";
-import { availabilityXml, greetingXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { availabilityXml, greetingXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
 import type { XmlElement } from "#registry/epp/xml.ts";
 import {
   elementsOf,

@@ -12,7 +12,7 @@ import { parseGreeting } from "#registry/epp/greeting.ts";
 import { loginSecNamespace, rgpNamespace } from "#registry/epp/namespaces.ts";
 import { parseResponse } from "#registry/epp/response.ts";
 import { EppFrameInvalid, loadFrameValidator } from "#registry/epp/schema.ts";
-import { greetingXml, responseXml } from "#registry/epp/stand-in-server.ts";
+import { greetingXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
 import { parseXml, XmlError } from "#registry/epp/xml.ts";
 import { writeXml } from "#registry/epp/xml-writer.ts";
 

@@ -1,7 +1,7 @@
 /** For tests: a stand-in server that knows one password and changes it, and may lose its answer before or after. */
 import type { TestContext } from "node:test";
-import type { StandIn, StandInAnswer, StandInCertificate } from "#registry/epp/stand-in-server.ts";
-import { createCertificate, responseXml, startStandIn } from "#registry/epp/stand-in-server.ts";
+import type { StandIn, StandInAnswer, StandInCertificate } from "#registry/epp/test-stand-in-server.ts";
+import { createCertificate, responseXml, startStandIn } from "#registry/epp/test-stand-in-server.ts";
 
 export type Loss = "none" | "before" | "after" | "failure";
 

@@ -6,8 +6,8 @@ import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import type { EppPool, EppPoolOptions } from "#registry/epp/pool.ts";
 import { createEppPool } from "#registry/epp/pool.ts";
-import type { StandIn, StandInCertificate, StandInOptions } from "#registry/epp/stand-in-server.ts";
-import { createCertificate, startStandIn } from "#registry/epp/stand-in-server.ts";
+import type { StandIn, StandInCertificate, StandInOptions } from "#registry/epp/test-stand-in-server.ts";
+import { createCertificate, startStandIn } from "#registry/epp/test-stand-in-server.ts";
 
 let certificate: Promise<StandInCertificate> | undefined;
 
