@@ -1,8 +1,8 @@
 import { JournalUnavailable } from "#api/replay.ts";
-import type { Answer } from "#api/use-case.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import type { Log } from "#lib/log.ts";
+import type { Answer } from "#use-case/use-case.ts";
 
 const databaseRetrySeconds = 5;
 const diskRetrySeconds = 5;

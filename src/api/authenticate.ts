@@ -10,10 +10,10 @@ import { createRateLimiter, createSourceBudget, type RateLimit } from "#api/rate
 import type { ReplayGuard } from "#api/replay.ts";
 import { findSigner } from "#api/signer.ts";
 import { createSourceGuard, tooManyRequests } from "#api/source-guard.ts";
-import { findCommittedAnswer } from "#api/stored-answers.ts";
-import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
+import { findCommittedAnswer } from "#use-case/stored-answers.ts";
+import type { Answer } from "#use-case/use-case.ts";
 
 const rateWindowMs = 60_000;
 /** What a key that was good from a crowded address lately may still fail. */

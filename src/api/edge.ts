@@ -11,11 +11,11 @@ import { type RateLimit, rateLimitHeaders } from "#api/rate-limit.ts";
 import { JournalUnavailable } from "#api/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
 import { Refusal } from "#api/source-guard.ts";
-import { findCommittedAnswer } from "#api/stored-answers.ts";
-import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { ApiError } from "#errors.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { findCommittedAnswer } from "#use-case/stored-answers.ts";
+import type { Answer } from "#use-case/use-case.ts";
 
 /** Everything that is written: `body` as text, absent on 202 and 204. */
 export interface EdgeAnswer {

@@ -1,13 +1,13 @@
+import type { Context } from "#context.ts";
+import { ApiError } from "#errors.ts";
+import { waitAtMost } from "#lib/clock.ts";
 import {
   AlreadyCommitted,
   findIdempotentAnswer,
   type IdempotentRequest,
   storeIdempotentAnswer,
-} from "#api/stored-answers.ts";
-import type { Answer } from "#api/use-case.ts";
-import type { Context } from "#context.ts";
-import { ApiError } from "#errors.ts";
-import { waitAtMost } from "#lib/clock.ts";
+} from "#use-case/stored-answers.ts";
+import type { Answer } from "#use-case/use-case.ts";
 
 const keyCharsMax = 255;
 /** How long a repeat waits for the first request before it is told that it is still in progress. */

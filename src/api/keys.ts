@@ -3,10 +3,11 @@
  * is it certain that a revocation would have been heard; otherwise each request asks the database. So a revoked key
  * stops working within a second in every process, whatever happens to the connection.
  */
-import type { Caller } from "#api/use-case.ts";
+
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
+import type { Caller } from "#use-case/use-case.ts";
 
 const keyById = statement(
   "api-key-by-id",

@@ -2,7 +2,6 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { followCertificate } from "#api/certificate.ts";
 import { createReplayGuard } from "#api/replay.ts";
 import { startServer } from "#api/server.ts";
-import { committedNoncesSince } from "#api/stored-answers.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
@@ -11,6 +10,7 @@ import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
+import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
 

@@ -1,4 +1,3 @@
-import type { UseCase } from "#api/use-case.ts";
 import { listDomains } from "#domains/list.ts";
 import { orderStatus } from "#domains/order-status.ts";
 import { readDomain } from "#domains/read.ts";
@@ -16,6 +15,7 @@ import { listHostingAccounts } from "#hosting/list.ts";
 import { readHostingAccount } from "#hosting/read.ts";
 import { listServicePacks } from "#hosting/service-packs.ts";
 import { setHostingPassword } from "#hosting/set-password.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 export interface Route {
   method: "GET" | "POST" | "PUT" | "DELETE";

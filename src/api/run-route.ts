@@ -7,6 +7,9 @@ import type { Authenticated } from "#api/authenticate.ts";
 import type { WireRequest } from "#api/credentials.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import { matchRoute, type Route } from "#api/routes.ts";
+import { readTarget } from "#api/target.ts";
+import type { Context } from "#context.ts";
+import { ApiError } from "#errors.ts";
 import {
   AlreadyCommitted,
   committedRow,
@@ -16,11 +19,8 @@ import {
   type SignedWrite,
   storeCommittedAnswer,
   storeIdempotentAnswer,
-} from "#api/stored-answers.ts";
-import { readTarget } from "#api/target.ts";
-import type { Answer, Scope, UseCaseRequest } from "#api/use-case.ts";
-import type { Context } from "#context.ts";
-import { ApiError } from "#errors.ts";
+} from "#use-case/stored-answers.ts";
+import type { Answer, Scope, UseCaseRequest } from "#use-case/use-case.ts";
 
 const waitSecondsMax = 30;
 

@@ -7,10 +7,3 @@ export const medianSeconds = (suffix: string) => `
    FROM (SELECT extract(epoch FROM ended_at - created_at) AS seconds FROM registration_orders AS sample
          WHERE sample.suffix = ${suffix} AND sample.status = 'Finished'
          ORDER BY sample.ended_at DESC LIMIT 100) AS recent)::int4`;
-
-const secondsMax = 86_400;
-
-/** The header's value: 1 s to 1 day. */
-export function checkAfter(seconds: number): string {
-  return String(Math.min(Math.max(Math.ceil(seconds), 1), secondsMax));
-}

@@ -1,6 +1,6 @@
-import { answerPage, pagedList } from "#api/paging.ts";
-import type { UseCase } from "#api/use-case.ts";
 import { domainColumns, presentDomain } from "#domains/present.ts";
+import { answerPage, pagedList } from "#use-case/paging.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const portfolio = pagedList("domains", "domain_name", "FROM domains WHERE true", domainColumns);
 

@@ -1,10 +1,11 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { checkAfter, medianSeconds } from "#domains/estimate.ts";
+import { medianSeconds } from "#domains/estimate.ts";
 import { isFinal } from "#domains/states.ts";
 import { ApiError } from "#errors.ts";
 import { parseOrderCode } from "#lib/order-code.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const orderByCode = statement(
   "order-by-code",

@@ -2,12 +2,13 @@
  * A new order in the database. Orders of one moment are one statement and one commit: their rows, histories, the answers
  * that were promised for them, and the word to the registry's owner. A unique index on the live name decides races.
  */
-import type { CommittedRow } from "#api/stored-answers.ts";
+
 import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import type { Money } from "#registry/epp/commands/fee.ts";
+import type { CommittedRow } from "#use-case/stored-answers.ts";
 
 /** Its payload: a registry's id, a space, and its new orders, each with its reseller: `17:3,18:3`. */
 export const newOrdersChannel = "order_placed";

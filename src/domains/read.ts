@@ -1,8 +1,8 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { domainColumns, presentDomain } from "#domains/present.ts";
 import { ApiError } from "#errors.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const domainByName = statement(
   "domain-by-name",

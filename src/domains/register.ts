@@ -1,10 +1,7 @@
 import { getDomain } from "tldts";
 import Type from "typebox";
-import { parseBody } from "#api/body.ts";
-import type { Answer, UseCase, UseCaseRequest } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import { askAvailability } from "#domains/availability.ts";
-import { checkAfter } from "#domains/estimate.ts";
 import { authInfoRow } from "#domains/orders.ts";
 import { type NewOrder, placeOrder, placeOrderIn } from "#domains/place-order.ts";
 import { readFacts } from "#domains/registration-facts.ts";
@@ -15,6 +12,9 @@ import { Secret } from "#lib/secret.ts";
 import type { Money } from "#registry/epp/commands/fee.ts";
 import { refusalOfLabel } from "#registry/idn.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
+import { parseBody } from "#use-case/body.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ domain_name: Type.String() });
 

@@ -1,9 +1,9 @@
 import Type from "typebox";
-import { parseBody } from "#api/body.ts";
-import type { UseCase } from "#api/use-case.ts";
 import { parsePathName } from "#domains/read.ts";
 import { switchRenewal } from "#domains/renew-switch.ts";
 import { ApiError } from "#errors.ts";
+import { parseBody } from "#use-case/body.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ will_renew: Type.Boolean() });
 

@@ -1,7 +1,7 @@
-import { answerPage, pagedList } from "#api/paging.ts";
-import type { UseCase } from "#api/use-case.ts";
 import { type RenewalStatus, renewalStatuses } from "#domains/renewal-states.ts";
 import { invalidField } from "#errors.ts";
+import { answerPage, pagedList } from "#use-case/paging.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const columns = {
   list_key: "text",

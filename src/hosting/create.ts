@@ -1,6 +1,4 @@
 import Type from "typebox";
-import { parseBody } from "#api/body.ts";
-import type { UseCase, UseCaseRequest } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
@@ -14,6 +12,8 @@ import { accepted, medianSeconds } from "#hosting/present.ts";
 import { enqueueProvision } from "#jobs/enqueue.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
+import { parseBody } from "#use-case/body.ts";
+import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({
   servicepack_id: Type.String(),

@@ -1,10 +1,10 @@
-import type { UseCase } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { findAccount, happenToAccount } from "#hosting/accounts.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { getOwnAccount } from "#hosting/own-account.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const requestRemoval = statement(
   "hosting-account-request-removal",

@@ -1,10 +1,10 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import { canonicalForLookUp } from "#hosting/host-names.ts";
 import { newestFirst } from "#hosting/own-account.ts";
 import { hasChangesPending } from "#hosting/present.ts";
 import { eventInWords, nextInWords } from "#hosting/timeline.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 /** The newest ones; repeated tries are one line. */
 const eventsMax = 200;

@@ -1,11 +1,11 @@
-import type { UseCase, UseCaseRequest } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { checkAfter } from "#domains/estimate.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { canonicalForLookUp, parseHostName } from "#hosting/host-names.ts";
 import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 /** The first look takes no longer, if the name servers answer. */
 const checkedAfterSeconds = 2;

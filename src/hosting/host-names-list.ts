@@ -1,7 +1,7 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import { canonicalForLookUp, hostNameColumns, presentHostName } from "#hosting/host-names.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 // One row without a name for an account that has none.
 const hostNamesOfAccount = statement(

@@ -1,8 +1,8 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
-import { checkAfter } from "#domains/estimate.ts";
 import { ApiError } from "#errors.ts";
 import { canonicalForLookUp, hostNameColumns, presentHostName } from "#hosting/host-names.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const hostNameOfAccount = statement(
   "host-name-of-account",

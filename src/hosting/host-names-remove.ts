@@ -1,8 +1,8 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import { changeAccount } from "#hosting/change.ts";
 import { canonicalForLookUp } from "#hosting/host-names.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const lockAccount = statement(
   "host-name-remove-account",

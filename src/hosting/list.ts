@@ -1,6 +1,6 @@
-import { answerPage, pagedList } from "#api/paging.ts";
-import type { UseCase } from "#api/use-case.ts";
 import { accountColumns, presentAccount, shownAccounts } from "#hosting/present.ts";
+import { answerPage, pagedList } from "#use-case/paging.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const listed = `FROM ${shownAccounts} WHERE status NOT IN ('Failed', 'Removed')`;
 const accounts = pagedList("hosting", "identifier", listed, accountColumns);

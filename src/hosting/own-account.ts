@@ -1,9 +1,10 @@
 /** The caller's account of an identifier. */
-import type { UseCaseRequest } from "#api/use-case.ts";
+
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import { canonicalForLookUp } from "#hosting/host-names.ts";
+import type { UseCaseRequest } from "#use-case/use-case.ts";
 
 /** SQL: of one reseller's accounts of an identifier the one that is meant: failed ones may come before a live one. */
 export const newestFirst = "(status = 'Failed'), id DESC";

@@ -1,8 +1,8 @@
-import type { Answer } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { RowOf } from "#db/statement.ts";
-import { checkAfter } from "#domains/estimate.ts";
 import { ftpUsername, type NodeKind } from "#hosting/nodes.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { Answer } from "#use-case/use-case.ts";
 
 /** SQL: an account is not in force yet as it shall be. Of an ended one nothing more is wanted. */
 export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";

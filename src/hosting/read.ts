@@ -1,11 +1,11 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { checkAfter } from "#domains/estimate.ts";
 import { ApiError } from "#errors.ts";
 import { canonicalForLookUp } from "#hosting/host-names.ts";
 import { newestFirst } from "#hosting/own-account.ts";
 import { accountColumnNames, accountColumns, medianSeconds, presentAccount, shownAccounts } from "#hosting/present.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 // A failed identifier is free for anyone, so the caller may have a live account and failed ones before it.
 const accountByIdentifier = statement(

@@ -1,5 +1,5 @@
-import type { UseCase } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const offeredPacks = statement(
   "service-packs-offered",

@@ -1,6 +1,4 @@
 import Type from "typebox";
-import { parseBody } from "#api/body.ts";
-import type { UseCase } from "#api/use-case.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
@@ -10,6 +8,8 @@ import { changeAccount } from "#hosting/change.ts";
 import { hashPassword, parsePassword } from "#hosting/hash-password.ts";
 import { getOwnAccount } from "#hosting/own-account.ts";
 import type { Secret } from "#lib/secret.ts";
+import { parseBody } from "#use-case/body.ts";
+import type { UseCase } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ password: Type.String() });
 

@@ -1,8 +1,8 @@
 import { apiSecretRow } from "#api/keys.ts";
-import { type Scope, scopes } from "#api/use-case.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
 import type { OperatorContext } from "#resellers/create.ts";
+import { type Scope, scopes } from "#use-case/use-case.ts";
 
 const keyBytes = 16;
 const secretBytes = 32;

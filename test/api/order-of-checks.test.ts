@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
-import type { Scope } from "#api/use-case.ts";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, type Sealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
+import type { Scope } from "#use-case/use-case.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { masterKey, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { createManualClock } from "../harness/manual-clock.ts";

@@ -11,7 +11,7 @@ export interface ImportRule {
 const serverParts = [
   ...["src/alarms.ts", "src/api/", "src/build-context.ts", "src/config.ts", "src/context.ts", "src/db/"],
   ...["src/domains/", "src/errors.ts", "src/hosting/", "src/jobs/", "src/lib/", "src/nodes/", "src/registry/"],
-  ...["src/resellers/", "src/role.ts", "src/watch/"],
+  ...["src/resellers/", "src/role.ts", "src/use-case/", "src/watch/"],
 ];
 
 /** What lies in src/nodes/ beside its folders, and what nodes with accounts' files on disks of their own have alike. */
@@ -49,6 +49,12 @@ export const importRules: ImportRule[] = [
     allowed: ["src/lib/"],
     allowedInTests: [],
     why: "the database layer knows no use case",
+  },
+  {
+    from: "src/use-case/",
+    allowed: ["src/lib/", "src/db/", "src/context.ts", "src/errors.ts"],
+    allowedInTests: [],
+    why: "what use cases share knows none of them, and nobody who serves them",
   },
   ...["src/nodes/embedded/", "src/nodes/proftpd-nginx/", "src/nodes/cpanel/"].map((from) => ({
     from,

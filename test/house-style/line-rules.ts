@@ -62,7 +62,7 @@ export const lineRules: LineRule[] = [
     pattern: /^\s+.*(?<![.\w])statement\(/,
     example: '  const read = statement("domain-read", text, {});',
     // paging.ts makes the statements of a list from the list's own, for callers at module level.
-    appliesTo: (path) => path.startsWith("src/") && codeExcept(["src/api/paging.ts"])(path) && !isTestCode(path),
+    appliesTo: (path) => path.startsWith("src/") && codeExcept(["src/use-case/paging.ts"])(path) && !isTestCode(path),
     inComments: false,
   },
   {

@@ -2,11 +2,12 @@
  * Answers that are kept: of committed writes by their nonce (an identical resend gets the same answer), and of requests
  * with an Idempotency-Key (a repeat with the same body does). Both are written in the write's own transaction.
  */
-import type { Answer } from "#api/use-case.ts";
+
 import type { Context } from "#context.ts";
 import type { Database, Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
+import type { Answer } from "#use-case/use-case.ts";
 
 const answerColumns = { status: "int4", headers: "jsonb", body: "text?" } as const;
 

@@ -1,7 +1,7 @@
-import type { CommittedRow } from "#api/stored-answers.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import type { ErrorCode } from "#errors.ts";
+import type { CommittedRow } from "#use-case/stored-answers.ts";
 
 /** What an API key can be allowed to do. */
 export const scopes = [

@@ -5,10 +5,11 @@
  * one chunk. A cursor names the row it stands at and is bound to reseller and list by a MAC, so that following `next`
  * never skips or repeats a row, whatever is inserted or removed meanwhile.
  */
-import type { Answer, UseCaseRequest } from "#api/use-case.ts";
+
 import type { Context } from "#context.ts";
 import { type Columns, type RowOf, type Statement, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
+import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 const takeDefault = 25;
 const takeMax = 100;
