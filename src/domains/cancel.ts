@@ -3,7 +3,7 @@ import { statement } from "#db/statement.ts";
 import { readCreateAttempts } from "#domains/order-attempts.ts";
 import { findOrderByCode, happen, lockOrder, type Order, OrderChanged, type OrderContext } from "#domains/orders.ts";
 import { isFinal, nextOrderState, orderState } from "#domains/states.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
+import { enqueueOrder } from "#queue/enqueue.ts";
 
 // A step that waits because an answer was lost keeps its time: nothing is believed before it is over.
 const requestCancel = statement(

@@ -4,7 +4,7 @@
  */
 import { statement } from "#db/statement.ts";
 import { type Order, OrderChanged, type OrderContext, postponeUntil } from "#domains/orders.ts";
-import { wakeOrders } from "#jobs/enqueue.ts";
+import { wakeOrders } from "#queue/enqueue.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",

@@ -9,7 +9,7 @@ import { statement } from "#db/statement.ts";
 import { assertLeaseStands, isPresentEpoch, type OwnerLease } from "#domains/owner-lease.ts";
 import type { AttemptResult } from "#domains/send-once.ts";
 import { isFinal, nextOrderState, type OrderEvent, orderColumns, orderState } from "#domains/states.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
+import { enqueueOrder } from "#queue/enqueue.ts";
 
 /** What an order's authInfo is sealed for: it opens in no other row. */
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;

@@ -2,7 +2,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { medianSeconds } from "#domains/estimate.ts";
-import { registryOwnerAlive } from "#jobs/owner-lock.ts";
+import { registryOwnerAlive } from "#locks/owner-lock.ts";
 
 // LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it
 // whole. And = in place of IS NOT DISTINCT FROM would let it read the index of all finished orders.

@@ -1,7 +1,7 @@
 /** What an operator sees of the registries. A registry is known once a process has owned its sessions. */
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders.ts";
-import { registryOwnerAlive } from "#jobs/owner-lock.ts";
+import { registryOwnerAlive } from "#locks/owner-lock.ts";
 
 const registryRows = statement(
   "operator-registries",

@@ -15,7 +15,7 @@ import {
 } from "#domains/renewal-states.ts";
 import { lockName, type Renewal, RenewalChanged, type RenewalContext, refuseRenewal } from "#domains/renewals.ts";
 import type { AttemptResult } from "#domains/send-once.ts";
-import { enqueueRenewal } from "#jobs/enqueue.ts";
+import { enqueueRenewal } from "#queue/enqueue.ts";
 
 // Whoever wakes a renewal sets another time for it. What was found out is asked again then, and after a command's answer the
 // time that comes first counts; but after a lost one nothing is believed before its time. Our dates have milliseconds. An owner

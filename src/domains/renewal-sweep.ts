@@ -9,8 +9,8 @@ import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
 import { longestRenewalWaitMs } from "#domains/renewal-steps.ts";
 import { addDays } from "#domains/renewal-terms.ts";
-import { enqueueRenewal } from "#jobs/enqueue.ts";
 import { newRenewalCode } from "#lib/order-code.ts";
+import { enqueueRenewal } from "#queue/enqueue.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** A renewal is there to be seen so long before it is due. */

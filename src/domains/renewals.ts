@@ -3,7 +3,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { assertLeaseStands, isPresentEpoch, type OwnerLease } from "#domains/owner-lease.ts";
-import { enqueueRenewal } from "#jobs/enqueue.ts";
+import { enqueueRenewal } from "#queue/enqueue.ts";
 
 /** An operator's command has no more, and needs no lease. */
 export interface RenewalContext extends Pick<Context, "database" | "clock" | "log"> {

@@ -6,7 +6,7 @@ import { statement } from "#db/statement.ts";
 import { provenHostNames } from "#hosting/host-names.ts";
 import { releaseRoomOf } from "#hosting/place.ts";
 import { type HostingEvent, type HostingStatus, nextHostingStatus } from "#hosting/states.ts";
-import { enqueueProvision } from "#jobs/enqueue.ts";
+import { enqueueProvision } from "#queue/enqueue.ts";
 
 /** What an account's password hash is sealed for: it opens in no other row. */
 export const passwordHashRow = (identifier: string) => `hosting_accounts.password_hash/${identifier}`;

@@ -11,7 +11,7 @@ import { isMoving } from "#hosting/move.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { provisionAccount } from "#hosting/provision.ts";
 import { again } from "#hosting/tries.ts";
-import { enqueueProvision } from "#jobs/enqueue.ts";
+import { enqueueProvision } from "#queue/enqueue.ts";
 
 const holdersOf = statement(
   "hosting-host-name-holders",

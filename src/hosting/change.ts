@@ -6,7 +6,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { type HostingWish, statusesFor } from "#hosting/states.ts";
-import { enqueueProvision } from "#jobs/enqueue.ts";
+import { enqueueProvision } from "#queue/enqueue.ts";
 
 // What was asked first and is not in force yet says since when the account is not what it shall be. What waits for its next
 // try is tried at once. After the wish to be gone there is no other.

@@ -9,9 +9,9 @@ import { hashPassword, parsePassword } from "#hosting/hash-password.ts";
 import { answerAtIdentifier } from "#hosting/host-names.ts";
 import { holdIdentifier, isFreeFor } from "#hosting/identifier-free.ts";
 import { accepted, medianSeconds } from "#hosting/present.ts";
-import { enqueueProvision } from "#jobs/enqueue.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
+import { enqueueProvision } from "#queue/enqueue.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 

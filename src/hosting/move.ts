@@ -12,7 +12,7 @@ import { changeAccount } from "#hosting/change.ts";
 import { type MoveEvent, type MoveState, nextMoveState } from "#hosting/move-states.ts";
 import { releaseRoomOn, reserveRoom } from "#hosting/place.ts";
 import { alarmAfterMs } from "#hosting/tries.ts";
-import { enqueueMove, enqueueProvision } from "#jobs/enqueue.ts";
+import { enqueueMove, enqueueProvision } from "#queue/enqueue.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 
 const moveColumns = {

@@ -5,7 +5,7 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { provisionTask } from "#jobs/enqueue.ts";
+import { provisionTask } from "#queue/enqueue.ts";
 
 /** SQL: a node that may be asked: not $3, and if $4 is given, only that. Accounts that move from $3 cannot go to a panel. */
 const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id) AND ($3 IS NULL OR kind <> 'cpanel')";

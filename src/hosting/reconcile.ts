@@ -6,8 +6,8 @@ import { statement } from "#db/statement.ts";
 import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/compare-node.ts";
 import type { HostingNodes } from "#hosting/nodes-open.ts";
 import { learnUids } from "#hosting/uids.ts";
-import { enqueueProvision, enqueueReconcile } from "#jobs/enqueue.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+import { enqueueProvision, enqueueReconcile } from "#queue/enqueue.ts";
 
 /** More are counted, but not written down one by one. */
 const findingsMax = 1_000;

@@ -6,7 +6,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { lockAccount } from "#hosting/live-account.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
-import { enqueueProvision, moveTask, provisionTask } from "#jobs/enqueue.ts";
+import { enqueueProvision, moveTask, provisionTask } from "#queue/enqueue.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 import { OperatorError } from "#resellers/operator-error.ts";
 

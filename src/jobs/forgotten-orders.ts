@@ -7,10 +7,10 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import { longestWaitMs } from "#domains/due-time.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { enqueueOrder, orderTask, renewalTask } from "#jobs/enqueue.ts";
-import type { Liveness } from "#jobs/liveness.ts";
 import type { NewOrders } from "#jobs/new-orders.ts";
 import { sleep } from "#lib/clock.ts";
+import type { Liveness } from "#locks/liveness.ts";
+import { enqueueOrder, orderTask, renewalTask } from "#queue/enqueue.ts";
 
 const retryMs = 1_000;
 /** Between two looks whether the owner before this one is still at work. */

@@ -6,10 +6,10 @@
 import { LeaseLost } from "#domains/owner-lease.ts";
 import { newOrdersChannel } from "#domains/place-order.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { enqueueOrder } from "#jobs/enqueue.ts";
-import type { Liveness } from "#jobs/liveness.ts";
 import type { OrderStep } from "#jobs/order-steps.ts";
 import { sleep } from "#lib/clock.ts";
+import type { Liveness } from "#locks/liveness.ts";
+import { enqueueOrder } from "#queue/enqueue.ts";
 
 /** The queue's own delay after a first failure (graphile-worker: e seconds). */
 const retryMs = 2_700;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { takeLease } from "#jobs/registry-lease.ts";
 import { type Clock, systemClock } from "#lib/clock.ts";
+import { connectForLocks, createLockClient } from "#locks/lock-connection.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 import { runSql } from "../../test/harness/sql.ts";

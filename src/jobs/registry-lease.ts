@@ -5,8 +5,8 @@
  */
 import type { Client } from "pg";
 import type { OwnerLease } from "#domains/owner-lease.ts";
-import { processName } from "#jobs/liveness.ts";
 import { type Clock, sleep, systemClock, waitAtMost } from "#lib/clock.ts";
+import { processName } from "#locks/liveness.ts";
 
 const leaseMs = 10_000;
 const renewEveryMs = 3_000;

@@ -7,13 +7,9 @@
 import type { Client, Pool } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { orderTask, renewalTask } from "#jobs/enqueue.ts";
 import { forgottenOrdersSearch } from "#jobs/forgotten-orders.ts";
-import type { Liveness } from "#jobs/liveness.ts";
-import { connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { beginNewOrders } from "#jobs/new-orders.ts";
 import { type OrderStep, orderSteps } from "#jobs/order-steps.ts";
-import { awaitOwnerLock, tryOwnerLock } from "#jobs/owner-lock.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
 import { type HeldLease, takeLease } from "#jobs/registry-lease.ts";
@@ -22,8 +18,12 @@ import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { answerProbes } from "#jobs/registry-probe.ts";
 import { lockConnectionName, standBy, yieldWhenCutOff } from "#jobs/registry-succession.ts";
 import { renewalStepTask } from "#jobs/renewal-steps.ts";
-import { type JobRunner, startJobRunner } from "#jobs/runner.ts";
 import { sleep } from "#lib/clock.ts";
+import type { Liveness } from "#locks/liveness.ts";
+import { connectForLocks, createLockClient } from "#locks/lock-connection.ts";
+import { awaitOwnerLock, tryOwnerLock } from "#locks/owner-lock.ts";
+import { orderTask, renewalTask } from "#queue/enqueue.ts";
+import { type JobRunner, startJobRunner } from "#queue/runner.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 const reconnectMs = 500;

@@ -4,9 +4,9 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { ownerLock } from "#jobs/owner-lock.ts";
 import type { HeldLease } from "#jobs/registry-lease.ts";
 import { sleep } from "#lib/clock.ts";
+import { ownerLock } from "#locks/owner-lock.ts";
 import type { EppPool } from "#registry/epp/pool.ts";
 import { readGreeting } from "#registry/read-greeting.ts";
 import type { RegistryProfile } from "#registry/registries.ts";

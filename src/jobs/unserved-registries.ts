@@ -5,7 +5,7 @@
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { registryOwnerAlive } from "#jobs/owner-lock.ts";
+import { registryOwnerAlive } from "#locks/owner-lock.ts";
 
 // Every name is in one of the two indexes: without a renewal, or with one that has not ended.
 const unserved = statement(

@@ -11,14 +11,14 @@ import { askAllReconciles, reconcileNode } from "#hosting/reconcile.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { longestAccountWait, triesDelayMsMax } from "#hosting/tries.ts";
 import { followUsage } from "#hosting/usage.ts";
-import { enqueueMove, enqueueProvision, moveTask, provisionTask, reconcileTask } from "#jobs/enqueue.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
-import { createJobPool } from "#jobs/job-pool.ts";
-import { processName, startLiveness } from "#jobs/liveness.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";
-import { startJobRunner } from "#jobs/runner.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
+import { processName, startLiveness } from "#locks/liveness.ts";
+import { enqueueMove, enqueueProvision, moveTask, provisionTask, reconcileTask } from "#queue/enqueue.ts";
+import { createJobPool } from "#queue/job-pool.ts";
+import { startJobRunner } from "#queue/runner.ts";
 import { startHeartbeat } from "#watch/heartbeat.ts";
 
 /** Each waits for its node most of the time. */

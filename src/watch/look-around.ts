@@ -5,9 +5,9 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { connectedProcesses } from "#jobs/liveness.ts";
-import { registryOwnerAlive } from "#jobs/owner-lock.ts";
 import { sleep } from "#lib/clock.ts";
+import { connectedProcesses } from "#locks/liveness.ts";
+import { registryOwnerAlive } from "#locks/owner-lock.ts";
 
 type WatchContext = Pick<Context, "database" | "clock" | "log">;
 

@@ -1,5 +1,5 @@
 /** Workers in a row: one owns the registry, the next ones wait for its lock in the order in which they were hired. */
-import { ownerLockClass } from "#jobs/owner-lock.ts";
+import { ownerLockClass } from "#locks/owner-lock.ts";
 import { eventually } from "../harness/running-system.ts";
 import type { WorkerProcess, Workers } from "../orders/worker-process.ts";
 import type { Stage } from "./stage.ts";

@@ -61,7 +61,7 @@ export const mutations: readonly Mutation[] = [
     batch: "claimed.1",
     verdict: /lost: still Processing/,
     replacements: [
-      { file: "src/jobs/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" },
+      { file: "src/locks/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" },
       {
         file: "src/jobs/forgotten-orders.ts",
         find: "if (here.has(id) || newOrders.has(id)) continue;",

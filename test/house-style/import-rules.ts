@@ -10,7 +10,17 @@ export interface ImportRule {
 
 const serverParts = [
   ...["src/alarms.ts", "src/api/", "src/build-context.ts", "src/config.ts", "src/context.ts", "src/db/"],
-  ...["src/domains/", "src/errors.ts", "src/hosting/", "src/jobs/", "src/lib/", "src/nodes/", "src/registry/"],
+  ...[
+    "src/domains/",
+    "src/errors.ts",
+    "src/hosting/",
+    "src/jobs/",
+    "src/lib/",
+    "src/locks/",
+    "src/nodes/",
+    "src/queue/",
+    "src/registry/",
+  ],
   ...["src/resellers/", "src/role.ts", "src/use-case/", "src/watch/"],
 ];
 
@@ -55,6 +65,18 @@ export const importRules: ImportRule[] = [
     allowed: ["src/lib/", "src/db/", "src/context.ts", "src/errors.ts"],
     allowedInTests: [],
     why: "what use cases share knows none of them, and nobody who serves them",
+  },
+  {
+    from: "src/locks/",
+    allowed: ["src/lib/", "src/db/", "src/context.ts"],
+    allowedInTests: [],
+    why: "locks know nothing of what is done under them",
+  },
+  {
+    from: "src/queue/",
+    allowed: ["src/lib/", "src/db/", "src/locks/"],
+    allowedInTests: [],
+    why: "the queue knows no job: what enqueues one would import whoever does it",
   },
   ...["src/nodes/embedded/", "src/nodes/proftpd-nginx/", "src/nodes/cpanel/"].map((from) => ({
     from,

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
-import { ownerLockClass } from "#jobs/owner-lock.ts";
 import { sleep } from "#lib/clock.ts";
+import { ownerLockClass } from "#locks/owner-lock.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../harness/database-proxy.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { startLateRelay } from "../harness/late-relay.ts";

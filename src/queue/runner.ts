@@ -2,9 +2,9 @@ import { EventEmitter } from "node:events";
 import { Logger, type Runner, run, type TaskList, type WorkerEvents, type WorkerPool } from "graphile-worker";
 import type { Pool } from "pg";
 import type { Listener } from "#db/listener.ts";
-import type { Liveness } from "#jobs/liveness.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import type { Liveness } from "#locks/liveness.ts";
 
 /** How often the queue looks for jobs whose time has come; new ones are announced by NOTIFY. */
 const pollIntervalMs = 1_000;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { test } from "node:test";
-import { startLiveness } from "#jobs/liveness.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { startLiveness } from "#locks/liveness.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 

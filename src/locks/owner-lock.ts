@@ -3,7 +3,7 @@
  * (registry-lease.ts). PostgreSQL drops the lock with the connection, so a killed owner is gone at once; the lease ends that of
  * one that hangs. A version before leases has the lock alone.
  */
-import { heldLocks, lockKey } from "#jobs/advisory-locks.ts";
+import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
 export const ownerLockClass = 0x726567;

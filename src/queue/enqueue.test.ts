@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
-import { enqueueOrder, enqueueProvision } from "#jobs/enqueue.ts";
+import { enqueueOrder, enqueueProvision } from "#queue/enqueue.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
 

@@ -10,10 +10,10 @@ import { hostname } from "node:os";
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { heldLocks, lockKey } from "#jobs/advisory-locks.ts";
-import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
 import { sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
+import { askUntilLost, connectForLocks, createLockClient } from "#locks/lock-connection.ts";
 
 /** The first half of the locks' keys; "job" in ASCII. */
 const livenessLockClass = 0x6a6f62;

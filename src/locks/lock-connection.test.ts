@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askUntilLost, connectForLocks, createLockClient } from "#jobs/lock-connection.ts";
+import { askUntilLost, connectForLocks, createLockClient } from "#locks/lock-connection.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 
