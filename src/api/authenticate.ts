@@ -5,13 +5,13 @@
  */
 import { BlockList, isIPv6 } from "node:net";
 import { type Credentials, readCredentials, type WireRequest } from "#api/credentials.ts";
-import { type ApiKey, createKeyStore } from "#api/keys.ts";
-import { createRateLimiter, createSourceBudget, type RateLimit } from "#api/rate-limit.ts";
 import type { ReplayGuard } from "#api/replay.ts";
 import { findSigner } from "#api/signer.ts";
 import { createSourceGuard, tooManyRequests } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
+import { createRateLimiter, createSourceBudget, type RateLimit } from "#front/rate-limit.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
+import { type ApiKey, createKeyStore } from "#resellers/key-store.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 

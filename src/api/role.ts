@@ -1,11 +1,11 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
-import { followCertificate } from "#api/certificate.ts";
 import { createReplayGuard } from "#api/replay.ts";
 import { startServer } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { followCertificate } from "#front/certificate.ts";
 import { openDoor } from "#hosting/channel/door.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { WrongSetting } from "#lib/settings.ts";

@@ -3,8 +3,8 @@
  * burst no more signatures are verified than may fail.
  */
 import type { Credentials, WireRequest } from "#api/credentials.ts";
-import type { ApiKey, KeyStore } from "#api/keys.ts";
 import type { SourceGuard } from "#api/source-guard.ts";
+import type { ApiKey, KeyStore } from "#resellers/key-store.ts";
 
 /** @returns the key that signed the request @throws Refusal; DatabaseUnavailable */
 export async function findSigner(

@@ -1,8 +1,8 @@
 /** What a refused request costs its source, and what the check of a request must wait for. */
 import type { WireRequest } from "#api/credentials.ts";
-import type { RateLimit, SourceBudget } from "#api/rate-limit.ts";
-import { TooManyWaiting } from "#api/source-turns.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
+import type { RateLimit, SourceBudget } from "#front/rate-limit.ts";
+import { TooManyWaiting } from "#front/source-turns.ts";
 
 /** A refused request, with the limit that its headers report. */
 export class Refusal extends Error {

@@ -3,8 +3,8 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { findOrderByCode, lockOrder, type Order, OrderChanged, type OrderContext } from "#domains/orders.ts";
 import { isFinal, isSettleable, orderState } from "#domains/states.ts";
+import { OperatorError } from "#operator-error.ts";
 import { enqueueOrder } from "#queue/enqueue.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 // While an answer is lost nothing is believed before the settle time is over: that wait is never cut short. Once a
 // step has failed after it (the backoff counts), it is over. A step that is at work sees that the time is another one.

@@ -4,7 +4,7 @@ import { isRenewalOver, type RenewalState, type RenewalStatus, renewalState } fr
 import { addDays } from "#domains/renewal-terms.ts";
 import { type RenewalContext, rescheduleRenewal } from "#domains/renewals.ts";
 import { attemptColumns } from "#domains/send-once.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 const renewals = statement(
   "operator-renewals",

@@ -5,7 +5,7 @@ import { parseIdentifier } from "#hosting/live-account.ts";
 import { hasChangesPending } from "#hosting/present.ts";
 import type { HostingStatus } from "#hosting/states.ts";
 import { nextInWords } from "#hosting/timeline.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 const accounts = statement(
   "operator-hosting-accounts",

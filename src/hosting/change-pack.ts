@@ -6,7 +6,7 @@ import { changeAccount } from "#hosting/change.ts";
 import { lockReseller } from "#hosting/create.ts";
 import { lockAccount, notChangeable } from "#hosting/live-account.ts";
 import { changeCommittedBytes } from "#hosting/place.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 const packOnOffer = statement(
   "hosting-pack-on-offer",

@@ -4,8 +4,8 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { tellEverything } from "#hosting/channel/restore.ts";
+import { OperatorError } from "#operator-error.ts";
 import { enqueueMove, enqueueProvision } from "#queue/enqueue.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 const readNode = statement("hosting-node-restored-node", "SELECT restored_at FROM hosting_nodes WHERE id = $1", {
   restored_at: "timestamptz?",

@@ -2,7 +2,7 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { parseHostIdentifier } from "#lib/host-identifier.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 const lockNewest = statement(
   "hosting-account-lock-newest",

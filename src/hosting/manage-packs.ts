@@ -4,8 +4,8 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 const hostNamesMaxDefault = 10;
 

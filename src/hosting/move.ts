@@ -12,8 +12,8 @@ import { changeAccount } from "#hosting/change.ts";
 import { type MoveEvent, type MoveState, nextMoveState } from "#hosting/move-states.ts";
 import { releaseRoomOn, reserveRoom } from "#hosting/place.ts";
 import { alarmAfterMs } from "#hosting/tries.ts";
+import { OperatorError } from "#operator-error.ts";
 import { enqueueMove, enqueueProvision } from "#queue/enqueue.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 const moveColumns = {
   id: "int8",

@@ -1,9 +1,9 @@
 /** The operator's side of moves: what goes on, ending one early, and emptying a node. */
 import { statement } from "#db/statement.ts";
 import { startMove } from "#hosting/move.ts";
+import { OperatorError } from "#operator-error.ts";
 import { enqueueMove } from "#queue/enqueue.ts";
 import type { OperatorContext } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 const moveReport = statement(
   "operator-moves",

@@ -2,8 +2,8 @@
 import { statement } from "#db/statement.ts";
 import { changeNodeSettings, type NodeRoom } from "#hosting/nodes.ts";
 import { wakeUnplaced } from "#hosting/place.ts";
+import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 const nodeReport = statement(
   "operator-nodes",

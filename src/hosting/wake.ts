@@ -6,9 +6,9 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { lockAccount } from "#hosting/live-account.ts";
 import { getNode } from "#hosting/nodes-manage.ts";
+import { OperatorError } from "#operator-error.ts";
 import { enqueueProvision, moveTask, provisionTask } from "#queue/enqueue.ts";
 import type { OperatorContext } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 /** Of one node at once; the others follow by themselves. */
 const wokenMax = 1_000;

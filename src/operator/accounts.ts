@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { addressRange, limitOption, pointInTime, printableName, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, type OperatorOptions, onDatabase, operatorCommand } from "#operator/command.ts";
+import { OperatorError } from "#operator-error.ts";
 import { createReseller, getReseller, rateLimitDefault } from "#resellers/create.ts";
 import { createKey, revokeKey } from "#resellers/keys.ts";
 import { listKeys, listResellers } from "#resellers/list.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 import { type Scope, scopes } from "#use-case/use-case.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { listAlarms, resolveAlarmById } from "#alarms.ts";
 import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 import { lookAround } from "#watch/look-around.ts";
 import { exitCodes } from "../../client/cli/failures.ts";
 

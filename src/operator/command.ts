@@ -5,7 +5,7 @@ import { DatabaseUnavailable } from "#db/errors.ts";
 import { InvalidDomainName } from "#lib/domain-name.ts";
 import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printFields, printJson, printTable } from "../../client/cli/output.ts";
 

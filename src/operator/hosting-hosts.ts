@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { reportHostNames } from "#hosting/host-names-report.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 export function addHostNameCommands(program: Command): void {
   operatorCommand(

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { findMessage, finishMessage, listMessages } from "#domains/messages.ts";
 import { limitOption, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 interface ListOptions {
   all?: boolean;

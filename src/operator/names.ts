@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { blockName, listBlockedNames, unblockName } from "#domains/block-list.ts";
 import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 /** Commands about names that nobody may register. */
 export function addNameCommands(program: Command): void {

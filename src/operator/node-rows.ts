@@ -15,7 +15,7 @@ import {
   shownSettings,
 } from "#operator/node-settings.ts";
 import { findToken } from "#operator/node-token.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 export const gigabyte = 1_000_000_000;
 const capacityGbMax = 1_000_000;

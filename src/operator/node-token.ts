@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 export function addTokenCommand(nodes: Command): void {
   operatorCommand(nodes, "token <id>", "make a token with which one machine becomes the node, within 24 hours")

@@ -5,7 +5,7 @@ import { listRegistries, reportRegistry } from "#domains/registry-report.ts";
 import { pointInTime, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 

@@ -5,8 +5,8 @@ import { type RenewalStatus, renewalStatuses } from "#domains/renewal-states.ts"
 import { parseDomainName } from "#lib/domain-name.ts";
 import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
+import { OperatorError } from "#operator-error.ts";
 import { getReseller } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 import { statusOption } from "../../client/cli/arguments.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "#context.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 export const rateLimitDefault = 100;
 const hostingAccountsMaxDefault = 1_000;

@@ -1,7 +1,7 @@
-import { apiSecretRow } from "#api/keys.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
 import type { OperatorContext } from "#resellers/create.ts";
+import { apiSecretRow } from "#resellers/key-store.ts";
 import { type Scope, scopes } from "#use-case/use-case.ts";
 
 const keyBytes = 16;

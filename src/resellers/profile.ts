@@ -1,8 +1,8 @@
 import Type from "typebox";
 import Value from "typebox/value";
 import { statement } from "#db/statement.ts";
+import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
 
 /** Field sizes are those of RFC 5733's schema, so that what is accepted here can be sent to a registry. */
 const profileShape = Type.Object({

@@ -13,11 +13,13 @@ const serverParts = [
   ...[
     "src/domains/",
     "src/errors.ts",
+    "src/front/",
     "src/hosting/",
     "src/jobs/",
     "src/lib/",
     "src/locks/",
     "src/nodes/",
+    "src/operator-error.ts",
     "src/queue/",
     "src/registry/",
   ],
@@ -65,6 +67,12 @@ export const importRules: ImportRule[] = [
     allowed: ["src/lib/", "src/db/", "src/context.ts", "src/errors.ts"],
     allowedInTests: [],
     why: "what use cases share knows none of them, and nobody who serves them",
+  },
+  {
+    from: "src/front/",
+    allowed: ["src/lib/", "src/db/", "src/alarms.ts", "src/context.ts"],
+    allowedInTests: [],
+    why: "what stands before a server knows nothing of what is served",
   },
   {
     from: "src/locks/",

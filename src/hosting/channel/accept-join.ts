@@ -1,8 +1,8 @@
 /** A machine becomes a node: its key is registered for the token that it shows. */
 import { Compile } from "typebox/compile";
-import type { SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import type { SourceBudget } from "#front/rate-limit.ts";
 import {
   type Claim,
   DoorRefusal,

@@ -3,9 +3,9 @@
  * and is written down on the node whose name was used.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import type { SourceBudget } from "#api/rate-limit.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import type { SourceBudget } from "#front/rate-limit.ts";
 import { reportPath, requestBytesMax, unprovenBytesMax } from "#nodes/agent/messages.ts";
 import {
   bodyDigest,

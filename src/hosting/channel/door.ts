@@ -3,12 +3,12 @@ import { X509Certificate } from "node:crypto";
 import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { followCertificate } from "#api/certificate.ts";
-import { believeProxies } from "#api/proxied.ts";
-import { createSourceBudget, type SourceBudget } from "#api/rate-limit.ts";
-import { TooManyWaiting } from "#api/source-turns.ts";
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
+import { followCertificate } from "#front/certificate.ts";
+import { believeProxies } from "#front/proxied.ts";
+import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
+import { TooManyWaiting } from "#front/source-turns.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
   authenticate,

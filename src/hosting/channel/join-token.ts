@@ -4,7 +4,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
 import { formatJoinToken } from "#nodes/agent/join-token.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 
 const secretBytes = 32;
 const validMs = 24 * 60 * 60_000;

@@ -11,7 +11,7 @@ import { Secret } from "#lib/secret.ts";
 import { join as joinGateway } from "#nodes/agent/join.ts";
 import { formatJoinToken, parseJoinToken } from "#nodes/agent/join-token.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
-import { OperatorError } from "#resellers/operator-error.ts";
+import { OperatorError } from "#operator-error.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 
 describe("joining a gateway", async () => {

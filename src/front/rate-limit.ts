@@ -1,4 +1,4 @@
-import { createSourceTurns } from "#api/source-turns.ts";
+import { createSourceTurns } from "#front/source-turns.ts";
 import type { Clock } from "#lib/clock.ts";
 import { sourceOf } from "#lib/source-address.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#api/source-turns.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
+import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#front/source-turns.ts";
 
 /** Work that ends when it is let. */
 function turnsOf(atOnceMax = 16) {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { createRequestsAtWork } from "#api/requests-at-work.ts";
+import { createRequestsAtWork } from "#front/requests-at-work.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/behind-proxies.ts";
 
 /** As many as a source may have connections of its own. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createRateLimiter, createSourceBudget, rateLimitHeaders } from "#api/rate-limit.ts";
+import { createRateLimiter, createSourceBudget, rateLimitHeaders } from "#front/rate-limit.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
 
 const windowMs = 60_000;
