@@ -2,9 +2,9 @@
 import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OteOptions } from "#operator/ote-options.ts";
-import type { WalkPlan } from "#registry/ote/plan.ts";
-import type { StepResult, WalkReport } from "#registry/ote/report.ts";
-import { frameFileNames, stepMarkdown, stepText, summaryText } from "#registry/ote/transcript.ts";
+import type { WalkPlan } from "#ote/plan.ts";
+import type { StepResult, WalkReport } from "#ote/report.ts";
+import { frameFileNames, stepMarkdown, stepText, summaryText } from "#ote/transcript.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printJson } from "../../client/cli/output.ts";
 

@@ -5,7 +5,7 @@ import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import type { OteOptions } from "#operator/ote-options.ts";
 import { readProfiles } from "#operator/profiles-file.ts";
-import type { PasswordChange, WalkPlan } from "#registry/ote/plan.ts";
+import type { PasswordChange, WalkPlan } from "#ote/plan.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 
@@ -51,7 +51,7 @@ function atTestSystem(profile: RegistryProfile, { host = profile.host, port = pr
 }
 
 async function chooseSteps({ only, skip, from, expect }: OteOptions): Promise<ReadonlySet<string>> {
-  const { chosenIds, requireStep } = await import("#registry/ote/plan.ts");
+  const { chosenIds, requireStep } = await import("#ote/plan.ts");
   try {
     for (const id of expect?.keys() ?? []) requireStep(id);
     return chosenIds({ only, skip, from });
@@ -94,7 +94,7 @@ async function preparePasswordChange(
   profile: RegistryProfile,
   { host, port, list, dryRun }: OteOptions,
 ): Promise<PasswordChange> {
-  const { makePassword } = await import("#registry/ote/memory.ts");
+  const { makePassword } = await import("#ote/memory.ts");
   const { dropDraft, findDraftPassword, writeDraft } = await import("#registry/password-file.ts");
   const password = makePassword(systemRandom);
   if (list || dryRun) return { password, begin: () => undefined, end: () => undefined, findAdvice: () => undefined };

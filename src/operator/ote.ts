@@ -14,7 +14,7 @@ import {
 import { createOteOutput } from "#operator/ote-output.ts";
 import { readWalkPlan } from "#operator/ote-plan.ts";
 import { registriesOption } from "#operator/profiles-file.ts";
-import type { WalkPlan } from "#registry/ote/plan.ts";
+import type { WalkPlan } from "#ote/plan.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printJson, printTable } from "../../client/cli/output.ts";
 
@@ -93,13 +93,13 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
   if (isRisky && !options.dryRun) await confirm(plan, options);
   const output = createOteOutput(plan, options);
   if (options.dryRun) {
-    const { rehearse } = await import("#registry/ote/rehearse.ts");
+    const { rehearse } = await import("#ote/rehearse.ts");
     const results = await rehearse(plan);
     for (const result of results) output.step(result);
     output.end({ results, leftovers: [], goesLater: [], wasInterrupted: false });
     return;
   }
-  const { walk } = await import("#registry/ote/walk.ts");
+  const { walk } = await import("#ote/walk.ts");
   using interruption = listenForInterruption();
   const report = await walk({
     ...plan,
@@ -115,8 +115,8 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
 
 async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
   const [{ steps }, { needsText, whyNotHere }, { readGreeting }, { systemClock }] = await Promise.all([
-    import("#registry/ote/steps.ts"),
-    import("#registry/ote/plan.ts"),
+    import("#ote/steps.ts"),
+    import("#ote/plan.ts"),
     import("#registry/read-greeting.ts"),
     import("#lib/clock.ts"),
   ]);

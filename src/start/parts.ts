@@ -1,10 +1,10 @@
 /** The processes of `deedhouse start`, and where each is reached. */
 import { readFileSync } from "node:fs";
 import { childEnvironment, outsideEnvironment } from "#config.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#db/embedded.ts";
 import type { NodePlace } from "#hosting/nodes.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#postgres/embedded.ts";
 import { type Child, keepAlive } from "#start/child.ts";
 import { type DataDir, readRegistrar, writePrivateFile } from "#start/data-dir.ts";
 import type { Ports } from "#start/ports.ts";

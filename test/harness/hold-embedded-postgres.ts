@@ -2,8 +2,9 @@
  * A supervisor to be killed, or to run as another user: starts the embedded PostgreSQL on the folder given, says so or
  * why not in one line of JSON, and stops it when its input ends.
  */
-import { startEmbeddedPostgres } from "#db/embedded.ts";
+
 import { createLog } from "#lib/log.ts";
+import { startEmbeddedPostgres } from "#postgres/embedded.ts";
 
 try {
   const dataDir = process.argv[2]!;

@@ -1,11 +1,11 @@
 import { access, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "#db/embedded.ts";
-import { openDataDir } from "#db/embedded-cluster.ts";
-import { findRunningServer, isClaimedByAnother, isRunning } from "#db/embedded-process.ts";
 import { migrate } from "#db/migrate.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { openDataDir } from "#postgres/cluster.ts";
+import { startEmbeddedPostgres } from "#postgres/embedded.ts";
+import { findRunningServer, isClaimedByAnother, isRunning } from "#postgres/process.ts";
 import { quickFolder } from "./quick-folder.ts";
 import { runSql } from "./sql.ts";
 

@@ -20,6 +20,8 @@ const serverParts = [
     "src/locks/",
     "src/nodes/",
     "src/operator-error.ts",
+    "src/ote/",
+    "src/postgres/",
     "src/queue/",
     "src/registry/",
   ],
@@ -55,6 +57,18 @@ export const importRules: ImportRule[] = [
     allowed: ["src/lib/"],
     allowedInTests: [],
     why: "the EPP client knows no database and no use case",
+  },
+  {
+    from: "src/ote/",
+    allowed: ["src/lib/", "src/registry/"],
+    allowedInTests: [],
+    why: "a certification walk has an EPP client and a registry's profile, and no gateway",
+  },
+  {
+    from: "src/postgres/",
+    allowed: ["src/lib/"],
+    allowedInTests: ["src/db/"],
+    why: "it runs a database server, whoever uses it",
   },
   {
     from: "src/db/",

@@ -5,8 +5,8 @@ import { renewalTransitions } from "#domains/renewal-states.ts";
 import { orderTransitions } from "#domains/states.ts";
 import { moveTransitions } from "#hosting/move-states.ts";
 import { hostingTransitions } from "#hosting/states.ts";
-import { needsText } from "#registry/ote/plan.ts";
-import { steps } from "#registry/ote/steps.ts";
+import { needsText } from "#ote/plan.ts";
+import { steps } from "#ote/steps.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
 
 const rowHead = ["row", "state", "event", "next state"];

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { chosenIds, requireStep } from "#ote/plan.ts";
+import { steps } from "#ote/steps.ts";
 import { hostNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { loadFrameValidator } from "#registry/epp/schema.ts";
-import { chosenIds, requireStep } from "#registry/ote/plan.ts";
-import { steps } from "#registry/ote/steps.ts";
 import { runTool } from "../harness/running-system.ts";
 import { first, heldFor, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
 

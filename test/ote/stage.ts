@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { StepResult, WalkReport } from "#registry/ote/report.ts";
+import type { StepResult, WalkReport } from "#ote/report.ts";
 import type { RegistryEntry } from "#registry/registries.ts";
 import type { Hold } from "../../sandbox/registry/holds.ts";
 import {

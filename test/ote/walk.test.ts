@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { WalkReport } from "#registry/ote/report.ts";
-import { steps } from "#registry/ote/steps.ts";
+import type { WalkReport } from "#ote/report.ts";
+import { steps } from "#ote/steps.ts";
 import type { SandboxRegistry } from "../../sandbox/registry/server.ts";
 import { first, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
 

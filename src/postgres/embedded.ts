@@ -12,12 +12,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
-import { findPrograms, type Programs } from "#db/embedded-binaries.ts";
-import { type ClusterPaths, ensureCluster, openDataDir, superuser } from "#db/embedded-cluster.ts";
-import { EmbeddedPostgresError } from "#db/embedded-error.ts";
-import { claim, findRunningServer, isClaimedByAnother, isRunning, type RunningServer } from "#db/embedded-process.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { findPrograms, type Programs } from "#postgres/binaries.ts";
+import { type ClusterPaths, ensureCluster, openDataDir, superuser } from "#postgres/cluster.ts";
+import { EmbeddedPostgresError } from "#postgres/error.ts";
+import { claim, findRunningServer, isClaimedByAnother, isRunning, type RunningServer } from "#postgres/process.ts";
 
 export interface EmbeddedPostgresOptions {
   /** Holds the database, its password and its log; made when missing. */

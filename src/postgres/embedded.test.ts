@@ -8,12 +8,12 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createDatabase } from "#db/database.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#db/embedded.ts";
-import { EmbeddedPostgresError } from "#db/embedded-error.ts";
-import { isRunning } from "#db/embedded-process.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { createLog } from "#lib/log.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#postgres/embedded.ts";
+import { EmbeddedPostgresError } from "#postgres/error.ts";
+import { isRunning } from "#postgres/process.ts";
 import { quickFolder } from "../../test/harness/quick-folder.ts";
 import { runSql } from "../../test/harness/sql.ts";
 

@@ -1,4 +1,4 @@
-import type { Thing } from "#registry/ote/step.ts";
+import type { Thing } from "#ote/step.ts";
 
 /** What exists at the registry because of us, in the order of its making. */
 export class Ledger {

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { EmbeddedPostgresError } from "#db/embedded-error.ts";
+import { EmbeddedPostgresError } from "#postgres/error.ts";
 
 /** The user "nobody" on every Linux: PostgreSQL refuses to run as root. */
 const unprivilegedId = 65534;

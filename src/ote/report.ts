@@ -1,5 +1,5 @@
 /** What a walk tells. */
-import type { Frame } from "#registry/ote/account.ts";
+import type { Frame } from "#ote/account.ts";
 
 export interface StepResult {
   readonly number: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { prettyXml } from "#registry/ote/pretty-xml.ts";
+import { prettyXml } from "#ote/pretty-xml.ts";
 
 describe("a frame for people", () => {
   test("has a line for each element, and its texts as they are", () => {

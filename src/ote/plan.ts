@@ -1,9 +1,9 @@
 /** Which steps a walk has: those that were chosen, as far as registry and operator have what they need. */
 import type { Secret } from "#lib/secret.ts";
+import type { MemoryOptions } from "#ote/memory.ts";
+import type { Needs, Step } from "#ote/step.ts";
+import { steps } from "#ote/steps.ts";
 import { feeNamespace, hostNamespace, rgpNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
-import type { MemoryOptions } from "#registry/ote/memory.ts";
-import type { Needs, Step } from "#registry/ote/step.ts";
-import { steps } from "#registry/ote/steps.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface Choice {

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { chmod, lchown, link, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Programs } from "#db/embedded-binaries.ts";
-import { EmbeddedPostgresError } from "#db/embedded-error.ts";
 import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
+import type { Programs } from "#postgres/binaries.ts";
+import { EmbeddedPostgresError } from "#postgres/error.ts";
 
 /** The major version of the binaries in package.json; another one cannot read the files. */
 const majorVersion = "18";

@@ -1,6 +1,6 @@
 /** A walk in words: for a terminal, and as a page that can be handed in. */
-import { prettyXml } from "#registry/ote/pretty-xml.ts";
-import type { StepResult, WalkReport } from "#registry/ote/report.ts";
+import { prettyXml } from "#ote/pretty-xml.ts";
+import type { StepResult, WalkReport } from "#ote/report.ts";
 
 const outcomeWords = { ok: "ok", failed: "FAILED", skipped: "skipped", unsent: "not sent" } as const;
 const frameIndentation = "     ";

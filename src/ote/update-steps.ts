@@ -1,8 +1,8 @@
+import { domainThing, doneCodes, type Step, statusThing, step } from "#ote/step.ts";
 import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
 import { domainInfo } from "#registry/epp/commands/domain-info.ts";
 import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
-import { domainThing, doneCodes, type Step, statusThing, step } from "#registry/ote/step.ts";
 
 /** A status that is set and taken away again, as two steps. */
 function statusSteps(id: string, status: string): [Step, Step] {

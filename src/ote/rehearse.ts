@@ -1,4 +1,10 @@
 /** The frames of a walk, without a registry: what is not known before an answer is made up. */
+
+import { createMemory } from "#ote/memory.ts";
+import { type WalkPlan, whyNotHere } from "#ote/plan.ts";
+import type { StepResult } from "#ote/report.ts";
+import type { SessionStep } from "#ote/step.ts";
+import { steps } from "#ote/steps.ts";
 import { helloFrame } from "#registry/epp/commands/hello.ts";
 import { login } from "#registry/epp/commands/login.ts";
 import { logout } from "#registry/epp/commands/logout.ts";
@@ -6,11 +12,6 @@ import { loadFrameValidator } from "#registry/epp/schema.ts";
 import type { XmlElement } from "#registry/epp/xml.ts";
 import { writeXml, writeXmlRedacted } from "#registry/epp/xml-writer.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
-import { createMemory } from "#registry/ote/memory.ts";
-import { type WalkPlan, whyNotHere } from "#registry/ote/plan.ts";
-import type { StepResult } from "#registry/ote/report.ts";
-import type { SessionStep } from "#registry/ote/step.ts";
-import { steps } from "#registry/ote/steps.ts";
 
 const clTRID = "dh-dry-run";
 

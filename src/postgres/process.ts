@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClusterPaths } from "#db/embedded-cluster.ts";
+import type { ClusterPaths } from "#postgres/cluster.ts";
 
 /** A live PostgreSQL server, as its postmaster.pid describes it. */
 export interface RunningServer {

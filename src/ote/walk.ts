@@ -2,17 +2,18 @@
  * Walks the steps at a registry, one command after the other, and is rid afterwards of whatever it made: also when a step
  * failed, when an answer was lost, and when it was interrupted.
  */
+
+import { Account } from "#ote/account.ts";
+import { Ledger } from "#ote/ledger.ts";
+import { createMemory, type Memory, type Who } from "#ote/memory.ts";
+import { type WalkPlan, whyNotHere } from "#ote/plan.ts";
+import type { StepResult, WalkReport } from "#ote/report.ts";
+import type { CommandStep, SessionStep, Step, Thing } from "#ote/step.ts";
+import { steps } from "#ote/steps.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
-import { Account } from "#registry/ote/account.ts";
-import { Ledger } from "#registry/ote/ledger.ts";
-import { createMemory, type Memory, type Who } from "#registry/ote/memory.ts";
-import { type WalkPlan, whyNotHere } from "#registry/ote/plan.ts";
-import type { StepResult, WalkReport } from "#registry/ote/report.ts";
-import type { CommandStep, SessionStep, Step, Thing } from "#registry/ote/step.ts";
-import { steps } from "#registry/ote/steps.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface WalkOptions extends WalkPlan {
