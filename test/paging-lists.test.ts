@@ -4,8 +4,8 @@ import { Client } from "pg";
 import { allStatements } from "#db/statement.ts";
 import { testDatabase } from "./harness/database.ts";
 import { seededRandom } from "./harness/seeded-random.ts";
-import "#domains/list.ts";
-import "#domains/renewal-list.ts";
+import "#domains/portfolio/list.ts";
+import "#domains/renewals/list.ts";
 import "#hosting/list.ts";
 
 // Whatever several connections do to the lists at once, list_chunks says what the rows say: how many there are, in which

@@ -1,9 +1,9 @@
-import { listDomains } from "#domains/list.ts";
-import { orderStatus } from "#domains/order-status.ts";
-import { readDomain } from "#domains/read.ts";
-import { registerDomain } from "#domains/register.ts";
-import { setWillRenew } from "#domains/renew.ts";
-import { listRenewals } from "#domains/renewal-list.ts";
+import { registerDomain } from "#domains/orders/register.ts";
+import { orderStatus } from "#domains/orders/status.ts";
+import { listDomains } from "#domains/portfolio/list.ts";
+import { readDomain } from "#domains/portfolio/read.ts";
+import { listRenewals } from "#domains/renewals/list.ts";
+import { setWillRenew } from "#domains/renewals/renew.ts";
 import { createHostingAccount } from "#hosting/create.ts";
 import { deleteHostingAccount } from "#hosting/delete.ts";
 import { readHostingHistory } from "#hosting/history.ts";

@@ -5,8 +5,8 @@
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
-import { longestWaitMs } from "#domains/due-time.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { longestWaitMs } from "#domains/registry/due-time.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { NewOrders } from "#jobs/new-orders.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Liveness } from "#locks/liveness.ts";

@@ -3,9 +3,10 @@
  * transaction notifies the owner, and the owner begins it at once. Only one that puts itself off, or fails, gets a job.
  * docs/decisions/0006-a-new-order-needs-no-job.md says what a job for each would cost.
  */
-import { LeaseLost } from "#domains/owner-lease.ts";
-import { newOrdersChannel } from "#domains/place-order.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
+
+import { newOrdersChannel } from "#domains/orders/place.ts";
+import { LeaseLost } from "#domains/registry/owner-lease.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { OrderStep } from "#jobs/order-steps.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Liveness } from "#locks/liveness.ts";

@@ -1,10 +1,10 @@
 /** The steps of one registry's orders: one at a time for each order. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { findOrder } from "#domains/orders.ts";
-import { LeaseLost } from "#domains/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { advanceOrder } from "#domains/steps.ts";
+import { findOrder } from "#domains/orders/orders.ts";
+import { advanceOrder } from "#domains/orders/steps.ts";
+import { LeaseLost } from "#domains/registry/owner-lease.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";
 
 /** A step that fails so often in a row, and not for want of the database, will not mend itself. */

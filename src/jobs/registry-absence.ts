@@ -1,7 +1,7 @@
 /** Tells an operator of a registry that stays away. A short absence heals by itself: the circuit probes until it does. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const absenceToleratedMs = 10 * 60_000;
 

@@ -1,7 +1,7 @@
-/** Answers the questions about names that processes without a session at the registry ask (src/domains/availability.ts). */
+/** Answers the questions about names that processes without a session at the registry ask (src/domains/registry/availability.ts). */
 import { statement } from "#db/statement.ts";
-import { type CheckAnswer, checkAnswerChannel, checkChannel, nameCheckOf } from "#domains/availability.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import { type CheckAnswer, checkAnswerChannel, checkChannel, nameCheckOf } from "#domains/registry/availability.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const answerCheck = statement(
   "registry-check-answer",

@@ -1,7 +1,7 @@
 /** What a registry's owner does again and again, beside the steps of orders. */
-import { drainPollQueue, isMessageAwaited } from "#domains/poll.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
-import { sweepRenewals } from "#domains/renewal-sweep.ts";
+import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { sweepRenewals } from "#domains/renewals/sweep.ts";
 import { watchForAbsence } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";

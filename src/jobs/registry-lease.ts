@@ -4,7 +4,7 @@
  * docs/decisions/0007-ownership-is-a-lease.md says what that leaves open, and what closes it.
  */
 import type { Client } from "pg";
-import type { OwnerLease } from "#domains/owner-lease.ts";
+import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import { type Clock, sleep, systemClock, waitAtMost } from "#lib/clock.ts";
 import { processName } from "#locks/liveness.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { wakeOrders } from "#queue/enqueue.ts";
 
 /** Its payload: an id that the answer is found by, and the registry's id, with a space between. */

@@ -6,7 +6,7 @@
  */
 import type { Client, Pool } from "pg";
 import type { Context } from "#context.ts";
-import type { RegistrySessions } from "#domains/registry-sessions.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { forgottenOrdersSearch } from "#jobs/forgotten-orders.ts";
 import { beginNewOrders } from "#jobs/new-orders.ts";
 import { type OrderStep, orderSteps } from "#jobs/order-steps.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { findMessage, finishMessage, listMessages } from "#domains/messages.ts";
+import { findMessage, finishMessage, listMessages } from "#domains/registry/messages.ts";
 import { limitOption, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#operator-error.ts";

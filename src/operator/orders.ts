@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { cancelOrder } from "#domains/cancel.ts";
-import { listOrders, reportOrder } from "#domains/order-report.ts";
-import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/order-requests.ts";
-import { isFinal, type OrderStatus, orderStatuses } from "#domains/states.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
+import { listOrders, reportOrder } from "#domains/orders/report.ts";
+import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/orders/requests.ts";
+import { isFinal, type OrderStatus, orderStatuses } from "#domains/orders/states.ts";
 import { limitOption, orderCode, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { setMaintenance } from "#domains/maintenance.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
-import { listRegistries, reportRegistry } from "#domains/registry-report.ts";
+import { setMaintenance } from "#domains/registry/maintenance.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
+import { listRegistries, reportRegistry } from "#domains/registry/report.ts";
 import { pointInTime, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

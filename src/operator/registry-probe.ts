@@ -1,6 +1,6 @@
 /** Has a registry that was away tried again now. */
 import type { Command } from "commander";
-import { reportRegistry } from "#domains/registry-report.ts";
+import { reportRegistry } from "#domains/registry/report.ts";
 import { askProbe, findProbeAnswer } from "#jobs/registry-probe.ts";
 import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { switchRenewal } from "#domains/renew-switch.ts";
-import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewal-report.ts";
-import { type RenewalStatus, renewalStatuses } from "#domains/renewal-states.ts";
+import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewals/report.ts";
+import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
+import { switchRenewal } from "#domains/renewals/switch.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
 import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";

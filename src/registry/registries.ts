@@ -25,7 +25,7 @@ const years = Type.Integer({ minimum: 1, maximum: 10 });
 const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" });
 /** A field that nobody knows is a known one with a slip of the pen. */
 const nothingElse = { additionalProperties: false };
-/** What a result code may mean for an order, and for a renewal: events of src/domains/states.ts and renewal-states.ts. */
+/** What a result code may mean for an order, and for a renewal: events of `states.ts` in src/domains/orders/ and renewals/. */
 export const createMeanings = [
   ...["created", "create-pending", "exists", "rejected", "operator-needed", "out-of-credit"],
   ...["not-executed", "unanswered"],

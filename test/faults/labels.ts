@@ -1,5 +1,5 @@
 /** The faults of a name, and how an order for it may end, whenever and however often its worker is killed. */
-import type { OrderStatus } from "#domains/states.ts";
+import type { OrderStatus } from "#domains/orders/states.ts";
 
 /** "for a person": still Processing, because only an operator can say more; nothing is ever created again. */
 export type Ending = OrderStatus | "for a person";

@@ -32,9 +32,9 @@ export const mutations: readonly Mutation[] = [
     batch: "executed.1",
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
-      { file: "src/domains/create-step.ts", find: "if (attempts.unanswered > 0)", replace: "if (false)" },
-      { file: "src/domains/create-step.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
-      { file: "src/domains/order-attempts.ts", find: "WHERE next.unanswered = 0", replace: "WHERE true" },
+      { file: "src/domains/orders/create-step.ts", find: "if (attempts.unanswered > 0)", replace: "if (false)" },
+      { file: "src/domains/orders/create-step.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
+      { file: "src/domains/orders/attempts.ts", find: "WHERE next.unanswered = 0", replace: "WHERE true" },
     ],
   },
   {
@@ -43,7 +43,7 @@ export const mutations: readonly Mutation[] = [
     batch: "settled.1",
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
-      { file: "src/domains/verify-step.ts", find: 'order.verify_cause === "lost" &&', replace: "false &&" },
+      { file: "src/domains/orders/verify-step.ts", find: 'order.verify_cause === "lost" &&', replace: "false &&" },
     ],
   },
   {
@@ -52,7 +52,11 @@ export const mutations: readonly Mutation[] = [
     batch: "settled.1",
     verdict: /race-.*Finished, where only Errors is right/,
     replacements: [
-      { file: "src/domains/name-info.ts", find: "data.clID === sessions.profile.registrarId ?", replace: "true ?" },
+      {
+        file: "src/domains/orders/name-info.ts",
+        find: "data.clID === sessions.profile.registrarId ?",
+        replace: "true ?",
+      },
     ],
   },
   {

@@ -1,8 +1,8 @@
 /** The orders of a batch: placed by resellers, looked at, cancelled, and met by what others do with their names. */
 import assert from "node:assert/strict";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { cancelOrder } from "#domains/cancel.ts";
-import { isFinal } from "#domains/states.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
+import { isFinal } from "#domains/orders/states.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { registrarId } from "../harness/profiles.ts";

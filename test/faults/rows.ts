@@ -1,5 +1,11 @@
 /** Which rows of the order table an order has passed, read from its history. */
-import { nextOrderState, type OrderEvent, type OrderState, orderEvents, orderTransitions } from "#domains/states.ts";
+import {
+  nextOrderState,
+  type OrderEvent,
+  type OrderState,
+  orderEvents,
+  orderTransitions,
+} from "#domains/orders/states.ts";
 import type { Stage } from "./stage.ts";
 
 /** Every row there is: "1" is the POST, which the table of transitions does not have. */

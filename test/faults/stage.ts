@@ -1,7 +1,7 @@
 /** What a batch of the matrix plays on: a gateway, its sandbox registry, a crew of workers, and an operator. */
 import { Pool, type QueryResultRow } from "pg";
-import { askCheck, checkAnswerChannel } from "#domains/availability.ts";
-import { resumeCreatesPausedFor } from "#domains/pause.ts";
+import { askCheck, checkAnswerChannel } from "#domains/registry/availability.ts";
+import { resumeCreatesPausedFor } from "#domains/registry/pause.ts";
 import { sleep } from "#lib/clock.ts";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import type { Scope } from "../harness/database.ts";

@@ -1,9 +1,9 @@
 /** An order is called (by an operator, a message, the end of what held it) in the moment in which it puts itself off. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setMaintenance } from "#domains/maintenance.ts";
-import { retryOrder } from "#domains/order-requests.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { retryOrder } from "#domains/orders/requests.ts";
+import { setMaintenance } from "#domains/registry/maintenance.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql, untilHeldUp } from "../harness/sql.ts";
 import { holdAt } from "./hold.ts";

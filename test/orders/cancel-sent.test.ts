@@ -1,7 +1,7 @@
 /** Rows 23 and 24: cancelling an order whose create was sent, which is resolved first and then undone or kept. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { cancelOrder } from "#domains/cancel.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, deletes, type PlacedOrder, place, statusOf, until } from "./judge.ts";

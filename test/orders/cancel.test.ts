@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelOrder } from "#domains/cancel.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
 import { sleep } from "#lib/clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelOrder } from "#domains/cancel.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { type HeldChange, holdAt } from "./hold.ts";

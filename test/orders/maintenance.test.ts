@@ -1,8 +1,8 @@
 /** A registry is away because somebody said so: announced maintenance, and a pause that an operator wants. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setMaintenance } from "#domains/maintenance.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/pause.ts";
+import { setMaintenance } from "#domains/registry/maintenance.ts";
+import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";

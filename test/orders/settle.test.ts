@@ -1,8 +1,8 @@
 /** What a machine must not decide is shown to an operator, who settles it; the registry has to agree (row 26). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { cancelOrder } from "#domains/cancel.ts";
-import { requestSettlement } from "#domains/order-requests.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
+import { requestSettlement } from "#domains/orders/requests.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, deletes, place, statusOf, until } from "./judge.ts";

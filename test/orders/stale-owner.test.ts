@@ -1,11 +1,11 @@
 /** What an owner of a registry's sessions wants to begin or decides after its lease is over counts no more. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beginAttempt } from "#domains/order-attempts.ts";
-import { findOrderByCode, happen, postpone } from "#domains/orders.ts";
-import { LeaseLost, type OwnerLease } from "#domains/owner-lease.ts";
-import { beginRenewalAttempt } from "#domains/renewal-attempts.ts";
-import { findRenewal } from "#domains/renewals.ts";
+import { beginAttempt } from "#domains/orders/attempts.ts";
+import { findOrderByCode, happen, postpone } from "#domains/orders/orders.ts";
+import { LeaseLost, type OwnerLease } from "#domains/registry/owner-lease.ts";
+import { beginRenewalAttempt } from "#domains/renewals/attempts.ts";
+import { findRenewal } from "#domains/renewals/renewals.ts";
 import { runSql } from "../harness/sql.ts";
 import { giveNames, renewalOf, startStage } from "../renewals/stage.ts";
 import { place, until } from "./judge.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { renewalTransitions } from "#domains/renewal-states.ts";
-import { orderTransitions } from "#domains/states.ts";
+import { orderTransitions } from "#domains/orders/states.ts";
+import { renewalTransitions } from "#domains/renewals/states.ts";
 import { moveTransitions } from "#hosting/move-states.ts";
 import { hostingTransitions } from "#hosting/states.ts";
 import { needsText } from "#ote/plan.ts";

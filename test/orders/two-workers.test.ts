@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelOrder } from "#domains/cancel.ts";
+import { cancelOrder } from "#domains/orders/cancel.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";

@@ -1,7 +1,7 @@
 /** A renewal is woken in the moment in which it puts itself off. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runRenewal } from "#domains/renewal-report.ts";
+import { runRenewal } from "#domains/renewals/report.ts";
 import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { commands, own, startStage, untilRenewalIs } from "./stage.ts";

@@ -1,0 +1,181 @@
+/**
+ * The registrant's contact at a registry. Its id is made from what it says, so the same profile is the same contact:
+ * repeating its creation is safe, and "exists already" is good news once it is seen to be ours.
+ */
+import { createHash } from "node:crypto";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { beginAttempt } from "#domains/orders/attempts.ts";
+import { answerAttempt, type Order, type OrderHappening } from "#domains/orders/orders.ts";
+import { eventOfCreate } from "#domains/orders/result-codes.ts";
+import { pauseCreates } from "#domains/registry/pause.ts";
+import { type Answered, answerInWords, sendOnce } from "#domains/registry/send-once.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact-create.ts";
+import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact-info.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
+
+const authInfoBytes = 18;
+
+const profileById = statement(
+  "profile-by-reseller",
+  `SELECT full_name, organisation, email, phone, street, city, state_or_province, postal_code, country_code,
+     xmin::text AS version
+   FROM reseller_profiles WHERE reseller_id = $1`,
+  {
+    full_name: "text",
+    organisation: "text?",
+    email: "text",
+    phone: "text",
+    street: "text",
+    city: "text",
+    state_or_province: "text?",
+    postal_code: "text",
+    country_code: "text",
+    /** Of the row: another one after each change. */
+    version: "text",
+  },
+);
+type Profile = Omit<NonNullable<(typeof profileById)["row"]>, "version">;
+
+const knownContact = statement(
+  "registry-contact",
+  "SELECT contact_id FROM registry_contacts WHERE registry_id = $1 AND contact_id = $2",
+  { contact_id: "text" },
+);
+
+const insertContact = statement(
+  "registry-contact-insert",
+  "INSERT INTO registry_contacts (registry_id, contact_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+  {},
+);
+
+/** Resellers whose contact an owner remembers. */
+const contactsKnownMax = 10_000;
+
+/**
+ * The id of the reseller's contact, if the registry is known to hold it.
+ * @param version of the profile's row: as long as it is the same, so is the contact, which is never taken away
+ */
+export async function findKnownContact(
+  { context, profile: registry, contacts }: RegistrySessions,
+  resellerId: number,
+  version: string,
+): Promise<string | undefined> {
+  const known = contacts.get(resellerId);
+  if (known?.version === version) return known.id;
+  const [read] = await context.database.query(profileById, [resellerId]);
+  if (!read) return undefined;
+  const { version: versionRead, ...profile } = read;
+  const id = contactId(resellerId, profile);
+  if (!(await isKnown(context, registry.id, id))) return undefined;
+  if (contacts.size >= contactsKnownMax) contacts.clear();
+  contacts.set(resellerId, { version: versionRead, id });
+  return id;
+}
+
+type EnsuredContact = { id: string; happening?: undefined } | { happening: OrderHappening };
+
+/** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
+export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
+  const { context, profile: registry } = sessions;
+  const [read] = await context.database.query(profileById, [order.reseller_id]);
+  if (!read) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
+  const { version: _, ...profile } = read;
+  const id = contactId(order.reseller_id, profile);
+  if (!order.contact_renewed && (await isKnown(context, registry.id, id))) return { id };
+  const command = contactCommand(context, id, profile);
+  const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
+  switch (sent.is) {
+    case "answered":
+      return readAnswer(sessions, id, sent);
+    case "unreachable":
+      return { happening: { event: "unreachable", countsAsFailure: true } };
+    case "invalid": {
+      const operatorNote = `the contact could not be sent: ${sent.reason}`;
+      return { happening: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
+    }
+    default:
+      // Whether it was executed does not matter: repeating it is safe.
+      return notMade(sent.reason);
+  }
+}
+
+const notMade = (reason: string): EnsuredContact => ({
+  happening: { event: "not-executed", countsAsFailure: true, reason },
+});
+
+function contactId(resellerId: number, profile: Profile): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([resellerId, profile]))
+    .digest("hex");
+  // RFC 5733 §4: 3 to 16 characters. 56 bits of digest make two profiles with one id unlikely, and such a one is seen.
+  return `DH${digest.slice(0, 14).toUpperCase()}`;
+}
+
+async function isKnown(context: Context, registryId: string, id: string): Promise<boolean> {
+  return (await context.database.query(knownContact, [registryId, id])).length > 0;
+}
+
+function contactCommand(context: Context, id: string, profile: Profile): EppCommand<ContactCreated> {
+  return contactCreate({
+    id,
+    postalInfo: {
+      type: /^[\x20-\x7e]*$/.test(Object.values(profile).join("")) ? "int" : "loc",
+      name: profile.full_name,
+      ...(profile.organisation !== null && { org: profile.organisation }),
+      street: [profile.street],
+      city: profile.city,
+      ...(profile.state_or_province !== null && { sp: profile.state_or_province }),
+      pc: profile.postal_code,
+      cc: profile.country_code,
+    },
+    voice: profile.phone,
+    email: profile.email,
+    authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
+  });
+}
+
+async function readAnswer(
+  sessions: RegistrySessions,
+  id: string,
+  { clTrid, response }: Answered<unknown>,
+): Promise<EnsuredContact> {
+  const { context, profile: registry } = sessions;
+  const now = context.clock.now();
+  await context.database.query(answerAttempt, [clTrid, response.code, response.svTRID ?? null, now]);
+  const event = eventOfCreate(response.code, registry.resultCodes);
+  if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
+  const reason = `contact: ${answerInWords(response)}`;
+  if (event === "exists") return readExisting(sessions, id, reason);
+  if (event === "operator-needed") {
+    await pauseCreates(context, registry.id, "configuration", reason);
+    return { happening: { event, reason, operatorNote: reason } };
+  }
+  if (event === "rejected") return { happening: { event, reason } };
+  return notMade(reason);
+}
+
+/** Two profiles with one id are unlikely, but somebody else's contact must not be used. */
+async function readExisting(sessions: RegistrySessions, id: string, reason: string): Promise<EnsuredContact> {
+  const { context, profile: registry, pool } = sessions;
+  let info: EppResponse<ContactInfo>;
+  try {
+    using lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
+    info = await lease.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
+  } catch {
+    return notMade(reason);
+  }
+  if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
+  const isOthers = info.data !== undefined || info.code === 2201;
+  // Gone again, or no answer to build on.
+  if (!isOthers) return notMade(reason);
+  return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
+}
+
+async function remember(context: Context, registryId: string, id: string): Promise<EnsuredContact> {
+  await context.database.query(insertContact, [registryId, id, context.clock.now()]);
+  return { id };
+}

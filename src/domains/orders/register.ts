@@ -1,0 +1,214 @@
+import { getDomain } from "tldts";
+import Type from "typebox";
+import type { Context } from "#context.ts";
+import { authInfoRow } from "#domains/orders/orders.ts";
+import { type NewOrder, placeOrder, placeOrderIn } from "#domains/orders/place.ts";
+import { readFacts } from "#domains/orders/registration-facts.ts";
+import { askAvailability } from "#domains/registry/availability.ts";
+import { ApiError, invalidField, unavailable } from "#errors.ts";
+import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
+import { newOrderCode } from "#lib/order-code.ts";
+import { Secret } from "#lib/secret.ts";
+import type { Money } from "#registry/epp/commands/fee.ts";
+import { refusalOfLabel } from "#registry/idn.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+import { parseBody } from "#use-case/body.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+
+const requestBody = Type.Object({ domain_name: Type.String() });
+
+/** 144 bits, far over the 128 that RFC 9154 §4.1 asks for. */
+const authInfoBytes = 18;
+/** Only an operator ends a pause: it may take a while. */
+const pausedRetrySeconds = 60;
+/** The owner of a registry's sessions has ended; its successor is there within seconds. */
+const ownerRetrySeconds = 5;
+
+/** POST /domains/registrations: 202 and an order, or the reason why not. */
+export const registerDomain: UseCase = {
+  errors: [
+    "bad_request",
+    "domain_availability_blocked",
+    "domain_availability_taken",
+    "domain_availability_lookuperror",
+    "service_unavailable",
+  ],
+  scope: "domains:register",
+
+  async handle(context, request) {
+    const name = parseRequestedName(parseBody(requestBody, request.rawBody).domain_name);
+    const target = findTarget(context, name);
+    const { live, medianSeconds } = await checkFacts(context, request, name, target);
+    if (live !== undefined) return answerLiveOrder(context, request, live, medianSeconds);
+    if (!target) throw blocked(context);
+    const checkedAt = context.clock.now();
+    const fee = await checkAvailability(context, target.registry, name);
+    return order(context, request, target, { name, medianSeconds, checkedAt, fee });
+  },
+};
+
+interface Wanted {
+  name: DomainName;
+  medianSeconds: number;
+  /** Before the registry was asked. */
+  checkedAt: Date;
+  /** The price of its own that the name has (RFC 8748), if it has one. */
+  fee: Money | undefined;
+}
+
+type BySuffix = ReadonlyMap<string, RegistryProfile>;
+const bySuffixOf = new WeakMap<readonly RegistryProfile[], BySuffix>();
+
+/** Of two that serve a suffix it is the first one's. */
+function registriesBySuffix(registries: readonly RegistryProfile[]): BySuffix {
+  let bySuffix = bySuffixOf.get(registries);
+  if (!bySuffix) {
+    const entries = registries.flatMap((registry) => registry.suffixes.map((suffix) => [suffix, registry] as const));
+    bySuffix = new Map(entries.toReversed());
+    bySuffixOf.set(registries, bySuffix);
+  }
+  return bySuffix;
+}
+
+interface Target {
+  registry: RegistryProfile;
+  suffix: string;
+  label: string;
+}
+
+function parseRequestedName(text: string): DomainName {
+  try {
+    return parseDomainName(text);
+  } catch (error) {
+    if (!(error instanceof InvalidDomainName)) throw error;
+    throw invalidField("domain_name", error.message);
+  }
+}
+
+/**
+ * The registry that serves a name; `undefined` when none does.
+ * @throws ApiError `bad_request` when the name is not one label under its suffix, served here or public, or has letters
+ *   that its registry does not take
+ */
+function findTarget(context: Context, name: DomainName): Target | undefined {
+  const bySuffix = registriesBySuffix(context.registries);
+  const placement = labelUnderSuffix(name, bySuffix);
+  if ("label" in placement) {
+    const { suffix, label } = placement;
+    const registry = bySuffix.get(suffix)!;
+    const [unicodeLabel = label] = toUnicode(name).split(".");
+    const refusal = refusalOfLabel(registry, suffix, unicodeLabel);
+    if (refusal !== undefined) throw invalidField("domain_name", `The name ${refusal}.`);
+    return { registry, suffix, label };
+  }
+  const isRegistrable = placement.refusal === "not_served" && getDomain(name, { allowPrivateDomains: true }) === name;
+  if (isRegistrable) return undefined;
+  throw invalidField("domain_name", "Only one label directly under a suffix can be registered, like example.com.");
+}
+
+/**
+ * Checks all that the database knows.
+ * @returns the code of the caller's own live order for the name, if there is one, and how long one like it takes
+ */
+async function checkFacts(context: Context, request: UseCaseRequest, name: DomainName, target: Target | undefined) {
+  const { resellerId } = request.caller;
+  const now = context.clock.now();
+  const label = target?.label ?? name.slice(0, name.indexOf("."));
+  const place = { suffix: target?.suffix ?? "", registryId: target?.registry.id ?? "" };
+  const found = await readFacts(context, { resellerId, name, label, ...place });
+  if (!found.has_profile) {
+    throw new ApiError("bad_request", {
+      text: "Your account has no profile to register names with. Ask the operator to complete it.",
+      validationErrors: [{ error_code: "missing", error_text: "The account's profile is missing.", field: "profile" }],
+    });
+  }
+  if (!target || found.is_blocked) throw blocked(context, found.is_blocked ? name : undefined);
+  const medianSeconds = found.median_seconds;
+  if (found.live_code !== null && found.live_reseller === resellerId) return { live: found.live_code, medianSeconds };
+  if (found.holder === resellerId || found.own_code !== null) throw alreadyYours(request, found.own_code);
+  if (found.holder !== null || found.live_code !== null) throw new ApiError("domain_availability_taken");
+  if (found.maintenance_until !== null) {
+    throw unavailable((found.maintenance_until.getTime() - now.getTime()) / 1000, registryMaintained);
+  }
+  if (found.circuit_open_until !== null && found.circuit_open_until > now) {
+    throw unavailable((found.circuit_open_until.getTime() - now.getTime()) / 1000, registryDown);
+  }
+  if (found.creates_paused_reason !== null) throw unavailable(pausedRetrySeconds, registryDown);
+  if (!found.has_owner) throw unavailable(ownerRetrySeconds, registryDown);
+  return { live: undefined, medianSeconds };
+}
+
+const registryMaintained =
+  "The registry of this suffix is being maintained. Nothing was ordered; try again after the number of seconds in retry-after.";
+
+const registryDown =
+  "Registrations under this suffix are currently unavailable. Nothing was ordered; try again after the number of seconds in retry-after.";
+
+function blocked(context: Context, name?: string): ApiError {
+  const suffixes = context.registries.flatMap((registry) => registry.suffixes.map((suffix) => `.${suffix}`));
+  const why = name === undefined ? "This suffix is not on offer here" : `${name} is blocked`;
+  const text = `${why}; the name cannot be registered through the API. Names can be registered under ${suffixes.join(", ")}.`;
+  return new ApiError("domain_availability_blocked", { text });
+}
+
+function alreadyYours(request: UseCaseRequest, orderCode: string | null): ApiError {
+  return new ApiError("domain_availability_taken", {
+    text: "This name is not free: you registered this name.",
+    ...(orderCode !== null && { headers: { location: `${request.prefix}/domains/registrations/${orderCode}` } }),
+  });
+}
+
+/** @returns the price that the registration agrees to, for a name with a price of its own */
+async function checkAvailability(context: Context, registry: RegistryProfile, name: DomainName) {
+  const { availability, fee } = await askAvailability(context, registry.id, name);
+  if (availability === "taken") throw new ApiError("domain_availability_taken");
+  if (availability === "unknown") throw new ApiError("domain_availability_lookuperror");
+  if (availability === "refused") {
+    const text = "The registry does not offer this name for registration (reserved, blocked or premium).";
+    throw new ApiError("domain_availability_blocked", { text });
+  }
+  return fee;
+}
+
+async function order(context: Context, request: UseCaseRequest, target: Target, wanted: Wanted): Promise<Answer> {
+  const code = newOrderCode(context.random);
+  const authInfo = new Secret(context.random.bytes(authInfoBytes).toString("base64url"));
+  const newOrder: NewOrder = {
+    ...{ code, name: wanted.name, resellerId: request.caller.resellerId, suffix: target.suffix },
+    ...{ registryId: target.registry.id, periodYears: target.registry.periodYears, checkedAt: wanted.checkedAt },
+    fee: wanted.fee,
+    authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
+  };
+  const answer = accepted(request, code, wanted.medianSeconds);
+  if (await place(context, request, newOrder, answer)) return answer;
+  // Somebody's order for the name was committed since the facts were read: the index decided the race.
+  const { live, medianSeconds } = await checkFacts(context, request, wanted.name, target);
+  if (live === undefined) throw new ApiError("domain_availability_taken");
+  return answerLiveOrder(context, request, live, medianSeconds);
+}
+
+/** Returns false when there is a live order for the name. */
+async function place(context: Context, request: UseCaseRequest, newOrder: NewOrder, answer: Answer): Promise<boolean> {
+  const row = request.committedRow(answer);
+  if (row) return placeOrder(context, newOrder, row);
+  return context.database.transaction(async (tx) => {
+    const isPlaced = await placeOrderIn(context, tx, newOrder);
+    if (isPlaced) await request.commit(tx, answer);
+    return isPlaced;
+  });
+}
+
+/** The same order again: the name is the idempotency key. */
+async function answerLiveOrder(context: Context, request: UseCaseRequest, code: string, medianSeconds: number) {
+  const answer = accepted(request, code, medianSeconds);
+  await context.database.transaction((tx) => request.commit(tx, answer));
+  return answer;
+}
+
+function accepted(request: UseCaseRequest, code: string, medianSeconds: number): Answer {
+  return {
+    status: 202,
+    headers: { location: `${request.prefix}/domains/registrations/${code}`, "check-after": checkAfter(medianSeconds) },
+  };
+}

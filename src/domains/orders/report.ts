@@ -1,0 +1,122 @@
+/** What an operator sees of registration orders: lists, and all that is known about one of them. */
+import { statement } from "#db/statement.ts";
+import type { Order, OrderContext } from "#domains/orders/orders.ts";
+import { getOrder } from "#domains/orders/requests.ts";
+import { isFinal, type OrderState, type OrderStatus, orderState } from "#domains/orders/states.ts";
+import { attemptColumns } from "#domains/registry/send-once.ts";
+
+/** What a person has to look at: orders with an open alarm, and those that a message contradicts. */
+const attention = `
+  (SELECT subject AS order_code, since, note FROM alarms WHERE kind = 'order' AND resolved_at IS NULL
+   UNION ALL
+   SELECT told.order_code, received_at, 'message ' || registry_id || '/' || message_id || ' contradicts its end'
+   FROM poll_messages JOIN registration_orders AS told USING (registry_id)
+   WHERE needs_operator AND done_at IS NULL AND told.id = poll_messages.order_id)`;
+
+const listColumns = {
+  order_code: "text",
+  domain_name: "text",
+  reseller: "text",
+  status: "text",
+  phase: "text?",
+  created_at: "timestamptz",
+} as const;
+
+const recentOrders = statement(
+  "operator-orders",
+  `SELECT order_code, domain_name, reseller.name AS reseller, status, phase, o.created_at
+   FROM registration_orders AS o JOIN resellers AS reseller ON reseller.id = o.reseller_id
+   WHERE ($1::text IS NULL OR status = $1) AND ($2::int8 IS NULL OR reseller_id = $2) ORDER BY o.id DESC LIMIT $3`,
+  listColumns,
+);
+
+const ordersInNeed = statement(
+  "operator-orders-attention",
+  `SELECT order_code, domain_name, reseller.name AS reseller, status, phase, o.created_at,
+     attention.since AS needs_operator_since, attention.note
+   FROM ${attention} AS attention JOIN registration_orders AS o USING (order_code)
+     JOIN resellers AS reseller ON reseller.id = o.reseller_id
+   WHERE ($1::text IS NULL OR status = $1) AND ($2::int8 IS NULL OR reseller_id = $2) ORDER BY attention.since LIMIT $3`,
+  { ...listColumns, needs_operator_since: "timestamptz?", note: "text?" },
+);
+
+const orderDetails = statement(
+  "operator-order",
+  `SELECT reseller.name AS reseller, o.reason, o.fee_amount, o.fee_currency, o.updated_at,
+     (SELECT min(since) FROM ${attention} AS attention WHERE attention.order_code = o.order_code) AS needs_operator_since,
+     (SELECT string_agg(note, '; ' ORDER BY since) FROM ${attention} AS attention
+       WHERE attention.order_code = o.order_code) AS attention
+   FROM registration_orders AS o JOIN resellers AS reseller ON reseller.id = o.reseller_id WHERE o.id = $1`,
+  {
+    reseller: "text",
+    reason: "text?",
+    fee_amount: "numeric?",
+    fee_currency: "text?",
+    updated_at: "timestamptz",
+    needs_operator_since: "timestamptz?",
+    attention: "text?",
+  },
+);
+
+const orderHistory = statement(
+  "operator-order-history",
+  "SELECT at, event, status, phase, note FROM order_history WHERE order_id = $1 ORDER BY id",
+  { at: "timestamptz", event: "text", status: "text", phase: "text?", note: "text?" },
+);
+
+const orderAttempts = statement(
+  "operator-order-attempts",
+  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM order_attempts
+   WHERE order_id = $1 ORDER BY number`,
+  attemptColumns,
+);
+
+export interface OrderFilter {
+  /** Only those that a person has to look at. */
+  attention: boolean;
+  status?: OrderStatus | undefined;
+  resellerId?: number | undefined;
+  limit: number;
+}
+
+/** The newest orders first; those that need a person in the order in which they began to. */
+export async function listOrders(context: OrderContext, { attention, status, resellerId, limit }: OrderFilter) {
+  const values = [status ?? null, resellerId ?? null, limit];
+  return context.database.query(attention ? ordersInNeed : recentOrders, values);
+}
+
+/** @throws OperatorError when there is no such order */
+export async function reportOrder(context: OrderContext, code: string) {
+  const { database } = context;
+  const order = await getOrder(context, code);
+  const [details] = await database.query(orderDetails, [order.id]);
+  return {
+    order,
+    details,
+    next: nextInWords(order),
+    history: await database.query(orderHistory, [order.id]),
+    attempts: await database.query(orderAttempts, [order.id]),
+  };
+}
+
+const stepsInWords: Record<Exclude<OrderState, "Errors" | "Finished" | "FailedValidation" | "Cancelled">, string> = {
+  NotProvisioned: "it starts as soon as there is a session with the registry",
+  "Processing (check)": "the registry is asked whether the name is free",
+  "Processing (create)": "the contact is made ready, and the create is sent",
+  "Processing (waiting)": "it begins again with a check",
+  "Processing (verify: lost)": "the registry is asked whether the create whose answer was lost was executed",
+  "Processing (verify: exists)": "the registry is asked who holds the name that it says exists",
+  "Processing (cancel)": "the registry is asked for the name, and then it is deleted",
+  Pending: "the registry's message is awaited, and the registry is asked from time to time",
+};
+
+/** What happens next to an order, for people. */
+function nextInWords(order: Order): string {
+  if (isFinal(order.status)) return "nothing: it has ended";
+  if (order.maintenance_until) return `the registry's maintenance ends, at ${order.maintenance_until.toISOString()}`;
+  const step = stepsInWords[orderState(order) as keyof typeof stepsInWords];
+  const when = order.next_step_at ? `at ${order.next_step_at.toISOString()}` : "at once";
+  const wish = order.cancel_requested_at ? "; the operator wants it cancelled" : "";
+  const help = order.operator_note ? "; it needs a person to look: deedhouse orders settle" : "";
+  return `${when}: ${step}${wish}${help}`;
+}

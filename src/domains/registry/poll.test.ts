@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drainPollQueue } from "#domains/registry/poll.ts";
+import { openRegistryPool } from "#jobs/registry-pool.ts";
+import { startTestGateway } from "../../../test/harness/gateway.ts";
+
+test("the registry's messages are read although every session is busy with orders for a while", async (t) => {
+  const gateway = await startTestGateway(t, {
+    worker: false,
+    registry: { sessionsMax: 2, transformTimeoutMs: 30_000 },
+  });
+  const lease = { registryId: "sandbox", epoch: 1, isHeld: () => true, heldMs: () => 0 };
+  const context = { ...gateway.context, lease };
+  const [profile = assert.fail()] = context.registries;
+  const pool = await openRegistryPool(context, profile);
+  t.after(() => pool.drain(0));
+  const queryClTrid = () => `Q-${context.random.bytes(9).toString("base64url")}`;
+  const busy = await pool.acquire("transform", { waitMs: 5_000 });
+  const read = drainPollQueue({ context, profile, pool, contacts: new Map(), createsDone: 0, queryClTrid }).catch(
+    String,
+  );
+  // No wait for its own sake: others give up meanwhile.
+  await assert.rejects(pool.acquire("transform", { waitMs: 1_500 }), { reason: "pool-full" });
+  busy.release();
+  assert.equal(await read, true);
+});

@@ -1,0 +1,62 @@
+import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
+import { invalidField } from "#errors.ts";
+import { answerPage, pagedList } from "#use-case/paging.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+const columns = {
+  list_key: "text",
+  domain_name: "text",
+  term_ends_at: "timestamptz",
+  will_renew: "bool",
+  status: "text",
+  due_at: "timestamptz",
+  renewed_until: "timestamptz?",
+} as const;
+
+const all = pagedList("renewals", "list_key", "FROM listed_renewals WHERE true", columns);
+
+const byStatus = renewalStatuses.map((status) => {
+  const source = `FROM listed_renewals WHERE status = '${status}'`;
+  return [status, pagedList(`renewals/${status}`, "list_key", source, columns, `status=${status}`)] as const;
+});
+
+/** Nullable throughout: an empty page is a row of nulls. */
+interface RenewalRow {
+  domain_name: string | null;
+  term_ends_at: Date | null;
+  will_renew: boolean | null;
+  status: string | null;
+  due_at: Date | null;
+  renewed_until: Date | null;
+}
+
+/** GET /renewals: what becomes due, what is under way and what became of it, by the end of the term; paged. */
+export const listRenewals: UseCase = {
+  errors: ["invalid_paging_request", "bad_request"],
+  scope: "domains:read",
+  async handle(context, request) {
+    const status = parseStatus(request.query);
+    const list = byStatus.find(([name]) => name === status)?.[1] ?? all;
+    return answerPage(context, request, list, "/renewals", presentRenewal);
+  },
+};
+
+/** In any case, as all that is in a query. */
+function parseStatus(query: URLSearchParams): RenewalStatus | undefined {
+  const given = query.getAll("status");
+  if (given.length === 0) return undefined;
+  const status = renewalStatuses.find((name) => name.toLowerCase() === given[0]);
+  if (given.length > 1 || !status) throw invalidField("status", `Name one of ${renewalStatuses.join(", ")}, once.`);
+  return status;
+}
+
+function presentRenewal(row: RenewalRow) {
+  return {
+    domain_name: row.domain_name,
+    expiration_date: row.term_ends_at?.toISOString(),
+    will_renew: row.will_renew,
+    status: row.status,
+    due_at: row.due_at?.toISOString(),
+    ...(row.renewed_until && { renewed_until: row.renewed_until.toISOString() }),
+  };
+}

@@ -1,0 +1,34 @@
+import Type from "typebox";
+import { parsePathName } from "#domains/portfolio/read.ts";
+import { switchRenewal } from "#domains/renewals/switch.ts";
+import { ApiError } from "#errors.ts";
+import { parseBody } from "#use-case/body.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+const requestBody = Type.Object({ will_renew: Type.Boolean() });
+
+/** A renewal that is under way is decided within seconds, unless the registry takes its time. */
+const underWayRetrySeconds = 60;
+
+/** PUT /domains/<domain_name>/renew: whether the name will renew. 204, however often it is asked. */
+export const setWillRenew: UseCase = {
+  errors: ["bad_request", "domain_not_valid", "domain_not_found", "domain_renewal_underway"],
+  scope: "domains:renew",
+
+  async handle(context, request) {
+    const name = parsePathName(request.params.domain_name ?? "");
+    const { will_renew: willRenew } = parseBody(requestBody, request.rawBody);
+    const { resellerId, keyId } = request.caller;
+    const answer = { status: 204 };
+    await context.database.transaction(async (tx) => {
+      const wish = { name, resellerId, willRenew, note: `by key ${keyId}` };
+      const result = await switchRenewal(context, tx, wish);
+      if (result === "unknown") throw new ApiError("domain_not_found");
+      if (result === "under-way") {
+        throw new ApiError("domain_renewal_underway", { headers: { "retry-after": String(underWayRetrySeconds) } });
+      }
+      await request.commit(tx, answer);
+    });
+    return answer;
+  },
+};

@@ -1,0 +1,166 @@
+/** What an operator sees of renewals, and what one can ask of them. */
+import { statement } from "#db/statement.ts";
+import { attemptColumns } from "#domains/registry/send-once.ts";
+import { type RenewalContext, rescheduleRenewal } from "#domains/renewals/renewals.ts";
+import { isRenewalOver, type RenewalState, type RenewalStatus, renewalState } from "#domains/renewals/states.ts";
+import { addDays } from "#domains/renewals/terms.ts";
+import { OperatorError } from "#operator-error.ts";
+
+const renewals = statement(
+  "operator-renewals",
+  `SELECT renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, term_ends_at, due_at,
+     domains.will_renew, r.status, phase, reason, alarms.since AS alarm_since
+   FROM renewals AS r JOIN resellers AS reseller ON reseller.id = r.reseller_id
+     LEFT JOIN domains ON domains.renewal_id = r.id
+     LEFT JOIN alarms ON alarms.kind = 'renewal' AND alarms.subject = r.domain_name AND resolved_at IS NULL
+       AND ended_at IS NULL
+   WHERE CASE WHEN $1::text IS NULL THEN ended_at IS NULL ELSE r.status = $1 END
+     AND ($2::int8 IS NULL OR r.reseller_id = $2) AND ($3::timestamptz IS NULL OR term_ends_at <= $3)
+   ORDER BY term_ends_at, r.domain_name LIMIT $4`,
+  {
+    renewal_code: "text",
+    domain_name: "text",
+    reseller: "text",
+    registry: "text",
+    term_ends_at: "timestamptz",
+    due_at: "timestamptz",
+    will_renew: "bool?",
+    status: "text",
+    phase: "text?",
+    reason: "text?",
+    alarm_since: "timestamptz?",
+  },
+);
+
+const latestRenewal = statement(
+  "operator-renewal",
+  `SELECT r.id, renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, r.status, phase,
+     verify_cause, term_ends_at, due_at, base_ex_date, renewed_until, backoff_count AS failed_tries, next_step_at, reason,
+     alarms.note AS alarm
+   FROM renewals AS r JOIN resellers AS reseller ON reseller.id = r.reseller_id
+     LEFT JOIN alarms ON alarms.kind = 'renewal' AND alarms.subject = r.domain_name AND resolved_at IS NULL
+       AND ended_at IS NULL
+   WHERE r.domain_name = $1 ORDER BY r.id DESC LIMIT 1`,
+  {
+    id: "int8",
+    renewal_code: "text",
+    domain_name: "text",
+    reseller: "text",
+    registry: "text",
+    status: "text",
+    phase: "text?",
+    verify_cause: "text?",
+    term_ends_at: "timestamptz",
+    due_at: "timestamptz",
+    base_ex_date: "timestamptz?",
+    renewed_until: "timestamptz?",
+    failed_tries: "int4",
+    next_step_at: "timestamptz",
+    reason: "text?",
+    alarm: "text?",
+  },
+);
+
+const nameNow = statement(
+  "operator-renewal-name",
+  `SELECT expiration_date, registry_ex_date, will_renew, renewal_id, verify_cause, next_step_at
+   FROM domains LEFT JOIN renewals ON renewals.id = renewal_id WHERE domains.domain_name = $1`,
+  {
+    expiration_date: "timestamptz",
+    registry_ex_date: "timestamptz",
+    will_renew: "bool",
+    renewal_id: "int8?",
+    verify_cause: "text?",
+    next_step_at: "timestamptz?",
+  },
+);
+
+const renewalHistory = statement(
+  "operator-renewal-history",
+  `SELECT at, event, status, phase, note FROM renewal_history WHERE renewal_id = $1
+   UNION ALL
+   SELECT at, event, NULL, NULL, note FROM domain_history
+   WHERE domain_name = $2 AND event IN ('will-renew-on', 'will-renew-off') ORDER BY at`,
+  { at: "timestamptz", event: "text", status: "text?", phase: "text?", note: "text?" },
+);
+
+const renewalAttempts = statement(
+  "operator-renewal-attempts",
+  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM renewal_attempts
+   WHERE renewal_id = $1 ORDER BY number`,
+  attemptColumns,
+);
+
+export interface RenewalFilter {
+  /** Without one: all that have not ended. */
+  status?: RenewalStatus | undefined;
+  resellerId?: number | undefined;
+  /** Only terms that end within so many days. */
+  days?: number | undefined;
+  limit: number;
+}
+
+/** Those first whose terms end first. */
+export async function reportRenewals(context: RenewalContext, { status, resellerId, days, limit }: RenewalFilter) {
+  const endsBy = days === undefined ? null : addDays(context.clock.now(), days);
+  return context.database.query(renewals, [status ?? null, resellerId ?? null, endsBy, limit]);
+}
+
+/** The name, its latest renewal with what happened and was sent, and what comes next. @throws OperatorError */
+export async function reportRenewal({ database }: RenewalContext, domainName: string) {
+  const [name] = await database.query(nameNow, [domainName]);
+  const [renewal] = await database.query(latestRenewal, [domainName]);
+  if (!renewal) {
+    if (!name) throw new OperatorError("not-found", `no portfolio has, or had, ${domainName}`);
+    const { expiration_date, registry_ex_date, will_renew } = name;
+    const dates = { expiration_date, registry_ex_date, will_renew };
+    return { domain_name: domainName, ...dates, next: notDue, history: [], attempts: [] };
+  }
+  const { id, ...shown } = renewal;
+  const { expiration_date = null, registry_ex_date = null, will_renew = null } = name ?? {};
+  return {
+    ...shown,
+    ...{ expiration_date, registry_ex_date, will_renew },
+    next: nextInWords(renewalState(renewal), renewal.next_step_at),
+    history: await database.query(renewalHistory, [id, domainName]),
+    attempts: await database.query(renewalAttempts, [id]),
+  };
+}
+
+const notDue = "nothing: the term ends too far ahead; a renewal is scheduled some weeks before it is due";
+
+const stepsInWords: Record<Exclude<RenewalState, "Renewed" | "Ended">, string> = {
+  Scheduled: "it is due",
+  "Processing (look)": "the registry is asked for the name's expiry",
+  "Processing (renew)": "the renew is sent",
+  "Processing (pending)": "the registry is asked whether it has approved the renew",
+  "Processing (verify: answered)": "the registry is asked for the new expiry",
+  "Processing (verify: lost)": "the registry is asked whether the renew whose answer was lost was executed",
+  Attention: "it is tried again; a person should look meanwhile",
+  "Lapsing (wait)": "the registry is asked what became of the name that was not to be renewed",
+  "Lapsing (delete)": "the name is deleted that the registry has renewed by itself",
+  "Lapsing (verify: answered)": "the registry is asked whether the name is gone",
+  "Lapsing (verify: lost)": "the registry is asked whether the delete whose answer was lost was executed",
+};
+
+function nextInWords(state: RenewalState, at: Date): string {
+  if (isRenewalOver(state)) return "nothing: it has ended";
+  return `at ${at.toISOString()}: ${stepsInWords[state as keyof typeof stepsInWords]}`;
+}
+
+/** Takes a renewal's next step now; also before it is due. @throws OperatorError when there is none to take */
+export async function runRenewal(context: RenewalContext, domainName: string): Promise<void> {
+  await context.database.transaction(async (tx) => {
+    const [name] = await tx.query(nameNow, [domainName]);
+    if (!name) throw new OperatorError("not-found", `no portfolio has ${domainName}`);
+    if (name.renewal_id === null) throw new OperatorError("refused", notDue);
+    if (name.verify_cause === "lost") {
+      const until = name.next_step_at?.toISOString();
+      throw new OperatorError(
+        "refused",
+        `an answer was lost, and nothing is believed before ${until}: it goes on then`,
+      );
+    }
+    await rescheduleRenewal(context, tx, name.renewal_id, context.clock.now());
+  });
+}

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  isRenewalOver,
+  isUnderWay,
+  nextRenewalState,
+  type RenewalState,
+  renewalColumns,
+  renewalEvents,
+  renewalState,
+  renewalStates,
+  renewalStatuses,
+  renewalTransitions,
+} from "#domains/renewals/states.ts";
+
+/** The rows as docs/renewals.md explains them, written here a second time: row, state, event, next state. */
+const expected = `
+  1   Scheduled               due                  P:look
+  1   Scheduled               not-wanted           L:wait
+  2   P:look                  renewable            P:renew
+  2   P:look                  renewed              Renewed
+  2   P:look                  not-wanted           L:wait
+  3   P:look                  look-lost            P:look
+  4   P:look                  gone                 Attention
+  4   P:look                  left                 Ended
+  4a  P:look                  contradicted         Attention
+  5   P:renew                 answered             P:verify:answered
+  6   P:renew                 pending              P:pending
+  7   P:renew                 disputed             P:look
+  8   P:renew                 out-of-credit        P:look
+  9   P:renew                 not-executed         P:look
+  10  P:renew                 operator-needed      Attention
+  11  P:renew                 unanswered           P:verify:lost
+  12  P:renew                 not-wanted           L:wait
+  13  P:pending               renewed              Renewed
+  13  P:pending               not-seen             P:look
+  13  P:pending               gone                 Attention
+  14  P:verify:answered       renewed              Renewed
+  14  P:verify:answered       not-seen             P:verify:answered
+  14  P:verify:answered       look-lost            P:verify:answered
+  14  P:verify:answered       contradicted         Attention
+  14  P:verify:answered       gone                 Attention
+  15  P:verify:lost           seen-once            P:verify:lost
+  15  P:verify:lost           renewed              Renewed
+  15  P:verify:lost           pending              P:pending
+  15  P:verify:lost           not-seen             P:look
+  15  P:verify:lost           look-lost            P:verify:lost
+  15  P:verify:lost           gone                 Attention
+  16  Attention               resumed              P:look
+  17  L:wait                  wanted               P:look
+  17  L:delete                wanted               P:look
+  18  L:wait                  left                 Ended
+  18  L:wait                  look-lost            L:wait
+  19  L:wait                  renewed-by-registry  L:delete
+  19  L:wait                  operator-needed      Attention
+  20  L:delete                answered             L:verify:answered
+  20  L:delete                unanswered           L:verify:lost
+  20  L:delete                not-executed         L:delete
+  20  L:delete                operator-needed      Attention
+  20  L:delete                grace-over           Attention
+  21  L:verify:answered       left                 Ended
+  21  L:verify:answered       not-seen             L:verify:answered
+  21  L:verify:answered       look-lost            L:verify:answered
+  21  L:verify:answered       contradicted         Attention
+  22  L:verify:lost           seen-once            L:verify:lost
+  22  L:verify:lost           left                 Ended
+  22  L:verify:lost           not-seen             L:delete
+  22  L:verify:lost           look-lost            L:verify:lost
+`;
+
+const compact = (state: RenewalState) => state.replace(/^(\w)\w* \((.*)\)$/, "$1:$2").replace(": ", ":");
+
+const expectedRows = expected
+  .trim()
+  .split("\n")
+  .map((line) => line.trim().split(/ +/).join(" "));
+
+test("the table of transitions is the documented one, row for row", () => {
+  const rows = renewalTransitions.map(({ row, from, event, to }) => `${row} ${compact(from)} ${event} ${compact(to)}`);
+  assert.deepEqual(rows.sort(), expectedRows.toSorted());
+});
+
+test("in every state, exactly the documented events change a renewal", () => {
+  const known = new Map(
+    expectedRows.map((row) => {
+      const [, from, event, to] = row.split(" ");
+      return [`${from} ${event}`, to];
+    }),
+  );
+  for (const state of renewalStates) {
+    for (const event of renewalEvents) {
+      const next = nextRenewalState(state, event);
+      assert.equal(next && compact(next.to), known.get(`${compact(state)} ${event}`), `${state} × ${event}`);
+    }
+  }
+});
+
+test("a renewal that is over never changes again, and every other one can end", () => {
+  const over = renewalStates.filter((state) => isRenewalOver(state));
+  assert.deepEqual(over, ["Renewed", "Ended"]);
+  for (const start of renewalStates) {
+    const reached = new Set<RenewalState>([start]);
+    for (const state of reached) {
+      for (const { from, to } of renewalTransitions) if (from === state) reached.add(to);
+    }
+    assert.deepEqual([...reached].filter((state) => isRenewalOver(state)).length > 0, true, `${start} has no way out`);
+    if (isRenewalOver(start)) assert.equal(reached.size, 1);
+  }
+});
+
+test("what may have reached the registry is looked at before anything is sent again", () => {
+  const senders = renewalStates.filter((state) => nextRenewalState(state, "unanswered"));
+  assert.deepEqual(senders, ["Processing (renew)", "Lapsing (delete)"]);
+  for (const state of senders) {
+    const { to } = nextRenewalState(state, "unanswered")!;
+    assert.ok(isUnderWay(to), `${to} lets the wish change`);
+    assert.ok(!nextRenewalState(to, "wanted") && !nextRenewalState(to, "not-wanted"), `${to} forgets what was sent`);
+  }
+});
+
+test("every event leads somewhere", () => {
+  const used = new Set(renewalTransitions.map(({ event }) => event));
+  assert.deepEqual(
+    renewalEvents.filter((event) => !used.has(event)),
+    [],
+  );
+});
+
+test("a state and its columns are one thing in two spellings", () => {
+  for (const state of renewalStates) {
+    const columns = renewalColumns(state);
+    assert.ok(renewalStatuses.includes(columns.status));
+    assert.equal(renewalState(columns), state);
+  }
+});
