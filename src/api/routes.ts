@@ -4,17 +4,17 @@ import { listDomains } from "#domains/portfolio/list.ts";
 import { readDomain } from "#domains/portfolio/read.ts";
 import { listRenewals } from "#domains/renewals/list.ts";
 import { setWillRenew } from "#domains/renewals/renew.ts";
-import { createHostingAccount } from "#hosting/create.ts";
-import { deleteHostingAccount } from "#hosting/delete.ts";
-import { readHostingHistory } from "#hosting/history.ts";
-import { addHostNameToAccount } from "#hosting/host-names-add.ts";
-import { listHostNames } from "#hosting/host-names-list.ts";
-import { readHostName } from "#hosting/host-names-read.ts";
-import { removeHostNameFromAccount } from "#hosting/host-names-remove.ts";
-import { listHostingAccounts } from "#hosting/list.ts";
-import { readHostingAccount } from "#hosting/read.ts";
-import { listServicePacks } from "#hosting/service-packs.ts";
-import { setHostingPassword } from "#hosting/set-password.ts";
+import { createHostingAccount } from "#hosting/accounts/create.ts";
+import { deleteHostingAccount } from "#hosting/accounts/delete.ts";
+import { readHostingHistory } from "#hosting/accounts/history.ts";
+import { listHostingAccounts } from "#hosting/accounts/list.ts";
+import { readHostingAccount } from "#hosting/accounts/read.ts";
+import { setHostingPassword } from "#hosting/accounts/set-password.ts";
+import { addHostNameToAccount } from "#hosting/host-names/add.ts";
+import { listHostNames } from "#hosting/host-names/list.ts";
+import { readHostName } from "#hosting/host-names/read.ts";
+import { removeHostNameFromAccount } from "#hosting/host-names/remove.ts";
+import { listServicePacks } from "#hosting/packs/list.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 export interface Route {

@@ -1,9 +1,9 @@
 /** Brings what the accounts use and send from their node into the database, as it changes. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { recordSeen } from "#hosting/nodes-seen.ts";
+import { recordSeen } from "#hosting/nodes/seen.ts";
+import { learnUids } from "#hosting/nodes/uids.ts";
 import { raiseTrafficAlarms } from "#hosting/traffic-alarms.ts";
-import { learnUids } from "#hosting/uids.ts";
 import { watchReturns } from "#hosting/wake.ts";
 import { sleep } from "#lib/clock.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable, type UsageChanges } from "#nodes/driver.ts";

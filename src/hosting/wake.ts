@@ -4,8 +4,8 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { lockAccount } from "#hosting/live-account.ts";
-import { getNode } from "#hosting/nodes-manage.ts";
+import { lockAccount } from "#hosting/accounts/live-account.ts";
+import { getNode } from "#hosting/nodes/manage.ts";
 import { OperatorError } from "#operator-error.ts";
 import { enqueueProvision, moveTask, provisionTask } from "#queue/enqueue.ts";
 import type { OperatorContext } from "#resellers/create.ts";

@@ -1,8 +1,8 @@
 /** Asks name servers about host names, on places of their own: those that do not answer hold nobody's account up. */
 import type { Context } from "#context.ts";
-import { checkHostName } from "#hosting/host-names-check.ts";
-import { createTxtLookup } from "#hosting/host-names-dns.ts";
-import { endQuestion, type Question, questionsChannel, takeQuestions } from "#hosting/host-names-questions.ts";
+import { checkHostName } from "#hosting/host-names/check.ts";
+import { createTxtLookup } from "#hosting/host-names/dns.ts";
+import { endQuestion, type Question, questionsChannel, takeQuestions } from "#hosting/host-names/questions.ts";
 import { sleep } from "#lib/clock.ts";
 
 /** Most of them only wait for a name server. */

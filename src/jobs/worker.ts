@@ -1,15 +1,15 @@
 /** The role that changes the outside world: hosting nodes by itself, registries through the owner's role it may get. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { advanceAccount } from "#hosting/advance.ts";
-import { answerAtAllIdentifiers } from "#hosting/host-names.ts";
-import { lookAtDueHostNames, lookAtHostName } from "#hosting/host-names-check.ts";
-import { advanceMove, longestMoveWait } from "#hosting/move-steps.ts";
-import { openHostingNodes } from "#hosting/nodes-open.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
-import { askAllReconciles, reconcileNode } from "#hosting/reconcile.ts";
+import { advanceAccount } from "#hosting/accounts/advance.ts";
+import { longestAccountWait, triesDelayMsMax } from "#hosting/accounts/tries.ts";
+import { lookAtDueHostNames, lookAtHostName } from "#hosting/host-names/check.ts";
+import { answerAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
+import { advanceMove, longestMoveWait } from "#hosting/moves/steps.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
+import { askAllReconciles, reconcileNode } from "#hosting/nodes/reconcile.ts";
+import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
-import { longestAccountWait, triesDelayMsMax } from "#hosting/tries.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { startHostNameChecks } from "#jobs/host-name-checks.ts";
 import { oneAtATime } from "#jobs/one-at-a-time.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { findProgress } from "#hosting/account-report.ts";
+import { findProgress } from "#hosting/accounts/report.ts";
 import { retryAccount, retryNode } from "#hosting/wake.ts";
 import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

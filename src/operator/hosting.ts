@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
-import { findProgress, reportAccount, reportAccounts } from "#hosting/account-report.ts";
-import { changePack } from "#hosting/change-pack.ts";
-import { wantRemoval } from "#hosting/delete.ts";
-import { lockAccount, notChangeable, parseIdentifier } from "#hosting/live-account.ts";
-import { wantPassword } from "#hosting/set-password.ts";
-import { type HostingStatus, hostingStatuses } from "#hosting/states.ts";
-import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
+import { changePack } from "#hosting/accounts/change-pack.ts";
+import { wantRemoval } from "#hosting/accounts/delete.ts";
+import { lockAccount, notChangeable, parseIdentifier } from "#hosting/accounts/live-account.ts";
+import { findProgress, reportAccount, reportAccounts } from "#hosting/accounts/report.ts";
+import { wantPassword } from "#hosting/accounts/set-password.ts";
+import { type HostingStatus, hostingStatuses } from "#hosting/accounts/states.ts";
+import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { checkFtpPassword, loadCommonPasswords } from "#lib/ftp-password.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { limitOption, printableText } from "#operator/arguments.ts";

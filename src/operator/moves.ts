@@ -1,9 +1,9 @@
 /** Commands that bring accounts to other nodes. */
 import type { Command } from "commander";
-import { parseIdentifier } from "#hosting/live-account.ts";
-import { startMove } from "#hosting/move.ts";
-import { endMove, findEmptying, getMove, listMoves, moveAllFrom } from "#hosting/moves-manage.ts";
-import { setNode } from "#hosting/nodes-manage.ts";
+import { parseIdentifier } from "#hosting/accounts/live-account.ts";
+import { endMove, findEmptying, getMove, listMoves, moveAllFrom } from "#hosting/moves/manage.ts";
+import { startMove } from "#hosting/moves/move.ts";
+import { setNode } from "#hosting/nodes/manage.ts";
 import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

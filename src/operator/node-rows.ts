@@ -1,8 +1,8 @@
 /** `deedhouse node add` and `set`: what is written down of a hosting node. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type NodeKind, nodeKinds, readNodePlaces, registerNode } from "#hosting/nodes.ts";
-import { getNode, setNode } from "#hosting/nodes-manage.ts";
-import { wakeUnplaced } from "#hosting/place.ts";
+import { getNode, setNode } from "#hosting/nodes/manage.ts";
+import { type NodeKind, nodeKinds, readNodePlaces, registerNode } from "#hosting/nodes/nodes.ts";
+import { wakeUnplaced } from "#hosting/nodes/place.ts";
 import { endpoint, wholeNumber } from "#operator/arguments.ts";
 import { onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

@@ -1,7 +1,7 @@
 /** How the gateway reaches a node that has no agent: options of `deedhouse node add` and `set`, as its driver takes them. */
 import { X509Certificate } from "node:crypto";
 import type { Command } from "commander";
-import type { NodeKind, NodeSettings } from "#hosting/nodes.ts";
+import type { NodeKind, NodeSettings } from "#hosting/nodes/nodes.ts";
 import type { Random } from "#lib/random.ts";
 import { readGivenFile } from "#operator/given-file.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";

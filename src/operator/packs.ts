@@ -6,7 +6,7 @@ import {
   type PackTerms,
   retirePack,
   revisePack,
-} from "#hosting/manage-packs.ts";
+} from "#hosting/packs/manage.ts";
 import { printableName, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

@@ -1,7 +1,7 @@
 /** The processes of `deedhouse start`, and where each is reached. */
 import { readFileSync } from "node:fs";
 import { childEnvironment, outsideEnvironment } from "#config.ts";
-import type { NodePlace } from "#hosting/nodes.ts";
+import type { NodePlace } from "#hosting/nodes/nodes.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#postgres/embedded.ts";

@@ -2,8 +2,8 @@
 
 import type { Config } from "#config.ts";
 import { createDatabase } from "#db/database.ts";
-import { createPack, hasPacks } from "#hosting/manage-packs.ts";
-import { type NodePlace, registerNode } from "#hosting/nodes.ts";
+import { type NodePlace, registerNode } from "#hosting/nodes/nodes.ts";
+import { createPack, hasPacks } from "#hosting/packs/manage.ts";
 import { systemClock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";

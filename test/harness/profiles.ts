@@ -1,6 +1,6 @@
 /** Profiles of the servers that tests run against. */
 import { readFileSync } from "node:fs";
-import type { NodePlace } from "#hosting/nodes.ts";
+import type { NodePlace } from "#hosting/nodes/nodes.ts";
 import type { TestNode } from "#nodes/embedded/test-node.ts";
 import { completeProfile, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 import type { SandboxRegistry } from "../../sandbox/registry/server.ts";

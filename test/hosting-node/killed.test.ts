@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { suspendAccount } from "#hosting/suspend.ts";
+import { suspendAccount } from "#hosting/accounts/suspend.ts";
 import { systemClock } from "#lib/clock.ts";
 import { testDatabase } from "../harness/database.ts";
 import { eventually } from "../harness/running-system.ts";

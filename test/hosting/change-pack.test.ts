@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Client } from "pg";
-import { changePack } from "#hosting/change-pack.ts";
-import { startMove } from "#hosting/move.ts";
-import { registerNode } from "#hosting/nodes.ts";
+import { changePack } from "#hosting/accounts/change-pack.ts";
+import { startMove } from "#hosting/moves/move.ts";
+import { registerNode } from "#hosting/nodes/nodes.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept } from "./move-stage.ts";

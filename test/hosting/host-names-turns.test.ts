@@ -1,7 +1,7 @@
 /** Name servers that are silent hold up nobody but whose names they are asked about. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { askNameServers, endQuestion, takeQuestions } from "#hosting/host-names-questions.ts";
+import { askNameServers, endQuestion, takeQuestions } from "#hosting/host-names/questions.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { startHostNamesStage } from "./host-names-stage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { lookAtDueHostNames } from "#hosting/host-names-check.ts";
+import { lookAtDueHostNames } from "#hosting/host-names/check.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
+import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import type { TestNode } from "#nodes/embedded/test-node.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { readPage, upload } from "../harness/site.ts";

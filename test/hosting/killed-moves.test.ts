@@ -1,8 +1,8 @@
 /** A worker is killed at every step of a move; the account ends on one node, whole, and is never without its site. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startMove } from "#hosting/move.ts";
-import { registerNode } from "#hosting/nodes.ts";
+import { startMove } from "#hosting/moves/move.ts";
+import { registerNode } from "#hosting/nodes/nodes.ts";
 import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { upload } from "../harness/site.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
-import { resumeAccount, suspendAccount } from "#hosting/suspend.ts";
+import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { assertError } from "../harness/assert-reply.ts";

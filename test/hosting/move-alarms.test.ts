@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
-import { startMove } from "#hosting/move.ts";
-import { advanceMove } from "#hosting/move-steps.ts";
-import { endMove, getMove } from "#hosting/moves-manage.ts";
-import { registerNode } from "#hosting/nodes.ts";
-import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { endMove, getMove } from "#hosting/moves/manage.ts";
+import { startMove } from "#hosting/moves/move.ts";
+import { advanceMove } from "#hosting/moves/steps.ts";
+import { registerNode } from "#hosting/nodes/nodes.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { createManualClock } from "../harness/manual-clock.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allStatements } from "#db/statement.ts";
-import "#hosting/moves-manage.ts";
-import "#hosting/nodes.ts";
-import "#hosting/nodes-manage.ts";
-import "#hosting/reconcile.ts";
+import "#hosting/moves/manage.ts";
+import "#hosting/nodes/nodes.ts";
+import "#hosting/nodes/manage.ts";
+import "#hosting/nodes/reconcile.ts";
 import { testDatabase } from "../harness/database.ts";
 
 /** What is asked about one node. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
-import { type AccountFilter, reportAccounts } from "#hosting/account-report.ts";
-import { changePack } from "#hosting/change-pack.ts";
-import { createPack, type NewPack, offerPack, retirePack } from "#hosting/manage-packs.ts";
+import { changePack } from "#hosting/accounts/change-pack.ts";
+import { type AccountFilter, reportAccounts } from "#hosting/accounts/report.ts";
+import { createPack, type NewPack, offerPack, retirePack } from "#hosting/packs/manage.ts";
 import { testAccount } from "#nodes/test-account.ts";
 import { nodeRoom } from "../harness/profiles.ts";
 import { readPage, upload } from "../harness/site.ts";

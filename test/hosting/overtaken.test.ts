@@ -1,17 +1,17 @@
 /** What is found out or done about an account that somebody else changes at the same time. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { findAccount } from "#hosting/accounts.ts";
-import { advanceAccount } from "#hosting/advance.ts";
-import { changeAccount } from "#hosting/change.ts";
-import { checkHostName } from "#hosting/host-names-check.ts";
-import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/move.ts";
-import { advanceMove } from "#hosting/move-steps.ts";
-import { getMove } from "#hosting/moves-manage.ts";
-import { registerNode } from "#hosting/nodes.ts";
-import { type HostingNodes, openHostingNodes } from "#hosting/nodes-open.ts";
-import { provisionAccount } from "#hosting/provision.ts";
-import { askReconcile, reconcileNode } from "#hosting/reconcile.ts";
+import { findAccount } from "#hosting/accounts/accounts.ts";
+import { advanceAccount } from "#hosting/accounts/advance.ts";
+import { changeAccount } from "#hosting/accounts/change.ts";
+import { provisionAccount } from "#hosting/accounts/provision.ts";
+import { checkHostName } from "#hosting/host-names/check.ts";
+import { getMove } from "#hosting/moves/manage.ts";
+import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/moves/move.ts";
+import { advanceMove } from "#hosting/moves/steps.ts";
+import { registerNode } from "#hosting/nodes/nodes.ts";
+import { type HostingNodes, openHostingNodes } from "#hosting/nodes/open.ts";
+import { askReconcile, reconcileNode } from "#hosting/nodes/reconcile.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";

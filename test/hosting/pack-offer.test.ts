@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Client } from "pg";
-import { offerPack, retirePack, revisePack } from "#hosting/manage-packs.ts";
+import { offerPack, retirePack, revisePack } from "#hosting/packs/manage.ts";
 import { runSql } from "../harness/sql.ts";
 import { eventually, password, startHostingStage } from "./stage.ts";
 

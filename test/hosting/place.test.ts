@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { startMove } from "#hosting/move.ts";
-import { type NodeRoom, registerNode } from "#hosting/nodes.ts";
-import { setNode } from "#hosting/nodes-manage.ts";
-import { placeAccount } from "#hosting/place.ts";
+import { startMove } from "#hosting/moves/move.ts";
+import { setNode } from "#hosting/nodes/manage.ts";
+import { type NodeRoom, registerNode } from "#hosting/nodes/nodes.ts";
+import { placeAccount } from "#hosting/nodes/place.ts";
 import { testAccount } from "#nodes/test-account.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
-import type { NamedStray } from "#hosting/compare-node.ts";
-import { getNode } from "#hosting/nodes-manage.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes-seen.ts";
-import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconcile.ts";
+import type { NamedStray } from "#hosting/nodes/compare.ts";
+import { getNode } from "#hosting/nodes/manage.ts";
+import { askReconcile, findResult, type ReconcileResult } from "#hosting/nodes/reconcile.ts";
+import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
 import { testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate } from "../orders/operate.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
-import { endMove } from "#hosting/moves-manage.ts";
-import { getNode } from "#hosting/nodes-manage.ts";
-import { askAllReconciles } from "#hosting/reconcile.ts";
+import { endMove } from "#hosting/moves/manage.ts";
+import { getNode } from "#hosting/nodes/manage.ts";
+import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { backUp } from "../harness/backup.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate, operated } from "../orders/operate.ts";

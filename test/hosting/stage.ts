@@ -1,9 +1,9 @@
 /** A gateway with a real hosting node whose three ports can be taken away one by one, a reseller and a service pack. */
 import assert from "node:assert/strict";
 import { statement } from "#db/statement.ts";
-import { advanceAccount } from "#hosting/advance.ts";
-import { registerNode } from "#hosting/nodes.ts";
-import { openHostingNodes } from "#hosting/nodes-open.ts";
+import { advanceAccount } from "#hosting/accounts/advance.ts";
+import { registerNode } from "#hosting/nodes/nodes.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import type { Scope } from "../harness/database.ts";

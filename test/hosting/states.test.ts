@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { findAccount, happenToAccount } from "#hosting/accounts.ts";
-import { changeAccount } from "#hosting/change.ts";
+import { findAccount, happenToAccount } from "#hosting/accounts/accounts.ts";
+import { changeAccount } from "#hosting/accounts/change.ts";
 import {
   type HostingStatus,
   hostingEvents,
   hostingStatuses,
   hostingWishes,
   nextHostingStatus,
-} from "#hosting/states.ts";
+} from "#hosting/accounts/states.ts";
 import { runSql } from "../harness/sql.ts";
 import { startHostingStage } from "./stage.ts";
 

@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import { generate } from "selfsigned";
 import { openDoor } from "#hosting/channel/door.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
-import { registerNode } from "#hosting/nodes.ts";
+import { registerNode } from "#hosting/nodes/nodes.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { nodeRoom } from "../harness/profiles.ts";

@@ -14,7 +14,7 @@ import {
 import { parseBody } from "#hosting/channel/body.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { joinSecretHash } from "#hosting/channel/join-token.ts";
-import { wakeUnplaced } from "#hosting/place.ts";
+import { wakeUnplaced } from "#hosting/nodes/place.ts";
 import { type JoinAnswer, JoinBody, unprovenBytesMax } from "#nodes/agent/messages.ts";
 import { bodyDigest, isRequestSigned, parsePublicKey } from "#nodes/agent/request-signature.ts";
 

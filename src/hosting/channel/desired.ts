@@ -11,7 +11,7 @@ import { type SqlValue, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import { isAheadText, silentText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
-import { removesNothingText } from "#hosting/restored.ts";
+import { removesNothingText } from "#hosting/nodes/restored.ts";
 import { Secret } from "#lib/secret.ts";
 import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
 import {

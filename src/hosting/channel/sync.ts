@@ -12,7 +12,7 @@ import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { issueState } from "#hosting/channel/issue-state.ts";
-import { markRestored } from "#hosting/restored.ts";
+import { markRestored } from "#hosting/nodes/restored.ts";
 import { wakeOnNode } from "#hosting/wake.ts";
 import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";

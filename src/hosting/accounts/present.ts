@@ -1,0 +1,100 @@
+import type { Context } from "#context.ts";
+import type { RowOf } from "#db/statement.ts";
+import { ftpUsername, type NodeKind } from "#hosting/nodes/nodes.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { Answer } from "#use-case/use-case.ts";
+
+/** SQL: an account is not in force yet as it shall be. Of an ended one nothing more is wanted. */
+export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";
+
+/**
+ * SQL: what accounts are read from: beside each the place where it is found, what its pack allows, and what its site has
+ * sent this month. Until a node is chosen it is not anywhere; with one node it can only come to be there. Counting leaves
+ * all of that out, since it can neither add nor take a row.
+ */
+export const shownAccounts = `(
+     SELECT account.id, reseller_id, identifier, servicepack_id, servicepack_version, status, account.created_at,
+       removal_requested_at, ${hasChangesPending} AS changes_pending, node.kind AS node_kind, ftp_host, ftp_port, web_port,
+       web_is_https,
+       account.disk_quota_bytes, disk_used_bytes, account.files_max, files_used, traffic_bytes_month,
+       (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
+          AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
+       CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text
+     FROM hosting_accounts AS account
+       LEFT JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
+       LEFT JOIN hosting_nodes AS node
+         ON node.id = coalesce(node_id, (SELECT min(id) FROM hosting_nodes HAVING count(*) = 1))
+   ) AS shown`;
+
+/** What every read of hosting accounts selects, so that they have one public form. */
+export const accountColumns = {
+  identifier: "text",
+  servicepack_id: "int8",
+  servicepack_version: "int4",
+  status: "text",
+  created_at: "timestamptz",
+  removal_requested_at: "timestamptz?",
+  changes_pending: "bool",
+  node_kind: "text?",
+  ftp_host: "text?",
+  ftp_port: "int4?",
+  web_port: "int4?",
+  web_is_https: "bool?",
+  disk_quota_bytes: "int8",
+  disk_used_bytes: "int8",
+  files_max: "int4",
+  files_used: "int4",
+  traffic_bytes_month: "int8?",
+  traffic_used_bytes: "int8?",
+  host_names_max: "int4?",
+  error_text: "text?",
+} as const;
+
+/** SQL: the names of those columns. */
+export const accountColumnNames = Object.keys(accountColumns).join(", ");
+
+/** A list's row may be empty. */
+type AccountRow = { [Column in keyof typeof accountColumns]: RowOf<typeof accountColumns>[Column] | null };
+
+/** The public form of a hosting account. */
+export function presentAccount(context: Context, row: AccountRow) {
+  const [scheme, usualPort] = row.web_is_https ? ["https", 443] : ["http", 80];
+  const port = row.web_port === null || row.web_port === usualPort ? "" : `:${row.web_port}`;
+  return {
+    identifier: row.identifier,
+    servicepack_id: String(row.servicepack_id),
+    servicepack_version: row.servicepack_version,
+    status: row.status,
+    created_at: row.created_at?.toISOString(),
+    ftp: {
+      ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }),
+      username: ftpUsername(row.node_kind as NodeKind | null, row.identifier ?? "", context.siteDomain),
+    },
+    web: { url: `${scheme}://${row.identifier}.${context.siteDomain}${port}/` },
+    disk_quota_bytes: row.disk_quota_bytes,
+    disk_used_bytes: row.disk_used_bytes,
+    files_max: row.files_max,
+    files_used: row.files_used,
+    traffic_bytes_month: row.traffic_bytes_month,
+    ...(row.traffic_used_bytes !== null && { traffic_used_bytes: row.traffic_used_bytes }),
+    host_names_max: row.host_names_max,
+    changes_pending: row.changes_pending,
+    ...(row.removal_requested_at !== null && { removal_requested_at: row.removal_requested_at.toISOString() }),
+    ...(row.status === "Failed" && { error_text: row.error_text ?? "The account could not be created." }),
+  };
+}
+
+/**
+ * SQL: how long a creation usually takes, in seconds: the median of the last 100; 10 s until there are 20 of them.
+ */
+export const medianSeconds = `
+  (SELECT CASE WHEN count(*) < 20 THEN 10 ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END
+   FROM (SELECT extract(epoch FROM ready_at - created_at) AS seconds FROM hosting_accounts AS sample
+         WHERE sample.ready_at IS NOT NULL ORDER BY sample.ready_at DESC LIMIT 100) AS recent)::int4`;
+
+export function accepted(prefix: string, identifier: string, medianSeconds: number): Answer {
+  return {
+    status: 202,
+    headers: { location: `${prefix}/hostingaccounts/${identifier}`, "check-after": checkAfter(medianSeconds) },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { ApiError, invalidField } from "#errors.ts";
+import { canonicalForLookUp, parseHostName } from "#hosting/host-names/host-names.ts";
+import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+
+/** The first look takes no longer, if the name servers answer. */
+const checkedAfterSeconds = 2;
+
+// Under this lock the limit holds whatever comes at the same time; an account that is to be gone takes no more names.
+const lockAccount = statement(
+  "host-name-account",
+  `SELECT account.id, account.identifier, pack.host_names_max,
+     EXISTS (SELECT FROM hosting_nodes WHERE id = account.node_id AND kind = 'cpanel') AS is_on_panel
+   FROM hosting_accounts AS account
+   JOIN service_packs AS pack ON pack.id = account.servicepack_id AND pack.version = account.servicepack_version
+   WHERE account.reseller_id = $1 AND account.identifier = $2 AND account.status NOT IN ('Failed', 'Removed')
+     AND account.removal_requested_at IS NULL
+   FOR NO KEY UPDATE OF account`,
+  { id: "int8", identifier: "text", host_names_max: "int4", is_on_panel: "bool" },
+);
+
+// The account's own identifier takes no room.
+const factsOf = statement(
+  "host-name-room",
+  `SELECT
+     EXISTS (SELECT FROM domains WHERE domain_name = ANY (names_at_and_above($2)) AND reseller_id <> $3) AS is_anothers,
+     (SELECT count(*) FROM host_names AS other JOIN hosting_accounts AS account ON account.id = other.account_id
+      WHERE other.account_id = $1 AND other.host_name NOT IN ($2, account.identifier))::int4 AS others`,
+  { is_anothers: "bool", others: "int4" },
+);
+
+// A name that has waited long is looked at as often as a new one again.
+const addHostName = statement(
+  "host-name-add",
+  `INSERT INTO host_names AS kept (account_id, host_name, status, created_at, next_check_at)
+   VALUES ($1, $2, 'Waiting', $3, $3)
+   ON CONFLICT (account_id, host_name) DO UPDATE SET next_check_at = $3, misses = 0
+   RETURNING id`,
+  { id: "int8" },
+);
+
+const lookNow = statement("host-name-look", "SELECT host_names_look(ARRAY[$1::int8])::text AS looked", {
+  looked: "text",
+});
+
+/** PUT /hostingaccounts/<identifier>/hosts/<host_name>: adds it, or looks again at once. 202, however often it is asked. */
+export const addHostNameToAccount: UseCase = {
+  errors: ["hostingaccount_invalid_identifier", "bad_request", "host_name_not_available"],
+  scope: "hosting:update",
+
+  async handle(context, request) {
+    const identifier = canonicalForLookUp(request.params.identifier ?? "");
+    return context.database.transaction(async (tx) => {
+      const [account] = await tx.query(lockAccount, [request.caller.resellerId, identifier]);
+      if (!account) throw new ApiError("hostingaccount_invalid_identifier");
+      const hostName = parseParameter(context, request.params.host_name ?? "");
+      await checkRoom(tx, request, account, hostName);
+      const [added] = await tx.query(addHostName, [account.id, hostName, context.clock.now()]);
+      await tx.query(lookNow, [added?.id ?? null]);
+      const location = `${request.prefix}/hostingaccounts/${account.identifier}/hosts/${hostName}`;
+      const answer = { status: 202, headers: { location, "check-after": checkAfter(checkedAfterSeconds) } };
+      await request.commit(tx, answer);
+      return answer;
+    });
+  },
+};
+
+function parseParameter(context: Context, text: string): string {
+  try {
+    return parseHostName(context, text);
+  } catch (error) {
+    if (!(error instanceof InvalidHostIdentifier)) throw error;
+    throw invalidField("host_name", error.message);
+  }
+}
+
+type Account = NonNullable<(typeof lockAccount)["row"]>;
+
+async function checkRoom(tx: Transaction, request: UseCaseRequest, account: Account, hostName: string): Promise<void> {
+  if (account.is_on_panel) {
+    throw invalidField("host_name", "The account's server has no host names beside the account's own.");
+  }
+  const [facts] = await tx.query(factsOf, [account.id, hostName, request.caller.resellerId]);
+  if (!facts) throw new Error("the facts query returned no row");
+  if (facts.is_anothers) throw new ApiError("host_name_not_available");
+  if (hostName !== account.identifier && facts.others >= account.host_names_max) {
+    const text = `The account has ${facts.others} host names, as many as its service pack allows.`;
+    throw invalidField("host_name", text);
+  }
+}

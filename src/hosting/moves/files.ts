@@ -1,0 +1,144 @@
+/**
+ * Copies the files of an account from its node to another, over FTP with TLS, as our one-time logins open both homes.
+ * Nothing is remembered between two runs: each lists both sides and does what is missing, so it may be killed anywhere.
+ * What goes from one side to the other is never held whole; only names and sizes are.
+ */
+import {
+  CopyFailed,
+  FileNotAvailable,
+  type LaneOptions,
+  type Lanes,
+  notAvailableCode,
+  root,
+  withLanes,
+} from "#hosting/moves/lanes.ts";
+
+export interface CopyOptions extends LaneOptions {
+  /** Asked again and again; what it throws ends the copying. */
+  report(progress: CopyProgress): Promise<void>;
+}
+
+export interface CopyProgress {
+  filesTotal: number;
+  filesDone: number;
+  bytesDone: number;
+}
+
+interface Tree {
+  /** Paths below `www`, each after the folder that it is in. */
+  folders: Set<string>;
+  /** Their sizes in bytes. */
+  files: Map<string, number>;
+}
+
+/**
+ * The first copy, while the account is in use: brings over what the target has not, by name and size. What changes or goes
+ * away meanwhile is for `finishCopy`.
+ * @throws CopyFailed, the errors of the drivers, and what `report` throws
+ */
+export async function copyFiles(options: CopyOptions): Promise<void> {
+  await withLanes(options, async (lanes) => {
+    const [source, target] = await Promise.all([listTree(lanes, "source"), listTree(lanes, "target")]);
+    await alignFolders(lanes, source, target);
+    const missing = [...source.files].filter(([path, bytes]) => target.files.get(path) !== bytes);
+    const progress = startProgress(options, source, missing.length);
+    await lanes.each(missing, async (lane, [path]) => {
+      const bytes = await lane.copy(path).catch(ignoreGone);
+      await progress(bytes?.bytes ?? 0);
+    });
+  });
+}
+
+/**
+ * The second copy, while nobody changes the files: makes the target the same, name by name and byte by byte, and reads both
+ * sides back to prove it.
+ * @returns what the account holds
+ * @throws as `copyFiles`
+ */
+export async function finishCopy(options: CopyOptions): Promise<{ files: number; bytes: number }> {
+  return withLanes(options, async (lanes) => {
+    const [source, target] = await Promise.all([listTree(lanes, "source"), listTree(lanes, "target")]);
+    await alignFolders(lanes, source, target);
+    const progress = startProgress(options, source, source.files.size);
+    await lanes.each([...source.files], async (lane, [path, bytes]) => {
+      if (target.files.get(path) !== bytes || !(await lane.isSame(path))) {
+        const { digest } = await lane.copy(path);
+        if (digest !== (await lane.digestOfCopy(path))) {
+          throw new CopyFailed(`${path} reads back as something else than was sent`);
+        }
+      }
+      await progress(bytes);
+    });
+    const copy = await listTree(lanes, "target");
+    const difference = differenceOf(source, copy);
+    if (difference !== undefined) throw new CopyFailed(`the copies differ in ${difference}`);
+    const bytes = [...source.files.values()].reduce((sum, size) => sum + size, 0);
+    return { files: source.files.size + source.folders.size, bytes };
+  });
+}
+
+function startProgress({ report }: CopyOptions, source: Tree, filesToDo: number) {
+  const filesTotal = source.files.size;
+  let filesDone = filesTotal - filesToDo;
+  let bytesDone = 0;
+  // One after the other, so that what was told last is what is so.
+  let told = Promise.resolve();
+  return (bytes: number) => {
+    filesDone += 1;
+    bytesDone += bytes;
+    const progress = { filesTotal, filesDone, bytesDone };
+    told = told.then(() => report(progress));
+    return told;
+  };
+}
+
+/** Files come and go while an account is in use. */
+function ignoreGone(error: unknown): undefined {
+  if (!(error instanceof FileNotAvailable)) throw error;
+}
+
+function differenceOf(source: Tree, target: Tree): string | undefined {
+  for (const folder of [...source.folders, ...target.folders]) {
+    if (!source.folders.has(folder) || !target.folders.has(folder)) return folder;
+  }
+  for (const path of new Set([...source.files.keys(), ...target.files.keys()])) {
+    if (source.files.get(path) !== target.files.get(path)) return path;
+  }
+}
+
+/** Takes away from the target what the source has not, and makes its folders. */
+async function alignFolders(lanes: Lanes, source: Tree, target: Tree): Promise<void> {
+  const extraFiles = [...target.files.keys()].filter((path) => !source.files.has(path));
+  await lanes.each(extraFiles, (lane, path) => lane.run(({ to }) => to.remove(root + path)));
+  const extraFolders = [...target.folders].filter((path) => !source.folders.has(path)).reverse();
+  const newFolders = [...source.folders].filter((path) => !target.folders.has(path));
+  // In their order: a folder goes after, and comes before, what is in it.
+  await lanes.one(async (lane) => {
+    for (const path of extraFolders) await lane.run(({ to }) => to.removeEmptyDir(root + path));
+    for (const path of newFolders) {
+      // Sent before, and its answer lost: then it is there.
+      await lane.run(
+        ({ to }) => to.send(`MKD ${root}${path}`),
+        (error) => error.code === notAvailableCode || error.code === 521,
+      );
+    }
+  });
+}
+
+async function listTree(lanes: Lanes, side: "source" | "target"): Promise<Tree> {
+  const tree: Tree = { folders: new Set(), files: new Map() };
+  // It grows while it is walked: a folder's own follow it.
+  const queue = [""];
+  await lanes.one(async (lane) => {
+    for (const folder of queue) {
+      for (const entry of await lane.list(side, folder)) {
+        const path = `${folder}/${entry.name}`;
+        if (entry.isDirectory) {
+          tree.folders.add(path);
+          queue.push(path);
+        } else if (entry.isFile) tree.files.set(path, entry.size);
+      }
+    }
+  }, side);
+  return tree;
+}

@@ -1,0 +1,123 @@
+/** The operator's side of moves: what goes on, ending one early, and emptying a node. */
+import { statement } from "#db/statement.ts";
+import { startMove } from "#hosting/moves/move.ts";
+import { OperatorError } from "#operator-error.ts";
+import { enqueueMove } from "#queue/enqueue.ts";
+import type { OperatorContext } from "#resellers/create.ts";
+
+const moveReport = statement(
+  "operator-moves",
+  `SELECT identifier, state, source_node_id AS from_node, target_node_id AS to_node, files_done, files_total, bytes_done,
+     note, reason, hosting_moves.next_step_at, hosting_moves.created_at AS since, switched_at, ended_at
+   FROM hosting_moves JOIN hosting_accounts AS account ON account.id = account_id
+   WHERE (hosting_moves.id = $1 OR $1 IS NULL) AND ($2 OR ended_at IS NULL)
+   ORDER BY hosting_moves.id DESC LIMIT $3`,
+  {
+    identifier: "text",
+    state: "text",
+    from_node: "text",
+    to_node: "text",
+    files_done: "int4",
+    files_total: "int4",
+    bytes_done: "int8",
+    note: "text?",
+    reason: "text?",
+    next_step_at: "timestamptz?",
+    since: "timestamptz",
+    switched_at: "timestamptz?",
+    ended_at: "timestamptz?",
+  },
+);
+
+type Databased = Pick<OperatorContext, "database">;
+
+/** The newest first. @param all also those that have ended */
+export async function listMoves({ database }: Databased, { all, limit }: { all: boolean; limit: number }) {
+  return database.query(moveReport, [null, all, limit]);
+}
+
+export async function getMove({ database }: Databased, moveId: number) {
+  const [move] = await database.query(moveReport, [moveId, true, 1]);
+  if (!move) throw new OperatorError("not-found", `there is no move ${moveId}`);
+  return move;
+}
+
+const endMoveOf = statement(
+  "hosting-move-end",
+  `UPDATE hosting_moves SET is_cancelled = true FROM hosting_accounts AS account
+   WHERE account.id = account_id AND identifier = $1 AND ended_at IS NULL AND hosting_moves.state = ANY ($2::text[])
+   RETURNING hosting_moves.id`,
+  { id: "int8" },
+);
+
+/**
+ * Ends a move early: before the switch the account stays where it is, after it the old node is left at once.
+ * @throws OperatorError when there is no such move
+ */
+export async function endMove({ database }: Databased, identifier: string, how: "cancel" | "finish"): Promise<number> {
+  const states = how === "cancel" ? ["Copying", "Freezing", "Finishing"] : ["Leaving"];
+  return database.transaction(async (tx) => {
+    const [move] = await tx.query(endMoveOf, [identifier, states]);
+    if (!move) {
+      const what = how === "cancel" ? "that is not switched to its new node" : "that only waits to leave its old node";
+      throw new OperatorError("not-found", `there is no move of ${identifier} ${what}: see deedhouse moves list`);
+    }
+    await enqueueMove(tx, move.id, 0);
+    return move.id;
+  });
+}
+
+const accountsToMove = statement(
+  "hosting-accounts-to-move",
+  `SELECT identifier, status FROM hosting_accounts
+   WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended') AND removal_requested_at IS NULL
+     AND NOT EXISTS (SELECT FROM hosting_moves WHERE account_id = hosting_accounts.id AND ended_at IS NULL)
+   ORDER BY id`,
+  { identifier: "text", status: "text" },
+);
+
+export interface Emptying {
+  moving: number;
+  /** Why each of the others stays, for now. */
+  staying: { identifier: string; reason: string }[];
+}
+
+/**
+ * Begins the moves of all accounts that are on a node. Said again it goes on with those that are left, so it may be ended
+ * at any time.
+ */
+export async function moveAllFrom(
+  context: Pick<OperatorContext, "database" | "clock">,
+  nodeId: string,
+  graceSeconds: number,
+): Promise<Emptying> {
+  const emptying: Emptying = { moving: 0, staying: [] };
+  for (const { identifier, status } of await context.database.query(accountsToMove, [nodeId])) {
+    try {
+      if (status === "Provisioning")
+        throw new OperatorError("refused", "it is being made: say it again when it is Ready");
+      await startMove(context, { identifier, graceSeconds });
+      emptying.moving += 1;
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      emptying.staying.push({ identifier, reason: error.message });
+    }
+  }
+  return emptying;
+}
+
+const nodeProgress = statement(
+  "hosting-node-emptying",
+  `SELECT (SELECT count(*) FROM hosting_accounts
+           WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended')) AS accounts,
+     count(*) AS moves, coalesce(sum(files_done), 0)::int8 AS files_done, coalesce(sum(bytes_done), 0)::int8 AS bytes_done
+   FROM hosting_moves WHERE source_node_id = $1 AND state IN ('Copying', 'Freezing', 'Finishing', 'Returning')`,
+  { accounts: "int8", moves: "int8", files_done: "int8", bytes_done: "int8" },
+);
+
+/** How far a node is emptied: its accounts, and the moves that have not switched theirs yet. */
+export async function findEmptying({ database }: Databased, nodeId: string) {
+  const [progress] = await database.query(nodeProgress, [nodeId]);
+  if (!progress) throw new Error("the progress of the node returned no row");
+  return progress;
+}

@@ -1,0 +1,145 @@
+/**
+ * What a node has against what it shall have. Both change while one looks, so the database is read before and after the node:
+ * only what is wrong against both, of an account that has not changed between them, is wrong.
+ */
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { provenHostNames } from "#hosting/host-names/host-names.ts";
+import { allCapabilities, type Capabilities, type HostingNode, type NodeAccount } from "#nodes/driver.ts";
+
+/**
+ * `stray`: on the node, and nothing here says so. `missing`: here, and not on the node. `different`: on both, with other
+ * limits, uid or state.
+ */
+export type FindingKind = "stray" | "missing" | "different";
+
+export interface Finding {
+  kind: FindingKind;
+  identifier: string;
+  uid: number;
+  note: string;
+  /** Of a stray: whether this database has given out its uid. After a restore it has not, for those that were lost. */
+  isOurs?: boolean;
+  /** Of a stray that was named to be removed: it is gone. */
+  isRemoved?: boolean;
+}
+
+export type NamedStray = Pick<Finding, "identifier" | "uid">;
+
+const expectedOn = statement(
+  "hosting-reconcile-expected",
+  `SELECT account.id, account.identifier, uid, account.disk_quota_bytes, account.files_max, account.ftp_sessions_max,
+     'ftp' = ANY (pack.features) AND NOT is_frozen AS has_ftp, suspended_at IS NOT NULL AS is_suspended, wanted_version,
+     status <> 'Provisioning' AND applied_version = wanted_version AS is_settled, ${provenHostNames} AS host_names
+   FROM hosting_accounts AS account JOIN service_packs AS pack
+     ON pack.id = servicepack_id AND pack.version = servicepack_version
+   WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended')`,
+  {
+    id: "int8",
+    identifier: "text",
+    uid: "int8",
+    disk_quota_bytes: "int8",
+    files_max: "int4",
+    ftp_sessions_max: "int4",
+    has_ftp: "bool?",
+    is_suspended: "bool",
+    wanted_version: "int8",
+    is_settled: "bool?",
+    host_names: "text[]",
+  },
+);
+type Expected = NonNullable<(typeof expectedOn)["row"]>;
+
+// A copy that comes, or that is left for the grace time.
+const passingThrough = statement(
+  "hosting-reconcile-passing",
+  `SELECT CASE WHEN source_node_id = $1 THEN source_uid ELSE target_uid END AS uid
+   FROM hosting_moves WHERE ended_at IS NULL AND $1 IN (source_node_id, target_node_id)`,
+  { uid: "int8" },
+);
+
+const givenOut = statement(
+  "hosting-reconcile-given-out",
+  `SELECT uid FROM unnest($1::int8[]) AS given (uid)
+   WHERE EXISTS (SELECT FROM hosting_accounts WHERE hosting_accounts.uid = given.uid)
+     OR EXISTS (SELECT FROM hosting_moves WHERE given.uid IN (source_uid, target_uid))`,
+  { uid: "int8?" },
+);
+
+interface Side {
+  accounts: Map<number, Expected>;
+  passing: Set<number>;
+}
+
+async function readExpected({ database }: Pick<Context, "database">, nodeId: string): Promise<Side> {
+  const [accounts, passing] = [
+    await database.query(expectedOn, [nodeId]),
+    await database.query(passingThrough, [nodeId]),
+  ];
+  return {
+    accounts: new Map(accounts.map((account) => [account.uid, account])),
+    passing: new Set(passing.map(({ uid }) => uid)),
+  };
+}
+
+/** @throws NodeUnavailable, NodeRefused when the node cannot be asked */
+export async function compareNode(
+  context: Pick<Context, "database">,
+  node: HostingNode,
+  nodeId: string,
+): Promise<{ findings: Finding[]; accountIds: number[] }> {
+  const before = await readExpected(context, nodeId);
+  const there = await node.list();
+  const after = await readExpected(context, nodeId);
+  const findings: Finding[] = [];
+  const accountIds: number[] = [];
+  const isKnown = (uid: number) => [before, after].some((side) => side.accounts.has(uid) || side.passing.has(uid));
+  for (const { identifier, uid } of there) {
+    if (!isKnown(uid)) findings.push({ kind: "stray", identifier, uid, note: "nothing here says that it is there" });
+  }
+  const byUid = new Map(there.map((account) => [account.uid, account]));
+  for (const account of before.accounts.values()) {
+    const now = after.accounts.get(account.uid);
+    if (!now?.is_settled || !account.is_settled || now.wanted_version !== account.wanted_version) continue;
+    const finding = findingOf(account, byUid.get(account.uid), node.capabilities ?? allCapabilities);
+    if (!finding) continue;
+    findings.push(finding);
+    accountIds.push(account.id);
+  }
+  return { findings: await markOurs(context, findings), accountIds };
+}
+
+function findingOf(account: Expected, found: NodeAccount | undefined, can: Capabilities): Finding | undefined {
+  const { identifier, uid } = account;
+  if (!found) return { kind: "missing", identifier, uid, note: "the node has none of this identifier and uid" };
+  const differences = differencesOf(account, found, can);
+  return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
+}
+
+const namesOf = (hostNames: readonly string[]) => hostNames.toSorted().join(" ");
+
+/** As far as this kind of node can tell. */
+function differencesOf(account: Expected, found: NodeAccount, can: Capabilities): string[] {
+  const disk = Math.ceil(account.disk_quota_bytes / can.diskUnitBytes) * can.diskUnitBytes;
+  const pairs: [name: string, expected: unknown, found: unknown, isShown?: boolean][] = [
+    ["identifier", account.identifier, found.identifier],
+    ["disk quota", disk, found.diskBytesMax],
+    ["files", account.files_max, found.filesMax, can.limitsFilesAndSessions],
+    ["FTP sessions", account.ftp_sessions_max, found.sessionsMax, can.limitsFilesAndSessions],
+    ["FTP", account.has_ftp, found.ftpEnabled, can.showsFtp],
+    ["suspended", account.is_suspended, found.suspended],
+    ["host names", namesOf(account.host_names), namesOf(found.hostNames), can.hostNames],
+  ];
+  return pairs
+    .filter(([, expected, is, isShown = true]) => isShown && expected !== is)
+    .map(([name, expected, is]) => `${name}: ${is}, and not ${expected}`);
+}
+
+async function markOurs({ database }: Pick<Context, "database">, findings: Finding[]): Promise<Finding[]> {
+  const strayUids = findings.filter(({ kind }) => kind === "stray").map(({ uid }) => uid);
+  if (strayUids.length === 0) return findings;
+  const ours = new Set((await database.query(givenOut, [strayUids])).map(({ uid }) => uid));
+  return findings.map((finding) =>
+    finding.kind === "stray" ? { ...finding, isOurs: ours.has(finding.uid) } : finding,
+  );
+}

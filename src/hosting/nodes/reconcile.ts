@@ -1,0 +1,180 @@
+/** Looks at what a node has, says what is wrong, and puts right what an operator has asked to be put right. */
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/nodes/compare.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
+import { learnUids } from "#hosting/nodes/uids.ts";
+import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
+import { enqueueProvision, enqueueReconcile } from "#queue/enqueue.ts";
+
+/** More are counted, but not written down one by one. */
+const findingsMax = 1_000;
+
+// What was asked for before, and is not done yet, is done by the same comparison.
+const isUndone = "(before.done_at >= before.wanted_at) IS NOT TRUE";
+const wantReconcile = statement(
+  "hosting-reconcile-want",
+  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, repairs, removes_strays, removes)
+   VALUES ($1, $2, $3, false, $4::jsonb)
+   ON CONFLICT (node_id) DO UPDATE SET wanted_at = $2, repairs = $3 OR before.repairs AND ${isUndone},
+     removes_strays = false,
+     removes = $4::jsonb || CASE WHEN ${isUndone} THEN coalesce(before.removes, '[]') ELSE '[]' END
+   RETURNING node_id`,
+  { node_id: "text" },
+);
+
+const allNodes = statement("hosting-reconcile-nodes", "SELECT id FROM hosting_nodes ORDER BY id", { id: "text" });
+
+export interface ReconcileWish {
+  repairs: boolean;
+  /** The strays that shall be removed: these, and none that has appeared since they were listed. */
+  removes: readonly NamedStray[];
+}
+
+/** Asks a worker to compare a node. */
+export async function askReconcile(
+  { database, clock }: Pick<Context, "database" | "clock">,
+  nodeId: string,
+  { repairs, removes }: ReconcileWish,
+): Promise<Date> {
+  const wantedAt = clock.now();
+  await database.transaction(async (tx) => {
+    await tx.query(wantReconcile, [nodeId, wantedAt, repairs, JSON.stringify(removes)]);
+    await enqueueReconcile(tx, nodeId);
+  });
+  return wantedAt;
+}
+
+/** Once a day: says what is wrong, and changes nothing. */
+export async function askAllReconciles(context: Pick<Context, "database" | "clock">): Promise<void> {
+  for (const { id } of await context.database.query(allNodes, [])) {
+    await askReconcile(context, id, { repairs: false, removes: [] });
+  }
+}
+
+const wish = statement(
+  "hosting-reconcile-wish",
+  "SELECT wanted_at, repairs, removes FROM hosting_reconciles WHERE node_id = $1",
+  { wanted_at: "timestamptz", repairs: "bool", removes: "jsonb?" },
+);
+
+const writeResult = statement(
+  "hosting-reconcile-done",
+  `UPDATE hosting_reconciles SET done_at = $3, counts = $4, findings = $5, error_text = $6
+   WHERE node_id = $1 AND wanted_at = $2`,
+  {},
+);
+
+/** The task `hosting-reconcile`. */
+export async function reconcileNode(context: Context, nodes: HostingNodes, nodeId: string): Promise<void> {
+  const { database, clock } = context;
+  const [wanted] = await database.query(wish, [nodeId]);
+  if (!wanted) return;
+  const write = (counts: object | null, findings: Finding[] | null, error: string | null) => {
+    const listed = findings && JSON.stringify(findings.slice(0, findingsMax));
+    return database.query(writeResult, [nodeId, wanted.wanted_at, clock.now(), counts, listed, error]);
+  };
+  const node = await nodes.find(nodeId);
+  if (!node) {
+    await write(null, null, "the node cannot be reached from here");
+    return;
+  }
+  try {
+    await learnUids(context, node, nodeId);
+    const compared = await compareNode(context, node, nodeId);
+    const counts = countsOf(compared.findings);
+    if (wanted.repairs) for (const id of compared.accountIds) await enqueueProvision(database, id, 0);
+    const findings = await removeStrays(node, compared.findings, (wanted.removes ?? []) as NamedStray[]);
+    await tell(
+      context,
+      nodeId,
+      findings.filter(({ kind, isRemoved }) => (kind === "stray" ? !isRemoved : !wanted.repairs)),
+    );
+    await write(counts, findings, null);
+  } catch (error) {
+    if (!(error instanceof NodeUnavailable || error instanceof NodeRefused)) throw error;
+    await write(null, null, error.message);
+  }
+}
+
+type Counts = Record<FindingKind, number>;
+
+function countsOf(findings: readonly Finding[]): Counts {
+  const counts: Counts = { stray: 0, missing: 0, different: 0 };
+  for (const { kind } of findings) counts[kind] += 1;
+  return counts;
+}
+
+/** Only what an operator has named, and is a stray still: what else is there belongs to somebody. */
+async function removeStrays(
+  node: HostingNode,
+  findings: readonly Finding[],
+  named: readonly NamedStray[],
+): Promise<Finding[]> {
+  const left: Finding[] = [];
+  for (const finding of findings) {
+    const { kind, identifier, uid } = finding;
+    const isNamed = named.some((stray) => stray.identifier === identifier && stray.uid === uid);
+    const isRemoved = kind === "stray" && isNamed;
+    if (isRemoved) await node.remove({ identifier, uid });
+    left.push(isRemoved ? { ...finding, isRemoved } : finding);
+  }
+  return left;
+}
+
+/** An alarm about what is left for a person. */
+async function tell(context: Context, nodeId: string, findings: readonly Finding[]): Promise<void> {
+  const alarm = { kind: "hosting-node", subject: nodeId } as const;
+  if (findings.length === 0) {
+    await resolveAlarm(context, alarm);
+    return;
+  }
+  const told = Object.entries(countsOf(findings)).filter(([, count]) => count > 0);
+  const what = told.map(([kind, count]) => `${count} ${kind}`).join(", ");
+  const note = `the node is not as it shall be: ${what}; deedhouse node reconcile ${nodeId}`;
+  await raiseAlarm(context, { ...alarm, note });
+}
+
+const lastResult = statement(
+  "hosting-reconcile-result",
+  `SELECT wanted_at, done_at, counts, findings, error_text FROM hosting_reconciles
+   WHERE node_id = $1 AND done_at >= wanted_at AND wanted_at >= $2`,
+  {
+    wanted_at: "timestamptz",
+    done_at: "timestamptz?",
+    counts: "jsonb?",
+    findings: "jsonb?",
+    error_text: "text?",
+  },
+);
+
+const listedFindings = statement(
+  "hosting-reconcile-listed",
+  "SELECT findings FROM hosting_reconciles WHERE node_id = $1",
+  { findings: "jsonb?" },
+);
+
+/** What the last comparison found: from it strays are named. */
+export async function findListed(database: Pick<Transaction, "query">, nodeId: string): Promise<Finding[]> {
+  const [row] = await database.query(listedFindings, [nodeId]);
+  return (row?.findings ?? []) as Finding[];
+}
+
+export interface ReconcileResult {
+  counts: Counts;
+  findings: Finding[];
+}
+
+/** What came of it, once it is done. @returns a text: why it could not be done */
+export async function findResult(
+  database: Pick<Transaction, "query">,
+  nodeId: string,
+  wantedAt: Date,
+): Promise<ReconcileResult | string | undefined> {
+  const [row] = await database.query(lastResult, [nodeId, wantedAt]);
+  if (!row) return undefined;
+  if (row.error_text !== null) return row.error_text;
+  return { counts: row.counts as Counts, findings: row.findings as Finding[] };
+}
