@@ -2,12 +2,12 @@
  * The only reader of the environment. Every variable is listed here, parsed once, and all mistakes are told at once.
  * `deedhouse start` sets them for the processes that it starts; elsewhere an operator does.
  */
-import type { ProxySettings } from "#lib/behind-proxies.ts";
-import { type SourceShares, sourceSharesDefault } from "#lib/connection-limits.ts";
-import { forwardedHeaders } from "#lib/forwarded-address.ts";
+import type { ProxySettings } from "#lib/net/behind-proxies.ts";
+import { type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
+import { forwardedHeaders } from "#lib/net/forwarded-address.ts";
+import type { TlsPair } from "#lib/net/tls-pair.ts";
+import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { createReader, type Reader, readSetting } from "#lib/settings.ts";
-import type { TlsPair } from "#lib/tls-pair.ts";
-import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
 
 export interface Config {
   /** `sandbox` allows what only a test system may do; nothing is looser by default in `production`. */

@@ -1,6 +1,6 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
-import { type TlsPair, watchTlsFiles } from "#lib/tls-pair.ts";
+import { type TlsPair, watchTlsFiles } from "#lib/net/tls-pair.ts";
 
 const lookMsDefault = 10_000;
 

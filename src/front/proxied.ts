@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { createRequestsAtWork } from "#front/requests-at-work.ts";
-import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/behind-proxies.ts";
+import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 
 /** As many as a source may have connections of its own. */
 const sourceRequestsMaxDefault = 256;

@@ -1,6 +1,6 @@
 import { createSourceTurns } from "#front/source-turns.ts";
 import type { Clock } from "#lib/clock.ts";
-import { sourceOf } from "#lib/source-address.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 
 /** Where a caller stands in its window of requests. */
 export interface RateLimit {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { sourceOf } from "#lib/source-address.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 
 /** Requests that have arrived and are not answered yet, by source: a proxy brings those of everybody over its connections. */
 export interface RequestsAtWork {

@@ -1,6 +1,6 @@
 /** Reads settings: values that an operator gives by name. src/config.ts says which there are. */
 import { readFileSync } from "node:fs";
-import { checkTlsPair, type TlsPair } from "#lib/tls-pair.ts";
+import { checkTlsPair, type TlsPair } from "#lib/net/tls-pair.ts";
 
 /** What an operator has set, or has not, keeps a process from starting. */
 export class WrongSetting extends Error {

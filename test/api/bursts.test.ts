@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { unixSeconds } from "#lib/clock.ts";
-import { sourceSharesDefault } from "#lib/connection-limits.ts";
+import { sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { newNonce, type Reply, type SignedRequestOptions } from "../harness/signed-request.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { testCertificate } from "#hosting/channel/test-channel.ts";
-import { sourceSharesDefault } from "#lib/connection-limits.ts";
+import { sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { call, firstVersion, open, proxy, secondVersion, stranger, trusted } from "../harness/proxied-calls.ts";

@@ -11,7 +11,7 @@ import { createReplayGuard } from "#api/replay.ts";
 import { startServer } from "#api/server.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { testCertificate } from "#hosting/channel/test-channel.ts";
-import { readTlsPair } from "#lib/tls-pair.ts";
+import { readTlsPair } from "#lib/net/tls-pair.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { eventually } from "../harness/running-system.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { testCertificate } from "#hosting/channel/test-channel.ts";
-import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
+import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
 import { exchange } from "../harness/raw-http.ts";

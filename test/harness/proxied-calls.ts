@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
+import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import type { TestGateway, TestReseller } from "./gateway.ts";
 import { exchange } from "./raw-http.ts";
 import { authorize, type Reply } from "./signed-request.ts";

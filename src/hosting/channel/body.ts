@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Static, TProperties, TSchema } from "typebox";
 import type { Validator } from "typebox/compile";
 import { DoorRefusal } from "#hosting/channel/authenticate.ts";
-import { readBody } from "#lib/read-body.ts";
+import { readBody } from "#lib/net/read-body.ts";
 
 /**
  * @param form compiled: a report of 2,000 accounts is checked in 1 ms instead of 31, and resellers wait meanwhile

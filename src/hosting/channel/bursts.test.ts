@@ -4,7 +4,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { Client } from "pg";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
-import { sourceSharesDefault } from "#lib/connection-limits.ts";
+import { sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { joinPath, type SyncBody, syncPath } from "#nodes/agent/messages.ts";
 import { publicKeyText, signedHeaders } from "#nodes/agent/request-signature.ts";
 import { sendRaw } from "../../../test/harness/raw-http.ts";

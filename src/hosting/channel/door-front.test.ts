@@ -10,7 +10,7 @@ import { connect } from "node:tls";
 import { generate } from "selfsigned";
 import { listAlarms } from "#alarms.ts";
 import { startTestChannel, testCertificate } from "#hosting/channel/test-channel.ts";
-import { readTlsPair } from "#lib/tls-pair.ts";
+import { readTlsPair } from "#lib/net/tls-pair.ts";
 import { syncPath } from "#nodes/agent/messages.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { firstVersion, open, stranger, trusted } from "../../../test/harness/proxied-calls.ts";

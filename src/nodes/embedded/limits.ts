@@ -1,4 +1,4 @@
-import type { ConnectionLimitsOptions } from "#lib/connection-limits.ts";
+import type { ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
 /** Every limit of the embedded node. The defaults suit one small machine; tests make some of them smaller. */
 export interface EmbeddedNodeLimits {

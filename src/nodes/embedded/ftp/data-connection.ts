@@ -4,7 +4,7 @@
  * Only the address of the control connection may connect; anybody else is dropped without a byte (RFC 2577 §3).
  */
 import { createServer, type Server, type Socket } from "node:net";
-import { plainAddress } from "#lib/plain-address.ts";
+import { plainAddress } from "#lib/net/plain-address.ts";
 import type { Random } from "#lib/random.ts";
 import { FtpFailure } from "#nodes/embedded/ftp/reply.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "#lib/clock.ts";
-import { sourceOf } from "#lib/source-address.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
 /** Who asks for a password check, as limits and turns count it. */

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { ConnectionLimits } from "#lib/connection-limits.ts";
+import { ConnectionLimits } from "#lib/net/connection-limits.ts";
 import { type FtpServices, FtpSession } from "#nodes/embedded/ftp/session.ts";
 import { connectionShares } from "#nodes/embedded/limits.ts";
 

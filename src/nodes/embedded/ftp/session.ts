@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import { plainAddress } from "#lib/plain-address.ts";
+import { plainAddress } from "#lib/net/plain-address.ts";
 import type { Random } from "#lib/random.ts";
 import type { Account, Accounts } from "#nodes/embedded/accounts.ts";
 import { isLoopback } from "#nodes/embedded/ftp/address.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TurnQueue } from "#lib/turn-queue.ts";
+import { TurnQueue } from "#lib/net/turn-queue.ts";
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 

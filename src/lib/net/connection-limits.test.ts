@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { type Admission, ConnectionLimits, type ConnectionLimitsOptions } from "#lib/connection-limits.ts";
+import { type Admission, ConnectionLimits, type ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
 const generous = {
   ...{ connectionsMax: 100, sourceConnectionsMax: 100, sourceHalfOpenMax: 100, halfOpenMs: 60_000 },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
+import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 
 test("trusts the addresses and ranges that are named, in either way of writing them, and nobody else", () => {
   const { isTrusted } = parseTrustedProxies(["192.0.2.1", "10.0.0.0/8", "2001:db8::/32", "::1"]);

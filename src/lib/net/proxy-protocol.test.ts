@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseProxyHeader } from "#lib/proxy-protocol.ts";
+import { parseProxyHeader } from "#lib/net/proxy-protocol.ts";
 
 const signature = "0d0a0d0a000d0a515549540a";
 const hex = (...parts: string[]) => Buffer.from(parts.join("").replaceAll(" ", ""), "hex");

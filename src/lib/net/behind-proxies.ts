@@ -2,10 +2,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "node:net";
-import { type ForwardedHeader, forwardedAddress } from "#lib/forwarded-address.ts";
-import { plainAddress } from "#lib/plain-address.ts";
-import { takeProxyHeader } from "#lib/proxy-protocol.ts";
-import type { TrustedProxies } from "#lib/trusted-proxies.ts";
+import { type ForwardedHeader, forwardedAddress } from "#lib/net/forwarded-address.ts";
+import { plainAddress } from "#lib/net/plain-address.ts";
+import { takeProxyHeader } from "#lib/net/proxy-protocol.ts";
+import type { TrustedProxies } from "#lib/net/trusted-proxies.ts";
 
 /** A proxy sends it with its connection's first packet. */
 const headerMsDefault = 5_000;

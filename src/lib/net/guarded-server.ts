@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { ConnectionLimits, type ConnectionLimitsOptions } from "#lib/connection-limits.ts";
-import { gateRequests } from "#lib/http-gate.ts";
+import { ConnectionLimits, type ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
+import { gateRequests } from "#lib/net/http-gate.ts";
 
 export interface GuardOptions extends ConnectionLimitsOptions {
   /** The client has sent all that it will ever send, and may still read. */

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { generate } from "selfsigned";
-import { gateRequests } from "#lib/http-gate.ts";
+import { gateRequests } from "#lib/net/http-gate.ts";
 
 const readBytes = 64 * 1024;
 const tick = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sourceOf } from "#lib/source-address.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 
 test("an IPv4 address is a source of its own, mapped into IPv6 or not", () => {
   for (const address of ["192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"]) {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ForwardedHeader, forwardedAddress } from "#lib/forwarded-address.ts";
-import { plainAddress } from "#lib/plain-address.ts";
-import { parseTrustedProxies } from "#lib/trusted-proxies.ts";
+import { type ForwardedHeader, forwardedAddress } from "#lib/net/forwarded-address.ts";
+import { plainAddress } from "#lib/net/plain-address.ts";
+import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 
 const proxies = parseTrustedProxies(["192.0.2.1", "10.0.0.0/8", "2001:db8:ffff::/48"]);
 const proxy = "192.0.2.1";

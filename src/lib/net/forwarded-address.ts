@@ -4,8 +4,8 @@
  * from that client, which may have written anything.
  */
 import { isIP, isIPv4, isIPv6 } from "node:net";
-import { canonicalAddress } from "#lib/plain-address.ts";
-import type { TrustedProxies } from "#lib/trusted-proxies.ts";
+import { canonicalAddress } from "#lib/net/plain-address.ts";
+import type { TrustedProxies } from "#lib/net/trusted-proxies.ts";
 
 /** The header that the proxies write: RFC 7239, or what was usual before it. */
 export const forwardedHeaders = ["forwarded", "x-forwarded-for"] as const;

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { sleep } from "#lib/clock.ts";
-import { readBody } from "#lib/read-body.ts";
+import { readBody } from "#lib/net/read-body.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");

@@ -3,7 +3,7 @@
  * which a proxy that does not read what it forwards says where the connection comes from.
  */
 import { isIPv4, isIPv6, type Socket } from "node:net";
-import { canonicalAddress } from "#lib/plain-address.ts";
+import { canonicalAddress } from "#lib/net/plain-address.ts";
 
 /** A connection's beginning, read. `address` is undefined when the proxy speaks for itself, as for its health checks. */
 export type ProxyHeader = { bytes: number; address: string | undefined } | "incomplete" | "malformed";

@@ -11,8 +11,8 @@ import { subscribe } from "node:diagnostics_channel";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
-import { BlankLines } from "#lib/blank-lines.ts";
-import { TurnQueue } from "#lib/turn-queue.ts";
+import { BlankLines } from "#lib/net/blank-lines.ts";
+import { TurnQueue } from "#lib/net/turn-queue.ts";
 
 /** 32 requests without a key take some 4 ms: so long a turn may keep others from being read. */
 const turnSlicesMax = 32;

@@ -1,5 +1,5 @@
 import type { Server, Socket } from "node:net";
-import { sourceOf } from "#lib/source-address.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 
 /** How the places of a listener are shared among the sources of its connections. */
 export interface SourceShares {
