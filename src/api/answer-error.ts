@@ -1,4 +1,4 @@
-import { JournalUnavailable } from "#api/replay.ts";
+import { JournalUnavailable } from "#api/replay/replay.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import type { Log } from "#lib/log.ts";

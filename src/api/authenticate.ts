@@ -4,9 +4,9 @@
  * its budget in the rate-limit headers; what comes after counts on the reseller.
  */
 import { BlockList, isIPv6 } from "node:net";
-import { type Credentials, readCredentials, type WireRequest } from "#api/credentials.ts";
-import type { ReplayGuard } from "#api/replay.ts";
-import { findSigner } from "#api/signer.ts";
+import type { ReplayGuard } from "#api/replay/replay.ts";
+import { type Credentials, readCredentials, type WireRequest } from "#api/signing/credentials.ts";
+import { findSigner } from "#api/signing/signer.ts";
 import { createSourceGuard, tooManyRequests } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit } from "#front/rate-limit.ts";

@@ -5,10 +5,10 @@
  */
 import { answerError } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
-import type { Credentials } from "#api/credentials.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
-import { JournalUnavailable } from "#api/replay.ts";
+import { JournalUnavailable } from "#api/replay/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
+import type { Credentials } from "#api/signing/credentials.ts";
 import { Refusal } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
 import type { ApiError } from "#errors.ts";

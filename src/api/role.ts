@@ -1,5 +1,5 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
-import { createReplayGuard } from "#api/replay.ts";
+import { createReplayGuard } from "#api/replay/replay.ts";
 import { startServer } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";

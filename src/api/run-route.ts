@@ -4,9 +4,9 @@
  */
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
-import type { WireRequest } from "#api/credentials.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import { matchRoute, type Route } from "#api/routes.ts";
+import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";

@@ -4,7 +4,7 @@ import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { createEdge, type EdgeAnswer, type EdgeOptions } from "#api/edge.ts";
-import { parseTarget } from "#api/signature.ts";
+import { parseTarget } from "#api/signing/signature.ts";
 import type { Context } from "#context.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import { believeProxies } from "#front/proxied.ts";

@@ -1,5 +1,5 @@
 /** What a refused request costs its source, and what the check of a request must wait for. */
-import type { WireRequest } from "#api/credentials.ts";
+import type { WireRequest } from "#api/signing/credentials.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import type { RateLimit, SourceBudget } from "#front/rate-limit.ts";
 import { TooManyWaiting } from "#front/source-turns.ts";

@@ -2,7 +2,7 @@
  * What a request's target means. One signature fits every spelling of a target that differs in the case of ASCII letters
  * and in escapes (signature.ts), so all of these must mean the same: everything is read decoded and in lower case.
  */
-import { decodeEscapes, lowerCaseAscii } from "#api/signature.ts";
+import { decodeEscapes, lowerCaseAscii } from "#api/signing/signature.ts";
 
 export interface Target {
   /** Cut at `/` before they are decoded, so `%2F` never separates. */

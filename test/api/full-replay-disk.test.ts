@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { createReplayGuard } from "#api/replay.ts";
+import { createReplayGuard } from "#api/replay/replay.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { assertError } from "../harness/assert-reply.ts";

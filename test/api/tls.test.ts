@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect, type SecureVersion } from "node:tls";
 import { listAlarms } from "#alarms.ts";
-import { createReplayGuard } from "#api/replay.ts";
+import { createReplayGuard } from "#api/replay/replay.ts";
 import { startServer } from "#api/server.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { testCertificate } from "#hosting/channel/test-channel.ts";

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createReplayGuard } from "#api/replay.ts";
+import { createReplayGuard } from "#api/replay/replay.ts";
 import { type Server, type ServerOptions, startServer } from "#api/server.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";

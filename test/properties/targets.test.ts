@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { matchRoute, routes } from "#api/routes.ts";
-import { stringsToSign } from "#api/signature.ts";
+import { stringsToSign } from "#api/signing/signature.ts";
+import { sign } from "#api/signing/test-signature-client.ts";
 import { readTarget } from "#api/target.ts";
-import { sign } from "#api/test-signature-client.ts";
 import { seed } from "./seed.ts";
 
 /** What a use case gets to see of a target. */

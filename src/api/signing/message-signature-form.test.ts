@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseMessageSignature, verifyMessageSignature } from "#api/message-signature.ts";
-import { parse, plain, signed, withBody } from "#api/test-message-signature-client.ts";
-import { keyId, secret } from "#api/test-signature-client.ts";
+import { parseMessageSignature, verifyMessageSignature } from "#api/signing/message-signature.ts";
+import { parse, plain, signed, withBody } from "#api/signing/test-message-signature-client.ts";
+import { keyId, secret } from "#api/signing/test-signature-client.ts";
 
 /** Whether the headers are of the right form after one of them is changed. */
 function reads(name: "signature-input" | "signature" | "content-digest", change: (header: string) => string): boolean {

@@ -7,7 +7,7 @@ import {
   signatureBase,
   verifyMessageOfUnknownKey,
   verifyMessageSignature,
-} from "#api/message-signature.ts";
+} from "#api/signing/message-signature.ts";
 import {
   accepts,
   type Draft,
@@ -17,8 +17,8 @@ import {
   type Sent,
   signed,
   withBody,
-} from "#api/test-message-signature-client.ts";
-import { keyId, secret, sign } from "#api/test-signature-client.ts";
+} from "#api/signing/test-message-signature-client.ts";
+import { keyId, secret, sign } from "#api/signing/test-signature-client.ts";
 
 const rfcBody = '{"hello": "world"}';
 const rfcDigest = "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+AbwAgBWnrIiYllu7BNNyealdVLvRwEmTHWXvJwew==:";

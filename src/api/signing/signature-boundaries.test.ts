@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { otherReadings, parseAuthorization, verifySignature } from "#api/signature.ts";
-import { keyId, secret, sign } from "#api/test-signature-client.ts";
+import { otherReadings, parseAuthorization, verifySignature } from "#api/signing/signature.ts";
+import { keyId, secret, sign } from "#api/signing/test-signature-client.ts";
 
 // The fields of the signed string, in order. Whoever holds a signed request could cut the string at other places.
 const nowSeconds = 1700000123;

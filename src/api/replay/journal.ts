@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type ListedFile, type NonceEntry, NonceFile } from "#api/nonce-file.ts";
-import { type RecoveryOptions, recover } from "#api/replay-recovery.ts";
-import { type Bounds, listFiles, nextFileName, syncPath, writeState } from "#api/replay-state.ts";
+import { type ListedFile, type NonceEntry, NonceFile } from "#api/replay/nonce-file.ts";
+import { type RecoveryOptions, recover } from "#api/replay/recovery.ts";
+import { type Bounds, listFiles, nextFileName, syncPath, writeState } from "#api/replay/state.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 

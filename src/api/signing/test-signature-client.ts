@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Authorization } from "#api/signature.ts";
+import type { Authorization } from "#api/signing/signature.ts";
 
 // Signs requests as a client does, for the tests beside it.
 
@@ -12,7 +12,7 @@ export interface Vector {
   authorization: string;
 }
 export const vectors: { key: string; secret: string; valid: Vector[] } = JSON.parse(
-  readFileSync(new URL("../../test/vectors/signing.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../test/vectors/signing.json", import.meta.url), "utf8"),
 );
 export const { key: keyId, secret } = vectors;
 

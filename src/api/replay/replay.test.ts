@@ -15,10 +15,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { createReplayGuard, JournalUnavailable, type ReplayGuard, type ReplayGuardOptions } from "#api/replay.ts";
+import {
+  createReplayGuard,
+  JournalUnavailable,
+  type ReplayGuard,
+  type ReplayGuardOptions,
+} from "#api/replay/replay.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
-import { createManualClock, type ManualClock } from "../../test/harness/manual-clock.ts";
+import { createManualClock, type ManualClock } from "../../../test/harness/manual-clock.ts";
 
 const keyId = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 const otherKeyId = "f".repeat(32);

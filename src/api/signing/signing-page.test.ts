@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { accepts, parse } from "#api/test-message-signature-client.ts";
-import { keyId, secret, vectors } from "#api/test-signature-client.ts";
+import { accepts, parse } from "#api/signing/test-message-signature-client.ts";
+import { keyId, secret, vectors } from "#api/signing/test-signature-client.ts";
 
 // docs/signing.md promises that its examples are right and that its code signs: what it says is run here.
 
-const page = readFileSync(new URL("../../docs/signing.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/signing.md", import.meta.url), "utf8");
 const code = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = ""]) => block);
 const functions = Object.assign({}, ...(await Promise.all(code.map(importText))));
 

@@ -9,8 +9,8 @@ import {
   stringsToSign,
   verifySignature,
   verifyUnknownKey,
-} from "#api/signature.ts";
-import { keyId, secret, sign, type Vector, vectors } from "#api/test-signature-client.ts";
+} from "#api/signing/signature.ts";
+import { keyId, secret, sign, type Vector, vectors } from "#api/signing/test-signature-client.ts";
 
 function requestOf(vector: Vector): SignedRequest {
   const authorization = parseAuthorization(vector.authorization);

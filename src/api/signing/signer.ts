@@ -2,7 +2,7 @@
  * Who signed a request. Between the look at the budget of failures and the count of a failure nothing is awaited, so of a
  * burst no more signatures are verified than may fail.
  */
-import type { Credentials, WireRequest } from "#api/credentials.ts";
+import type { Credentials, WireRequest } from "#api/signing/credentials.ts";
 import type { SourceGuard } from "#api/source-guard.ts";
 import type { ApiKey, KeyStore } from "#resellers/key-store.ts";
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
-import { parseMessageSignature, verifyMessageSignature } from "#api/message-signature.ts";
-import { keyId, secret } from "#api/test-signature-client.ts";
+import { parseMessageSignature, verifyMessageSignature } from "#api/signing/message-signature.ts";
+import { keyId, secret } from "#api/signing/test-signature-client.ts";
 
 // Signs requests by RFC 9421 as a client does, for the tests beside it.
 

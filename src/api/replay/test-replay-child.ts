@@ -1,8 +1,8 @@
 // An api process for the replay guard's tests: answers one nonce, keeps another in flight, and waits to be killed.
-import { createReplayGuard } from "#api/replay.ts";
+import { createReplayGuard } from "#api/replay/replay.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
-import { createSteeredClock } from "../../test/harness/steered-clock.ts";
+import { createSteeredClock } from "../../../test/harness/steered-clock.ts";
 
 const [, , journalDir = "", keyId = "", how = "steady"] = process.argv;
 const clock = createSteeredClock();

@@ -1,6 +1,6 @@
 /** What the last run left in the journal of used nonces, and what of it was lost. */
-import { type ListedFile, type NonceEntry, type ReadFile, readNonceFile } from "#api/nonce-file.ts";
-import { type Bounds, type JournalState, listFiles, readState } from "#api/replay-state.ts";
+import { type ListedFile, type NonceEntry, type ReadFile, readNonceFile } from "#api/replay/nonce-file.ts";
+import { type Bounds, type JournalState, listFiles, readState } from "#api/replay/state.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 

@@ -1,6 +1,6 @@
-import type { NonceEntry } from "#api/nonce-file.ts";
-import { openReplayJournal, type ReplayJournal } from "#api/replay-journal.ts";
-import { nameOf, UsedNonces } from "#api/used-nonces.ts";
+import { openReplayJournal, type ReplayJournal } from "#api/replay/journal.ts";
+import type { NonceEntry } from "#api/replay/nonce-file.ts";
+import { nameOf, UsedNonces } from "#api/replay/used-nonces.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { createSteadyTime } from "#lib/steady-time.ts";

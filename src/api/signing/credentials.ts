@@ -4,8 +4,14 @@ import {
   parseMessageSignature,
   verifyMessageOfUnknownKey,
   verifyMessageSignature,
-} from "#api/message-signature.ts";
-import { otherReadings, parseAuthorization, type Reading, verifySignature, verifyUnknownKey } from "#api/signature.ts";
+} from "#api/signing/message-signature.ts";
+import {
+  otherReadings,
+  parseAuthorization,
+  type Reading,
+  verifySignature,
+  verifyUnknownKey,
+} from "#api/signing/signature.ts";
 
 /** A request as it came over the wire. */
 export interface WireRequest {

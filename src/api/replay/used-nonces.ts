@@ -1,4 +1,4 @@
-import type { NonceEntry } from "#api/nonce-file.ts";
+import type { NonceEntry } from "#api/replay/nonce-file.ts";
 
 /** The nonces that were answered, for as long as their timestamps can be presented. */
 export class UsedNonces {

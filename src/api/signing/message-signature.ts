@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { parseTarget } from "#api/signature.ts";
+import { parseTarget } from "#api/signing/signature.ts";
 
 // HTTP Message Signatures (RFC 9421) with hmac-sha256, beside the scheme of signature.ts.
 //
