@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
-import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
+import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
 import { createCertificate } from "#registry/epp/test-stand-in-server.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startTestGateway } from "../../test/harness/gateway.ts";

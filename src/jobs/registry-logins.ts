@@ -7,7 +7,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { findCertificateTrouble } from "#registry/epp/client-certificate.ts";
-import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
+import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
 import type { LoginNews } from "#registry/epp/session.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

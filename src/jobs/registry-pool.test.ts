@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
-import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { createCertificate } from "#registry/epp/test-stand-in-server.ts";
 import { completeProfile } from "#registry/registries.ts";
 import { testDatabase } from "../../test/harness/database.ts";

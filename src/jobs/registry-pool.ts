@@ -2,7 +2,7 @@
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { createEppPool, type EppPool, type EppPoolOptions } from "#registry/epp/pool.ts";
+import { createEppPool, type EppPool, type EppPoolOptions } from "#registry/epp/pool/pool.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

@@ -38,7 +38,7 @@ const drainMs = 10_000;
  * should never wait for that (bench/README.md).
  */
 const ordersPerSession = 12;
-/** New orders, and as many jobs: together they fit into the line for sessions (src/registry/epp/waiting-line.ts). */
+/** New orders, and as many jobs: together they fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
 const ordersAtOnceMax = 400;
 
 export interface RegistryRoleOptions {

@@ -7,7 +7,7 @@ import { statement } from "#db/statement.ts";
 import type { HeldLease } from "#jobs/registry-lease.ts";
 import { sleep } from "#lib/clock.ts";
 import { ownerLock } from "#locks/owner-lock.ts";
-import type { EppPool } from "#registry/epp/pool.ts";
+import type { EppPool } from "#registry/epp/pool/pool.ts";
 import { readGreeting } from "#registry/read-greeting.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

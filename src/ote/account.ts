@@ -3,11 +3,11 @@ import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { logout } from "#registry/epp/commands/logout.ts";
+import { logout } from "#registry/epp/commands/session/logout.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
 import { createClTRID, type EppResponse, type EppSession, isRefusedLogin, openSession } from "#registry/epp/session.ts";
-import { TokenBucket } from "#registry/epp/token-bucket.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

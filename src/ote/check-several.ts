@@ -2,7 +2,7 @@ import type { EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
 import { parseObjectCheck } from "#registry/epp/commands/object-check.ts";
 import { contactNamespace, domainNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
-import { elementsOf } from "#registry/epp/xml.ts";
+import { elementsOf } from "#registry/epp/xml/xml.ts";
 
 const forms = {
   domain: { namespace: domainNamespace, idElement: "name" },

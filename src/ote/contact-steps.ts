@@ -1,12 +1,12 @@
 import { checkSeveral } from "#ote/check-several.ts";
 import { type Memory, postalInfo } from "#ote/memory.ts";
 import { contactThing, doneCodes, type Step, step } from "#ote/step.ts";
-import { contactCheck } from "#registry/epp/commands/contact-check.ts";
-import { contactCreate } from "#registry/epp/commands/contact-create.ts";
-import { contactDelete } from "#registry/epp/commands/contact-delete.ts";
-import { contactInfo } from "#registry/epp/commands/contact-info.ts";
-import { contactUpdate } from "#registry/epp/commands/contact-update.ts";
-import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
+import { contactCheck } from "#registry/epp/commands/contact/check.ts";
+import { contactCreate } from "#registry/epp/commands/contact/create.ts";
+import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
+import { contactInfo } from "#registry/epp/commands/contact/info.ts";
+import { contactUpdate } from "#registry/epp/commands/contact/update.ts";
+import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 
 const needs = { dataModel: "thick" } as const;
 const voice = "+49.30123456";

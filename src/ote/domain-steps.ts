@@ -1,9 +1,9 @@
 import { checkSeveral } from "#ote/check-several.ts";
 import { type Memory, serversOf } from "#ote/memory.ts";
 import { domainThing, doneCodes, type Step, step } from "#ote/step.ts";
-import { domainCheck } from "#registry/epp/commands/domain-check.ts";
-import { domainCreate } from "#registry/epp/commands/domain-create.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { domainCheck } from "#registry/epp/commands/domain/check.ts";
+import { domainCreate } from "#registry/epp/commands/domain/create.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { feeNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
 
 /** Registrant and contacts as the registry wants them. */

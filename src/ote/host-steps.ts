@@ -1,12 +1,12 @@
 import { checkSeveral } from "#ote/check-several.ts";
 import { type Memory, serversOf } from "#ote/memory.ts";
 import { doneCodes, hostThing, type Step, serversThing, step } from "#ote/step.ts";
-import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
-import { hostCheck } from "#registry/epp/commands/host-check.ts";
-import { hostCreate } from "#registry/epp/commands/host-create.ts";
-import { hostDelete } from "#registry/epp/commands/host-delete.ts";
-import { hostInfo } from "#registry/epp/commands/host-info.ts";
-import { hostUpdate } from "#registry/epp/commands/host-update.ts";
+import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import { hostCheck } from "#registry/epp/commands/host/check.ts";
+import { hostCreate } from "#registry/epp/commands/host/create.ts";
+import { hostDelete } from "#registry/epp/commands/host/delete.ts";
+import { hostInfo } from "#registry/epp/commands/host/info.ts";
+import { hostUpdate } from "#registry/epp/commands/host/update.ts";
 
 const needs = { hostModel: "objects" } as const;
 

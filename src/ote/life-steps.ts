@@ -1,9 +1,9 @@
 import type { Memory } from "#ote/memory.ts";
 import { domainThing, doneCodes, type Step, step } from "#ote/step.ts";
-import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
-import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
-import { domainRestoreReport, domainRestoreRequest } from "#registry/epp/commands/domain-restore.ts";
+import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
+import { domainRestoreReport, domainRestoreRequest } from "#registry/epp/commands/domain/restore.ts";
 import { rgpNamespace } from "#registry/epp/namespaces.ts";
 
 export const renewSteps: readonly Step[] = [

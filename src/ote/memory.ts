@@ -2,10 +2,10 @@
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Money } from "#registry/epp/commands/fee.ts";
-import type { NameServer } from "#registry/epp/commands/name-servers.ts";
-import type { PostalInfo } from "#registry/epp/commands/postal-info.ts";
-import type { SecDns } from "#registry/epp/commands/sec-dns.ts";
+import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
+import type { NameServer } from "#registry/epp/commands/domain/name-servers.ts";
+import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

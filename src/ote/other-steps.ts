@@ -1,10 +1,10 @@
 import { createDomain } from "#ote/domain-steps.ts";
 import type { Memory } from "#ote/memory.ts";
 import { domainThing, doneCodes, hostThing, type Step, statusThing, step, type Thing } from "#ote/step.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
-import { domainTransfer } from "#registry/epp/commands/domain-transfer.ts";
-import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
-import { hostCreate } from "#registry/epp/commands/host-create.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainTransfer } from "#registry/epp/commands/domain/transfer.ts";
+import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import { hostCreate } from "#registry/epp/commands/host/create.ts";
 
 /** Longer than any registry registers a name for; the schema allows it. */
 const absurdPeriodYears = 99;

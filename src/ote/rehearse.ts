@@ -5,12 +5,12 @@ import { type WalkPlan, whyNotHere } from "#ote/plan.ts";
 import type { StepResult } from "#ote/report.ts";
 import type { SessionStep } from "#ote/step.ts";
 import { steps } from "#ote/steps.ts";
-import { helloFrame } from "#registry/epp/commands/hello.ts";
-import { login } from "#registry/epp/commands/login.ts";
-import { logout } from "#registry/epp/commands/logout.ts";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { writeXml, writeXmlRedacted } from "#registry/epp/xml-writer.ts";
+import { helloFrame } from "#registry/epp/commands/session/hello.ts";
+import { login } from "#registry/epp/commands/session/login.ts";
+import { logout } from "#registry/epp/commands/session/logout.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
+import { writeXml, writeXmlRedacted } from "#registry/epp/xml/writer.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 
 const clTRID = "dh-dry-run";

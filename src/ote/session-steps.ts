@@ -1,6 +1,6 @@
 import { type Step, step } from "#ote/step.ts";
-import { pollAck } from "#registry/epp/commands/poll-ack.ts";
-import { type PollMessage, pollRequest } from "#registry/epp/commands/poll-request.ts";
+import { pollAck } from "#registry/epp/commands/session/poll-ack.ts";
+import { type PollMessage, pollRequest } from "#registry/epp/commands/session/poll-request.ts";
 
 export const openingSteps: readonly Step[] = [
   {

@@ -2,10 +2,10 @@
 
 import { type Memory, serversOf, type Who } from "#ote/memory.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { contactDelete } from "#registry/epp/commands/contact-delete.ts";
-import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
-import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
-import { hostDelete } from "#registry/epp/commands/host-delete.ts";
+import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
+import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
+import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import { hostDelete } from "#registry/epp/commands/host/delete.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
 /** What a registry, or the operator, must have for a step. */

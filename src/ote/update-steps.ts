@@ -1,7 +1,7 @@
 import { domainThing, doneCodes, type Step, statusThing, step } from "#ote/step.ts";
-import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
-import { domainUpdate } from "#registry/epp/commands/domain-update.ts";
+import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 
 /** A status that is set and taken away again, as two steps. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { DomainFees } from "#registry/epp/commands/fee.ts";
+import type { DomainFees } from "#registry/epp/commands/domain/fee.ts";
 import { refusalOfLabel } from "#registry/idn.ts";
 import { premiumDecision } from "#registry/premium.ts";
 

@@ -1,6 +1,6 @@
 /** Names with a price of their own (RFC 8748 §3.7), and what an operator's policy says about them. */
-import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
-import type { Money } from "#registry/epp/commands/fee.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 
 /** What may be paid for one registration. */
 export interface PremiumPolicy {

@@ -3,7 +3,7 @@ import { describeConnectFailure } from "#registry/epp/connect-failure.ts";
 import { openConnection } from "#registry/epp/connection.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import { type Greeting, parseGreeting } from "#registry/epp/greeting.ts";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

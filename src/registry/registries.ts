@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
-import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { readPemFiles } from "#registry/profile-files.ts";

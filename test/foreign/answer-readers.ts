@@ -1,17 +1,17 @@
 /** The client's commands by the answer that they read: what an answer brings, and where a text without parser has it. */
 import { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { contactCheck } from "#registry/epp/commands/contact-check.ts";
-import { contactCreate } from "#registry/epp/commands/contact-create.ts";
-import { contactInfo } from "#registry/epp/commands/contact-info.ts";
-import { domainCheck } from "#registry/epp/commands/domain-check.ts";
-import { domainCreate } from "#registry/epp/commands/domain-create.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
-import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
-import { domainTransfer } from "#registry/epp/commands/domain-transfer.ts";
-import { hostCheck } from "#registry/epp/commands/host-check.ts";
-import { hostCreate } from "#registry/epp/commands/host-create.ts";
-import { hostInfo } from "#registry/epp/commands/host-info.ts";
+import { contactCheck } from "#registry/epp/commands/contact/check.ts";
+import { contactCreate } from "#registry/epp/commands/contact/create.ts";
+import { contactInfo } from "#registry/epp/commands/contact/info.ts";
+import { domainCheck } from "#registry/epp/commands/domain/check.ts";
+import { domainCreate } from "#registry/epp/commands/domain/create.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
+import { domainTransfer } from "#registry/epp/commands/domain/transfer.ts";
+import { hostCheck } from "#registry/epp/commands/host/check.ts";
+import { hostCreate } from "#registry/epp/commands/host/create.ts";
+import { hostInfo } from "#registry/epp/commands/host/info.ts";
 
 export interface AnswerReader {
   /** A command about the object of that name or id. */

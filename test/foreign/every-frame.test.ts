@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import { type SandboxRegistryOptions, startSandboxRegistry } from "../../sandbox/registry/server.ts";
 import { type Style, styleNames } from "../../sandbox/registry/style.ts";
@@ -100,7 +100,7 @@ async function walkOrders(): Promise<{ frames: Frame[] }> {
 
 test("the tours go through every command that the client has", () => {
   const folder = join(root, "src/registry/epp/commands");
-  const sources = globSync("*.ts", { cwd: folder, exclude: ["*.test.ts"] }).map((path) =>
+  const sources = globSync("**/*.ts", { cwd: folder, exclude: ["**/*.test.ts"] }).map((path) =>
     readFileSync(join(folder, path), "utf8"),
   );
   const named = sources.flatMap((text) =>

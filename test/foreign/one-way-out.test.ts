@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import { domainCheck } from "#registry/epp/commands/domain-check.ts";
-import { domainCreate } from "#registry/epp/commands/domain-create.ts";
-import { EppFrameInvalid } from "#registry/epp/schema.ts";
-import { startFixture } from "#registry/epp/test-pool.ts";
+import { domainCheck } from "#registry/epp/commands/domain/check.ts";
+import { domainCreate } from "#registry/epp/commands/domain/create.ts";
+import { startFixture } from "#registry/epp/pool/test-pool.ts";
+import { EppFrameInvalid } from "#registry/epp/xml/schema.ts";
 import { contactCreateFrame, createFrame, infoFrame } from "../../sandbox/registry/test/frames.ts";
 import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 

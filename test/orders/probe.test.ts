@@ -1,7 +1,7 @@
 /** A registry that was away is tried again when somebody knows that it is back. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { delayOrders } from "./hold.ts";

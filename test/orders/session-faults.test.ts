@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import type { FaultSettings } from "../../sandbox/registry/faults.ts";
 import { styleNames } from "../../sandbox/registry/style.ts";

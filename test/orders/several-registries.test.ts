@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { raiseAlarm } from "#alarms.ts";
-import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { chosenIds, requireStep } from "#ote/plan.ts";
 import { steps } from "#ote/steps.ts";
 import { hostNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import { runTool } from "../harness/running-system.ts";
 import { first, heldFor, holdingsOf, ofOutcome, second, startStage } from "./stage.ts";
 

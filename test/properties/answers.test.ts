@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { domainCheck } from "#registry/epp/commands/domain-check.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { domainCheck } from "#registry/epp/commands/domain/check.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { EppUnanswered } from "#registry/epp/errors.ts";
 import { encodeFrame } from "#registry/epp/frame.ts";
-import { startFixture } from "#registry/epp/test-pool.ts";
+import { startFixture } from "#registry/epp/pool/test-pool.ts";
 import {
   availabilityXml,
   responseXml,

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Secret } from "#lib/secret.ts";
-import { domainCreate } from "#registry/epp/commands/domain-create.ts";
-import { login } from "#registry/epp/commands/login.ts";
-import { rememberingShapes } from "#registry/epp/frame-shapes.ts";
-import { EppFrameInvalid, type FrameValidator, loadSchemas } from "#registry/epp/schema.ts";
-import { isElement, parseXml, type XmlElement, type XmlNode } from "#registry/epp/xml.ts";
-import { writeXml } from "#registry/epp/xml-writer.ts";
+import { domainCreate } from "#registry/epp/commands/domain/create.ts";
+import { login } from "#registry/epp/commands/session/login.ts";
+import { rememberingShapes } from "#registry/epp/xml/frame-shapes.ts";
+import { EppFrameInvalid, type FrameValidator, loadSchemas } from "#registry/epp/xml/schema.ts";
+import { writeXml } from "#registry/epp/xml/writer.ts";
+import { isElement, parseXml, type XmlElement, type XmlNode } from "#registry/epp/xml/xml.ts";
 import { exampleFrames } from "./mutations.ts";
 import { seed } from "./seed.ts";
 

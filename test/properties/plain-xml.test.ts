@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parsePlainXml } from "#registry/epp/plain-xml.ts";
-import { parseAnyXml } from "#registry/epp/xml.ts";
+import { parsePlainXml } from "#registry/epp/xml/plain.ts";
+import { parseAnyXml } from "#registry/epp/xml/xml.ts";
 import { exampleFrames, spoiled } from "./mutations.ts";
 import { seed } from "./seed.ts";
 

@@ -1,7 +1,7 @@
 /** Registries that say no, say yes and do nothing, or never say: what is tried again, and what an operator hears of it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { circuitSettingsDefault } from "#registry/epp/circuit.ts";
+import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { runSql } from "../harness/sql.ts";
 import { registrarId, until } from "../orders/judge.ts";
 import {

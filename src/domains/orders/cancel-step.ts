@@ -20,7 +20,7 @@ import {
   unansweredOrder,
 } from "#domains/registry/send-once.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
+import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 
 const dayMs = 24 * 60 * 60_000;
 /** Deletes that one order may send; after that an operator decides. */

@@ -13,8 +13,8 @@ import { type Answered, answerInWords, sendOnce } from "#domains/registry/send-o
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact-create.ts";
-import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact-info.ts";
+import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact/create.ts";
+import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
 const authInfoBytes = 18;

@@ -19,7 +19,7 @@ import {
 } from "#domains/registry/send-once.ts";
 import { operatorRetryMs, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain-create.ts";
+import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain/create.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 
 /** How long an order waits for the registrar's account to be topped up (2104). */

@@ -3,8 +3,8 @@ import type { Context } from "#context.ts";
 import { readCreateAttempts } from "#domains/orders/attempts.ts";
 import { authInfoRow, type Order, type OrderHappening, type Registered } from "#domains/orders/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
-import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain-info.ts";
-import type { Lease } from "#registry/epp/pool.ts";
+import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
+import type { Lease } from "#registry/epp/pool/pool.ts";
 
 /** How much earlier than our first attempt a registry's clock may date our own object. */
 const clockSkewMs = 5 * 60_000;

@@ -7,7 +7,7 @@ import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import type { Money } from "#registry/epp/commands/fee.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { CommittedRow } from "#use-case/stored-answers.ts";
 
 /** Its payload: a registry's id, a space, and its new orders, each with its reseller: `17:3,18:3`. */

@@ -9,7 +9,7 @@ import { ApiError, invalidField, unavailable } from "#errors.ts";
 import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Money } from "#registry/epp/commands/fee.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import { refusalOfLabel } from "#registry/idn.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";

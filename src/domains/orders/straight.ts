@@ -14,7 +14,7 @@ import { isPausedForCredit, resumeCreatesPausedFor } from "#domains/registry/pau
 import { sendBegun } from "#domains/registry/send-once.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lease } from "#registry/epp/pool.ts";
+import type { Lease } from "#registry/epp/pool/pool.ts";
 
 const after = (from: OrderState, event: OrderEvent) => orderColumns(nextOrderState(from, event)!.to);
 const claimed = after("NotProvisioned", "claimed");

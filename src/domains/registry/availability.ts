@@ -5,8 +5,8 @@
 import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
-import type { DomainAvailability } from "#registry/epp/commands/domain-check.ts";
-import type { Money } from "#registry/epp/commands/fee.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import { premiumDecision } from "#registry/premium.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

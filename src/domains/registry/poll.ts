@@ -12,9 +12,9 @@ import { isFinal, orderState } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { wakeRenewalOf } from "#domains/renewals/messages.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
-import { pollAck } from "#registry/epp/commands/poll-ack.ts";
-import { type PollMessage, pollRequest } from "#registry/epp/commands/poll-request.ts";
-import type { Lease } from "#registry/epp/pool.ts";
+import { pollAck } from "#registry/epp/commands/session/poll-ack.ts";
+import { type PollMessage, pollRequest } from "#registry/epp/commands/session/poll-request.ts";
+import type { Lease } from "#registry/epp/pool/pool.ts";
 
 /** Messages taken in one go, so that an endless queue cannot hold a session for ever. */
 const messagesPerRunMax = 200;

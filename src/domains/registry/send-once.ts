@@ -7,9 +7,9 @@ import type { OrderHappening } from "#domains/orders/orders.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lane, Lease } from "#registry/epp/pool.ts";
-import { EppFrameInvalid } from "#registry/epp/schema.ts";
+import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
+import { EppFrameInvalid } from "#registry/epp/xml/schema.ts";
 
 /** How a registry's answer, or its absence, ends an attempt. */
 export interface AttemptResult {

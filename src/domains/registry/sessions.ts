@@ -1,6 +1,6 @@
 import type { Context } from "#context.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
-import type { EppPool } from "#registry/epp/pool.ts";
+import type { EppPool } from "#registry/epp/pool/pool.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** What the owner's steps work with: what they begin and decide counts only under its lease. */

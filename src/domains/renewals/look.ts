@@ -9,7 +9,7 @@ import { readRenewalAttempts } from "#domains/renewals/attempts.ts";
 import type { RenewalHappening } from "#domains/renewals/happenings.ts";
 import { postponeRenewal, type Renewal } from "#domains/renewals/renewals.ts";
 import { isAnotherDate, isNextTerm, periodsBetween, termAfter } from "#domains/renewals/terms.ts";
-import { domainInfo } from "#registry/epp/commands/domain-info.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** When a registry has not shown for so long what it said that it did, somebody has to ask it. */

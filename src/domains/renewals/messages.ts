@@ -1,7 +1,7 @@
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
-import type { PendingActionData } from "#registry/epp/commands/poll-request.ts";
+import type { PendingActionData } from "#registry/epp/commands/session/poll-request.ts";
 
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
 const renewalByTrid = statement(

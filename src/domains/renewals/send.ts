@@ -9,8 +9,8 @@ import type { Renewal } from "#domains/renewals/renewals.ts";
 import type { RenewalEvent } from "#domains/renewals/states.ts";
 import { addDays, termAfter } from "#domains/renewals/terms.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { domainDelete } from "#registry/epp/commands/domain-delete.ts";
-import { domainRenew } from "#registry/epp/commands/domain-renew.ts";
+import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
+import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
 
 /** A renew is not built on a look older than this. */
 const lookFreshMs = 24 * 60 * 60_000;

@@ -5,8 +5,8 @@ import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import { changePassword } from "#registry/epp/change-password.ts";
+import { count } from "#registry/epp/pool/test-pool.ts";
 import { startPasswordServer } from "#registry/epp/test-password-server.ts";
-import { count } from "#registry/epp/test-pool.ts";
 
 const oldPassword = "old-PW-1";
 const newPassword = "new-PW-2";

@@ -6,10 +6,10 @@
 import { sleep } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
 import { EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { EppPoolOptions } from "#registry/epp/pool.ts";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
+import type { EppPoolOptions } from "#registry/epp/pool/pool.ts";
 import { openSession } from "#registry/epp/session.ts";
 import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 
 /** Whose password; `password` is the one that holds now, as far as we know. */
 export type PasswordChangeOptions = Pick<

@@ -1,7 +1,7 @@
 import { eppNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { elementsOf } from "#registry/epp/xml.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { elementsOf } from "#registry/epp/xml/xml.ts";
 
 /**
  * One EPP command, ready to be sent any number of times, each under a clTRID of its own.

@@ -10,10 +10,10 @@ import type { Secret } from "#lib/secret.ts";
 import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
 import { encodeFrame, FrameDecoder } from "#registry/epp/frame.ts";
 import { secretsIn } from "#registry/epp/redaction.ts";
-import type { FrameValidator } from "#registry/epp/schema.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { parseXml } from "#registry/epp/xml.ts";
-import { writeXml, writeXmlRedacted } from "#registry/epp/xml-writer.ts";
+import type { FrameValidator } from "#registry/epp/xml/schema.ts";
+import { writeXml, writeXmlRedacted } from "#registry/epp/xml/writer.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { parseXml } from "#registry/epp/xml/xml.ts";
 
 /** How the registry is told from an impostor. Verification can't be switched off. */
 export interface EppTls {

@@ -1,7 +1,7 @@
 import { eppNamespace } from "#registry/epp/namespaces.ts";
 import { isGreeting } from "#registry/epp/response.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { findChild, findChildren, findText, getChild, textOf, XmlError } from "#registry/epp/xml.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { findChild, findChildren, findText, getChild, textOf, XmlError } from "#registry/epp/xml/xml.ts";
 
 /** What a registry says of itself (RFC 5730 §2.4). */
 export interface Greeting {

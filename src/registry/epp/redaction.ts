@@ -2,8 +2,8 @@
  * What we sent as a secret may come back: in a `<value>` that echoes it, in a message, in a reason. Whoever writes down an
  * answer hides it there too, wherever it stands.
  */
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { isElement } from "#registry/epp/xml.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { isElement } from "#registry/epp/xml/xml.ts";
 
 export const hiddenText = "[secret]";
 

@@ -1,6 +1,6 @@
 import { eppNamespace } from "#registry/epp/namespaces.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { findChild, findChildren, findText, getAttribute, getChild, textOf, XmlError } from "#registry/epp/xml.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { findChild, findChildren, findText, getAttribute, getChild, textOf, XmlError } from "#registry/epp/xml/xml.ts";
 
 /** A `<response>` (RFC 5730 §2.6) before the command has read its data. */
 export interface ResponseFrame {

@@ -12,10 +12,10 @@ import {
   rgpNamespace,
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
-import type { EppPoolOptions } from "#registry/epp/pool.ts";
-import { count, startFixture } from "#registry/epp/test-pool.ts";
+import type { EppPoolOptions } from "#registry/epp/pool/pool.ts";
+import { count, startFixture } from "#registry/epp/pool/test-pool.ts";
 import { createCertificate, offerXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
-import { findChild, findChildren, getChild, parseXml, textOf } from "#registry/epp/xml.ts";
+import { findChild, findChildren, getChild, parseXml, textOf } from "#registry/epp/xml/xml.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import { completeProfile, type RegistryEntry } from "#registry/registries.ts";
 

@@ -1,4 +1,4 @@
-import type { EppServices } from "#registry/epp/commands/login.ts";
+import type { EppServices } from "#registry/epp/commands/session/login.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { Greeting } from "#registry/epp/greeting.ts";
 

@@ -6,12 +6,12 @@ import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { isLoginRefusal, isServiceRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import { helloFrame } from "#registry/epp/commands/hello.ts";
-import type { Credentials, EppServices } from "#registry/epp/commands/login.ts";
-import { login } from "#registry/epp/commands/login.ts";
-import type { LoginSecurityEvent } from "#registry/epp/commands/login-security.ts";
-import { isPlainPassword } from "#registry/epp/commands/login-security.ts";
-import { logout } from "#registry/epp/commands/logout.ts";
+import { helloFrame } from "#registry/epp/commands/session/hello.ts";
+import type { Credentials, EppServices } from "#registry/epp/commands/session/login.ts";
+import { login } from "#registry/epp/commands/session/login.ts";
+import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
+import { isPlainPassword } from "#registry/epp/commands/session/login-security.ts";
+import { logout } from "#registry/epp/commands/session/logout.ts";
 import { describeConnectFailure } from "#registry/epp/connect-failure.ts";
 import type { Connection, ConnectionOptions } from "#registry/epp/connection.ts";
 import { openConnection } from "#registry/epp/connection.ts";
@@ -25,7 +25,7 @@ import { isGreeting, parseResponse } from "#registry/epp/response.ts";
 import type { WantedServices } from "#registry/epp/services.ts";
 import { chooseServices, notOffered } from "#registry/epp/services.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
 
 /** An answer with any result code. */
 export interface EppResponse<Data> {

@@ -9,8 +9,8 @@ import { createServer } from "node:tls";
 import { generate } from "selfsigned";
 import { encodeFrame, FrameDecoder } from "#registry/epp/frame.ts";
 import { eppNamespace } from "#registry/epp/namespaces.ts";
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { findChild, findText, isElement, parseXml } from "#registry/epp/xml.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { findChild, findText, isElement, parseXml } from "#registry/epp/xml/xml.ts";
 
 export interface StandInRequest {
   /** "domain:create", "login", "poll:req", "hello"; "connect" when a client has just connected. */

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import { contactCheck } from "#registry/epp/commands/contact-check.ts";
-import { contactCreate } from "#registry/epp/commands/contact-create.ts";
-import { contactDelete } from "#registry/epp/commands/contact-delete.ts";
-import { contactInfo } from "#registry/epp/commands/contact-info.ts";
-import { contactUpdate } from "#registry/epp/commands/contact-update.ts";
-import { hostCheck } from "#registry/epp/commands/host-check.ts";
-import { hostCreate } from "#registry/epp/commands/host-create.ts";
-import { hostDelete } from "#registry/epp/commands/host-delete.ts";
-import { hostInfo } from "#registry/epp/commands/host-info.ts";
-import { hostUpdate } from "#registry/epp/commands/host-update.ts";
+import { contactCheck } from "#registry/epp/commands/contact/check.ts";
+import { contactCreate } from "#registry/epp/commands/contact/create.ts";
+import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
+import { contactInfo } from "#registry/epp/commands/contact/info.ts";
+import { contactUpdate } from "#registry/epp/commands/contact/update.ts";
+import { hostCheck } from "#registry/epp/commands/host/check.ts";
+import { hostCreate } from "#registry/epp/commands/host/create.ts";
+import { hostDelete } from "#registry/epp/commands/host/delete.ts";
+import { hostInfo } from "#registry/epp/commands/host/info.ts";
+import { hostUpdate } from "#registry/epp/commands/host/update.ts";
 import { assertSame, assertTolerant, followTheSchema, read } from "#registry/epp/commands/test-answers.ts";
-import { XmlError } from "#registry/epp/xml.ts";
+import { XmlError } from "#registry/epp/xml/xml.ts";
 
 const authInfo = new Secret("2fooBAR<&>");
 const postalInfo = {

@@ -1,7 +1,8 @@
 /** What checks of domains, hosts and contacts have in common (§3.1.1 of RFC 5731, 5732 and 5733). */
-import type { XmlElement } from "#registry/epp/xml.ts";
-import { findChildren, findText, getAttribute, getChild, textOf, XmlError } from "#registry/epp/xml.ts";
-import { parseXmlBoolean } from "#registry/epp/xml-values.ts";
+
+import { parseXmlBoolean } from "#registry/epp/xml/values.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { findChildren, findText, getAttribute, getChild, textOf, XmlError } from "#registry/epp/xml/xml.ts";
 
 export interface ObjectAvailability {
   /** Whether an object with this id can be created. */

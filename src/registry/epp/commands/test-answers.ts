@@ -4,9 +4,9 @@ import { describe, test } from "node:test";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { eppNamespace } from "#registry/epp/namespaces.ts";
 import { parseResponse } from "#registry/epp/response.ts";
-import { loadFrameValidator } from "#registry/epp/schema.ts";
-import { elementsOf, isElement, parseXml, type XmlElement } from "#registry/epp/xml.ts";
-import { writeXml } from "#registry/epp/xml-writer.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
+import { writeXml } from "#registry/epp/xml/writer.ts";
+import { elementsOf, isElement, parseXml, type XmlElement } from "#registry/epp/xml/xml.ts";
 
 const namespaces: Readonly<Record<string, string>> = {
   domain: "urn:ietf:params:xml:ns:domain-1.0",

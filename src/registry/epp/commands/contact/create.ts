@@ -1,0 +1,51 @@
+import type { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
+import { postalInfoElement } from "#registry/epp/commands/contact/postal-info.ts";
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import { findDate } from "#registry/epp/xml/values.ts";
+import { elementsOf, findChild, getText, optionalOf, tolerate } from "#registry/epp/xml/xml.ts";
+
+export interface ContactCreateRequest {
+  /** 3 to 16 characters, chosen by us. */
+  readonly id: string;
+  readonly postalInfo: PostalInfo;
+  /** As "+49.30123456" (RFC 5733 §2.5). */
+  readonly voice?: string;
+  readonly fax?: string;
+  readonly email: string;
+  readonly authInfo: Secret;
+}
+
+export interface ContactCreated {
+  readonly id: string;
+  readonly crDate: Date | undefined;
+}
+
+const contact = elementsOf(contactNamespace);
+const optional = optionalOf(contact);
+
+/** RFC 5733 §3.2.1. No data where the answer has none that can be read: the contact is created, or pending, all the same. */
+export function contactCreate(request: ContactCreateRequest): EppCommand<ContactCreated> {
+  const element = contact("create", [
+    contact("id", [request.id]),
+    postalInfoElement(request.postalInfo),
+    optional("voice", request.voice),
+    optional("fax", request.fax),
+    contact("email", [request.email]),
+    contact("authInfo", [contact("pw", [request.authInfo])]),
+  ]);
+  return {
+    name: "contact:create",
+    kind: "transform",
+    frame: (clTRID) => objectCommandFrame(element, clTRID),
+    parse: (resData) => {
+      const creData = findChild(resData, contactNamespace, "creData");
+      return tolerate(() => ({
+        id: getText(creData, contactNamespace, "id"),
+        crDate: findDate(creData, contactNamespace, "crDate"),
+      }));
+    },
+  };
+}

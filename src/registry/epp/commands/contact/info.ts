@@ -1,0 +1,61 @@
+import type { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
+import { findPostalInfos } from "#registry/epp/commands/contact/postal-info.ts";
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import { findDate } from "#registry/epp/xml/values.ts";
+import {
+  elementsOf,
+  findChildren,
+  findText,
+  getAttribute,
+  getChild,
+  getText,
+  tolerate,
+} from "#registry/epp/xml/xml.ts";
+
+export interface ContactInfo {
+  readonly id: string;
+  readonly roid: string | undefined;
+  readonly statuses: readonly string[];
+  /** At most one of each type; none where the registry hides them. */
+  readonly postalInfos: readonly PostalInfo[];
+  readonly voice: string | undefined;
+  readonly fax: string | undefined;
+  readonly email: string | undefined;
+  /** The sponsoring registrar. */
+  readonly clID: string;
+  readonly crID: string | undefined;
+  readonly crDate: Date | undefined;
+  readonly upDate: Date | undefined;
+}
+
+const contact = elementsOf(contactNamespace);
+
+/** RFC 5733 §3.1.2. @param authInfo of somebody else's contact, to be shown everything */
+export function contactInfo(id: string, authInfo?: Secret): EppCommand<ContactInfo> {
+  const credential = authInfo && contact("authInfo", [contact("pw", [authInfo])]);
+  return {
+    name: "contact:info",
+    kind: "query",
+    frame: (clTRID) => objectCommandFrame(contact("info", [contact("id", [id]), credential]), clTRID),
+    parse: (resData) => {
+      const infData = getChild(resData, contactNamespace, "infData");
+      const find = (name: string) => findText(infData, contactNamespace, name);
+      return {
+        id: getText(infData, contactNamespace, "id"),
+        roid: find("roid"),
+        statuses: findChildren(infData, contactNamespace, "status").map((status) => getAttribute(status, "s")),
+        postalInfos: findPostalInfos(infData),
+        voice: find("voice"),
+        fax: find("fax"),
+        email: find("email"),
+        clID: getText(infData, contactNamespace, "clID"),
+        crID: find("crID"),
+        crDate: tolerate(() => findDate(infData, contactNamespace, "crDate")),
+        upDate: tolerate(() => findDate(infData, contactNamespace, "upDate")),
+      };
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { contactNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import {
+  elementsOf,
+  findAttribute,
+  findChild,
+  findChildren,
+  findText,
+  optionalOf,
+  textOf,
+} from "#registry/epp/xml/xml.ts";
+
+/** RFC 5733 §2.4. */
+export interface PostalInfo {
+  /** "int" is ASCII only, "loc" any language. */
+  readonly type: "int" | "loc";
+  readonly name: string;
+  readonly org?: string;
+  /** At most three lines. */
+  readonly street: readonly string[];
+  readonly city: string;
+  /** State or province. */
+  readonly sp?: string;
+  /** Postal code. */
+  readonly pc?: string;
+  /** ISO 3166-1 alpha-2. */
+  readonly cc: string;
+}
+
+const contact = elementsOf(contactNamespace);
+const optional = optionalOf(contact);
+
+/** `<contact:postalInfo>`, in a create and in an update. */
+export function postalInfoElement(info: PostalInfo): XmlElement {
+  const { type, name, org, street, city, sp, pc, cc } = info;
+  return contact(
+    "postalInfo",
+    [
+      contact("name", [name]),
+      optional("org", org),
+      contact("addr", [
+        ...street.map((line) => contact("street", [line])),
+        contact("city", [city]),
+        optional("sp", sp),
+        optional("pc", pc),
+        contact("cc", [cc]),
+      ]),
+    ],
+    { type },
+  );
+}
+
+/** The addresses that an info shows. Registries hide what they please from those who are not the sponsor: that is "". */
+export function findPostalInfos(infData: XmlElement): PostalInfo[] {
+  return findChildren(infData, contactNamespace, "postalInfo").map((info) => {
+    const address = findChild(info, contactNamespace, "addr");
+    const org = findText(info, contactNamespace, "org");
+    const sp = findText(address, contactNamespace, "sp");
+    const pc = findText(address, contactNamespace, "pc");
+    return {
+      type: findAttribute(info, "type") === "loc" ? "loc" : "int",
+      name: findText(info, contactNamespace, "name") ?? "",
+      ...(org !== undefined && { org }),
+      street: address ? findChildren(address, contactNamespace, "street").map(textOf) : [],
+      city: findText(address, contactNamespace, "city") ?? "",
+      ...(sp !== undefined && { sp }),
+      ...(pc !== undefined && { pc }),
+      cc: findText(address, contactNamespace, "cc") ?? "",
+    };
+  });
+}

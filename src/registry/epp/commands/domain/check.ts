@@ -1,0 +1,32 @@
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { DomainFees, FeeQuestion } from "#registry/epp/commands/domain/fee.ts";
+import { feeCheckElement, findFees } from "#registry/epp/commands/domain/fee.ts";
+import type { ObjectAvailability } from "#registry/epp/commands/object-check.ts";
+import { parseObjectCheck } from "#registry/epp/commands/object-check.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml/xml.ts";
+
+export interface DomainAvailability extends ObjectAvailability {
+  /** Absent unless it was asked for, and the registry answered it. */
+  readonly fees?: DomainFees;
+}
+
+const domain = elementsOf(domainNamespace);
+
+/**
+ * RFC 5731 §3.1.1, one name per command: registries answer several names all or nothing.
+ * @param name an A-label name @param question only on a session that has the fee extension
+ */
+export function domainCheck(name: string, question?: FeeQuestion): EppCommand<DomainAvailability> {
+  const element = domain("check", [domain("name", [name])]);
+  return {
+    name: "domain:check",
+    kind: "query",
+    frame: (clTRID) => objectCommandFrame(element, clTRID, [feeCheckElement(question)]),
+    parse: (resData, { extension }) => {
+      const fees = findFees(extension, name);
+      return { ...parseObjectCheck(resData, domainNamespace, "name", name), ...(fees && { fees }) };
+    },
+  };
+}

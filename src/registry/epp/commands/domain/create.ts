@@ -1,0 +1,73 @@
+import type { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { DomainContact } from "#registry/epp/commands/domain/contacts.ts";
+import { domainContactElements } from "#registry/epp/commands/domain/contacts.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
+import { feeElement, findCharge } from "#registry/epp/commands/domain/fee.ts";
+import type { NameServers } from "#registry/epp/commands/domain/name-servers.ts";
+import { nameServersElement } from "#registry/epp/commands/domain/name-servers.ts";
+import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
+import { secDnsCreateElement } from "#registry/epp/commands/domain/sec-dns.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { findDate, getDate } from "#registry/epp/xml/values.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { elementsOf, findChild, getText, optionalOf, tolerate } from "#registry/epp/xml/xml.ts";
+
+export interface DomainCreateRequest {
+  /** An A-label name. */
+  readonly name: string;
+  /** 1 to 99; the registry's policy allows fewer. */
+  readonly periodYears: number;
+  readonly nameServers?: NameServers;
+  /** A thin registry takes neither registrant nor contacts. */
+  readonly registrant?: string;
+  readonly contacts?: readonly DomainContact[];
+  readonly authInfo: Secret;
+  /** Only on a session that has the secDNS extension. */
+  readonly secDns?: SecDns;
+  /** The price that is agreed to; only on a session that has the fee extension. */
+  readonly fee?: Money;
+}
+
+export interface DomainCreated {
+  readonly name: string;
+  readonly crDate: Date;
+  readonly exDate: Date | undefined;
+  /** What it cost, where the registry tells. */
+  readonly charge?: Money;
+}
+
+const domain = elementsOf(domainNamespace);
+const optional = optionalOf(domain);
+
+/** RFC 5731 §3.2.1. No data where the answer has none that can be read: the name is created, or pending, all the same. */
+export function domainCreate(request: DomainCreateRequest): EppCommand<DomainCreated> {
+  const extensions = [secDnsCreateElement(request.secDns), feeElement("create", request.fee)];
+  return {
+    name: "domain:create",
+    kind: "transform",
+    frame: (clTRID) => objectCommandFrame(createElement(request), clTRID, extensions),
+    parse: (resData, { extension }) => {
+      const creData = findChild(resData, domainNamespace, "creData");
+      const charge = findCharge(extension, "creData");
+      return tolerate(() => ({
+        name: getText(creData, domainNamespace, "name"),
+        crDate: getDate(creData, domainNamespace, "crDate"),
+        exDate: findDate(creData, domainNamespace, "exDate"),
+        ...(charge && { charge }),
+      }));
+    },
+  };
+}
+
+function createElement(request: DomainCreateRequest): XmlElement {
+  return domain("create", [
+    domain("name", [request.name]),
+    domain("period", [String(request.periodYears)], { unit: "y" }),
+    nameServersElement(request.nameServers),
+    optional("registrant", request.registrant),
+    ...domainContactElements(request.contacts),
+    domain("authInfo", [domain("pw", [request.authInfo])]),
+  ]);
+}

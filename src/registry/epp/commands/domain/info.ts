@@ -1,0 +1,93 @@
+import { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { findDomainContacts } from "#registry/epp/commands/domain/contacts.ts";
+import type { NameServers } from "#registry/epp/commands/domain/name-servers.ts";
+import { findNameServers } from "#registry/epp/commands/domain/name-servers.ts";
+import { rgpStatusesOf } from "#registry/epp/commands/domain/rgp.ts";
+import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
+import { findSecDns } from "#registry/epp/commands/domain/sec-dns.ts";
+import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { findDate } from "#registry/epp/xml/values.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import {
+  elementsOf,
+  findChild,
+  findChildren,
+  findText,
+  getAttribute,
+  getChild,
+  getText,
+  textOf,
+  tolerate,
+} from "#registry/epp/xml/xml.ts";
+
+export interface DomainInfoOptions {
+  /** Of somebody else's domain, to be shown everything. */
+  readonly authInfo?: Secret | undefined;
+  /** Which hosts are listed: delegated, subordinate, all (the default) or none. */
+  readonly hosts?: "all" | "del" | "sub" | "none" | undefined;
+}
+
+export interface DomainInfo {
+  readonly name: string;
+  readonly roid: string | undefined;
+  /** E.g. "ok", "pendingCreate". */
+  readonly statuses: readonly string[];
+  /** Grace periods it is in (RFC 3915 §3.1), e.g. "addPeriod"; also when the registry has no such extension, as none. */
+  readonly rgpStatuses: readonly string[];
+  readonly registrant: string | undefined;
+  readonly contacts: readonly { readonly type: string; readonly id: string }[];
+  readonly nameServers: NameServers | undefined;
+  /** Names of the hosts that exist under it. */
+  readonly subordinateHosts: readonly string[];
+  /** The sponsoring registrar. */
+  readonly clID: string;
+  readonly crID: string | undefined;
+  readonly crDate: Date | undefined;
+  readonly exDate: Date | undefined;
+  readonly upDate: Date | undefined;
+  readonly trDate: Date | undefined;
+  /** Most registries show it to the sponsor only, some to nobody. */
+  readonly authInfo: Secret | undefined;
+  readonly secDns: SecDns | undefined;
+}
+
+const domain = elementsOf(domainNamespace);
+
+/** RFC 5731 §3.1.2. @param name an A-label name */
+export function domainInfo(name: string, { authInfo, hosts }: DomainInfoOptions = {}): EppCommand<DomainInfo> {
+  const element = domain("info", [
+    domain("name", [name], hosts === undefined ? {} : { hosts }),
+    authInfo && domain("authInfo", [domain("pw", [authInfo])]),
+  ]);
+  return {
+    name: "domain:info",
+    kind: "query",
+    frame: (clTRID) => objectCommandFrame(element, clTRID),
+    parse: (resData, { extension }) => parseInfo(getChild(resData, domainNamespace, "infData"), extension),
+  };
+}
+
+function parseInfo(infData: XmlElement, extension: XmlElement | undefined): DomainInfo {
+  const password = findText(findChild(infData, domainNamespace, "authInfo"), domainNamespace, "pw");
+  return {
+    name: getText(infData, domainNamespace, "name"),
+    roid: findText(infData, domainNamespace, "roid"),
+    statuses: findChildren(infData, domainNamespace, "status").map((status) => getAttribute(status, "s")),
+    rgpStatuses: rgpStatusesOf(extension, "infData"),
+    registrant: findText(infData, domainNamespace, "registrant"),
+    contacts: findDomainContacts(infData),
+    nameServers: findNameServers(infData),
+    subordinateHosts: findChildren(infData, domainNamespace, "host").map(textOf),
+    clID: getText(infData, domainNamespace, "clID"),
+    crID: findText(infData, domainNamespace, "crID"),
+    crDate: findDate(infData, domainNamespace, "crDate"),
+    exDate: findDate(infData, domainNamespace, "exDate"),
+    // Registries write what they please where there was no update or transfer yet, and nothing is decided by these.
+    upDate: tolerate(() => findDate(infData, domainNamespace, "upDate")),
+    trDate: tolerate(() => findDate(infData, domainNamespace, "trDate")),
+    authInfo: password === undefined ? undefined : new Secret(password),
+    secDns: findSecDns(extension),
+  };
+}

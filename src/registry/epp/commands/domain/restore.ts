@@ -1,0 +1,57 @@
+import type { EppCommand } from "#registry/epp/command.ts";
+import { objectCommandFrame } from "#registry/epp/command.ts";
+import { rgpStatusesOf } from "#registry/epp/commands/domain/rgp.ts";
+import { domainNamespace, rgpNamespace } from "#registry/epp/namespaces.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { elementsOf, tolerate } from "#registry/epp/xml/xml.ts";
+
+/** Why a deleted name is wanted back, as registries ask to know (RFC 3915 §4.2.5). */
+export interface RestoreReport {
+  /** The registration data before the deletion, and after the restoration. */
+  readonly preData: string;
+  readonly postData: string;
+  readonly deletedAt: Date;
+  readonly restoredAt: Date;
+  readonly reason: string;
+  /** One or two: that the registrar has not restored it to use it itself, and that what it says is true. */
+  readonly statements: readonly [string, string?];
+  readonly other?: string;
+}
+
+export interface DomainRestored {
+  /** E.g. "pendingRestore"; none where the registry does not say. */
+  readonly rgpStatuses: readonly string[];
+}
+
+const domain = elementsOf(domainNamespace);
+const rgp = elementsOf(rgpNamespace);
+
+/** RFC 3915 §4.2.5: takes a name out of its redemption period. Only on a session that has the rgp extension. */
+export function domainRestoreRequest(name: string): EppCommand<DomainRestored> {
+  return restore("domain:restore-request", name, rgp("restore", [], { op: "request" }));
+}
+
+/** RFC 3915 §4.2.5: where the registry wants a report, it undoes the restoration when none comes. */
+export function domainRestoreReport(name: string, report: RestoreReport): EppCommand<DomainRestored> {
+  const element = rgp("report", [
+    rgp("preData", [report.preData]),
+    rgp("postData", [report.postData]),
+    rgp("delTime", [report.deletedAt.toISOString()]),
+    rgp("resTime", [report.restoredAt.toISOString()]),
+    rgp("resReason", [report.reason]),
+    ...report.statements.map((text) => (text === undefined ? undefined : rgp("statement", [text]))),
+    report.other === undefined ? undefined : rgp("other", [report.other]),
+  ]);
+  return restore("domain:restore-report", name, rgp("restore", [element], { op: "report" }));
+}
+
+/** An update that changes nothing of the domain itself: RFC 3915 §4.2.5 wants its `<chg>` empty. */
+function restore(commandName: string, name: string, element: XmlElement): EppCommand<DomainRestored> {
+  const update = domain("update", [domain("name", [name]), domain("chg", [])]);
+  return {
+    name: commandName,
+    kind: "transform",
+    frame: (clTRID) => objectCommandFrame(update, clTRID, [rgp("update", [element])]),
+    parse: (_resData, { extension }) => ({ rgpStatuses: tolerate(() => rgpStatusesOf(extension, "upData")) ?? [] }),
+  };
+}

@@ -1,0 +1,45 @@
+import { contactNamespace, domainNamespace } from "#registry/epp/namespaces.ts";
+import { findDate, getDate } from "#registry/epp/xml/values.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import { findChild, getText } from "#registry/epp/xml/xml.ts";
+
+/** Where a transfer stands (RFC 5731 §3.1.3, RFC 5733 §3.1.3). */
+export interface TransferData {
+  readonly object: "domain" | "contact";
+  /** The domain's name, or the contact's id. */
+  readonly id: string;
+  /** "pending", "clientApproved", "clientRejected", "clientCancelled", "serverApproved", "serverCancelled". */
+  readonly status: string;
+  /** Who asked for it, and when. */
+  readonly reID: string;
+  readonly reDate: Date;
+  /** Who has to act or has acted, and until when or when. */
+  readonly acID: string;
+  readonly acDate: Date;
+  /** When a domain expires once it is transferred, if that changes. */
+  readonly exDate: Date | undefined;
+}
+
+const objects = [
+  { object: "domain", namespace: domainNamespace, idElement: "name" },
+  { object: "contact", namespace: contactNamespace, idElement: "id" },
+] as const;
+
+/** Reads `<domain:trnData>` or `<contact:trnData>`; undefined when there is neither. @throws XmlError */
+export function findTransferData(resData: XmlElement | undefined): TransferData | undefined {
+  for (const { object, namespace, idElement } of objects) {
+    const trnData = findChild(resData, namespace, "trnData");
+    if (!trnData) continue;
+    return {
+      object,
+      id: getText(trnData, namespace, idElement),
+      status: getText(trnData, namespace, "trStatus"),
+      reID: getText(trnData, namespace, "reID"),
+      reDate: getDate(trnData, namespace, "reDate"),
+      acID: getText(trnData, namespace, "acID"),
+      acDate: getDate(trnData, namespace, "acDate"),
+      exDate: findDate(trnData, namespace, "exDate"),
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,10 @@
+import type { EppCommand } from "#registry/epp/command.ts";
+import { commandFrame } from "#registry/epp/command.ts";
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import { elementsOf } from "#registry/epp/xml/xml.ts";
+
+/** RFC 5730 §2.9.2.3: takes the message off the queue. Safe to repeat: 2303 means that it is already gone. */
+export function pollAck(messageId: string): EppCommand<undefined> {
+  const verb = elementsOf(eppNamespace)("poll", [], { op: "ack", msgID: messageId });
+  return { name: "poll:ack", kind: "query", frame: (clTRID) => commandFrame(verb, clTRID), parse: () => undefined };
+}

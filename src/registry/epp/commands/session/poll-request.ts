@@ -1,0 +1,111 @@
+import type { EppCommand } from "#registry/epp/command.ts";
+import { commandFrame } from "#registry/epp/command.ts";
+import type { TransferData } from "#registry/epp/commands/domain/transfer-data.ts";
+import { findTransferData } from "#registry/epp/commands/domain/transfer-data.ts";
+import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
+import type { ResponseFrame } from "#registry/epp/response.ts";
+import { findDate, getDate, parseXmlBoolean } from "#registry/epp/xml/values.ts";
+import { writeXmlRedacted } from "#registry/epp/xml/writer.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
+import {
+  elementsOf,
+  findAttribute,
+  findChild,
+  findText,
+  getAttribute,
+  getChild,
+  getText,
+  textOf,
+  tolerate,
+  XmlError,
+} from "#registry/epp/xml/xml.ts";
+
+/** The outcome of a pending action (RFC 5731 §3.3; RFC 5732 and RFC 5733 have the same for theirs). */
+export interface PendingActionData {
+  readonly object: "domain" | "contact" | "host";
+  /** A domain's or host's name, a contact's id. */
+  readonly name: string;
+  /** True when the registry did what was pending. Only this decides, never the message's text. */
+  readonly paResult: boolean;
+  /** The transaction that was pending, as it was answered with 1001. */
+  readonly paTRID: { readonly clTRID: string | undefined; readonly svTRID: string };
+  readonly paDate: Date;
+}
+
+export interface PollMessage {
+  /** Messages waiting, this one included; undefined where the registry does not say so. */
+  readonly count: number | undefined;
+  /** What acknowledges it. */
+  readonly id: string;
+  readonly queuedAt: Date | undefined;
+  /** For people. */
+  readonly text: string;
+  readonly panData: PendingActionData | undefined;
+  /** Where a transfer stands, ours or one that somebody asked of us. */
+  readonly trnData: TransferData | undefined;
+  /** What came with a message that has no panData, as XML without credentials; undefined when nothing came. */
+  readonly payload: string | undefined;
+}
+
+const epp = elementsOf(eppNamespace);
+
+/** RFC 5730 §2.9.2.3: the oldest message (1301), which stays until acknowledged; no data when there is none (1300). */
+export function pollRequest(): EppCommand<PollMessage> {
+  return {
+    name: "poll:req",
+    kind: "query",
+    frame: (clTRID) => commandFrame(epp("poll", [], { op: "req" }), clTRID),
+    parse: (_resData, response) => (response.code === 1301 ? parseMessage(response) : undefined),
+  };
+}
+
+function parseMessage(response: ResponseFrame): PollMessage {
+  if (!response.messageQueue) throw new XmlError("<msgQ> is missing in <response>");
+  // A message that can't be understood must not block the queue behind it: it is handed on as raw payload.
+  const panData = tolerate(() => findPanData(response.resData));
+  const message = findChild(response.messageQueue, eppNamespace, "msg");
+  const { messageQueue } = response;
+  return {
+    count: findCount(response.messageQueue),
+    id: getAttribute(response.messageQueue, "id"),
+    queuedAt: tolerate(() => findDate(messageQueue, eppNamespace, "qDate")),
+    text: message ? textOf(message).replace(/\s+/g, " ") : "",
+    panData,
+    trnData: tolerate(() => findTransferData(response.resData)),
+    payload: panData ? undefined : rawPayload(response),
+  };
+}
+
+/** Only for people: a message without it is a message. */
+function findCount(messageQueue: XmlElement): number | undefined {
+  const count = findAttribute(messageQueue, "count");
+  return count !== undefined && /^\d{1,15}$/.test(count) ? Number(count) : undefined;
+}
+
+const panDataObjects = [
+  { object: "domain", namespace: domainNamespace, idElement: "name" },
+  { object: "contact", namespace: contactNamespace, idElement: "id" },
+  { object: "host", namespace: hostNamespace, idElement: "name" },
+] as const;
+
+function findPanData(resData: XmlElement | undefined): PendingActionData | undefined {
+  for (const { object, namespace, idElement } of panDataObjects) {
+    const panData = findChild(resData, namespace, "panData");
+    if (!panData) continue;
+    const name = getChild(panData, namespace, idElement);
+    const paTRID = getChild(panData, namespace, "paTRID");
+    return {
+      object,
+      name: textOf(name),
+      paResult: parseXmlBoolean(getAttribute(name, "paResult")),
+      paTRID: { clTRID: findText(paTRID, eppNamespace, "clTRID"), svTRID: getText(paTRID, eppNamespace, "svTRID") },
+      paDate: getDate(panData, namespace, "paDate"),
+    };
+  }
+  return undefined;
+}
+
+function rawPayload({ resData, extension }: ResponseFrame): string | undefined {
+  const parts = [resData, extension].filter((part) => part !== undefined);
+  return parts.length > 0 ? parts.map((part) => writeXmlRedacted(part)).join("") : undefined;
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { EppCheckRefused } from "#registry/epp/errors.ts";
+import { count, startFixture } from "#registry/epp/pool/test-pool.ts";
+import type { StandIn } from "#registry/epp/test-stand-in-server.ts";
+import { availabilityXml, responseXml } from "#registry/epp/test-stand-in-server.ts";
+
+const waitMs = 5_000;
+
+describe("coalesced checks", () => {
+  test("callers who ask for one name at the same time share one command", async (context) => {
+    const { standIn, pool } = await startFixture(context);
+    const names = ["a.example", "b.example", "a.example", "a.example"];
+    const answers = await Promise.all(names.map((name) => pool.checkDomain(name, { budgetMs: waitMs })));
+    assert.ok(answers.every(({ available }) => available));
+    assert.equal(count(standIn, "domain:check"), 2);
+    await pool.checkDomain("a.example", { budgetMs: waitMs });
+    assert.equal(count(standIn, "domain:check"), 3);
+  });
+
+  test("a budget ends one caller's waiting, not the command", async (context) => {
+    const { standIn, pool } = await startFixture(context);
+    const taken = (clTRID: string) => responseXml(1000, clTRID, availabilityXml("a.example", false, "In use"));
+    standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { lateMs: 100, xml: taken(clTRID) } : undefined);
+    const patient = pool.checkDomain("a.example", { budgetMs: waitMs });
+    await assert.rejects(pool.checkDomain("a.example", { budgetMs: 10 }), { name: "EppUnanswered", reason: "timeout" });
+    assert.deepEqual(await patient, { available: false, reason: "In use" });
+    assert.deepEqual([count(standIn, "domain:check"), count(standIn, "login")], [1, 1]);
+  });
+
+  test("a failure code is told as such", async (context) => {
+    const { standIn, pool } = await startFixture(context);
+    standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { xml: responseXml(2306, clTRID) } : undefined);
+    await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), (error: Error) => {
+      assert.ok(error instanceof EppCheckRefused);
+      assert.equal(error.resultCode, 2306);
+      return true;
+    });
+  });
+
+  test("nobody's question is not sent, and whoever asks the same later has an own", async (context) => {
+    const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
+    const lease = await pool.acquire("transform", { waitMs });
+    await assert.rejects(pool.checkDomain("a.example", { budgetMs: 10 }), { reason: "timeout" });
+    await assert.rejects(pool.checkDomain("b.example", { budgetMs: 10 }), { reason: "timeout" });
+    const wanted = ["b.example", "c.example"].map((name) => pool.checkDomain(name, { budgetMs: waitMs }));
+    lease.release();
+    assert.ok((await Promise.all(wanted)).every(({ available }) => available));
+    const names = standIn.requests.map(({ xml }) => /<domain:name>([^<]*)</.exec(xml)?.[1]);
+    assert.deepEqual(
+      names.filter((name) => name),
+      ["b.example", "c.example"],
+    );
+  });
+
+  test("nobody's question is not sent either that has a session and waits for the registry's pace", async (context) => {
+    let nowMs = 0;
+    const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
+    const { standIn, pool } = await startFixture(context, { sessionsMax: 4, commandsPerSecond: 1, clock });
+    await pool.checkDomain("a.example", { budgetMs: waitMs });
+    const given = ["b.example", "c.example", "d.example"].map((name) => pool.checkDomain(name, { budgetMs: 100 }));
+    for (const check of given) await assert.rejects(check, { reason: "timeout" });
+    const wanted = pool.checkDomain("e.example", { budgetMs: waitMs });
+    nowMs = 1_000;
+    assert.equal((await wanted).available, true);
+    assert.equal(count(standIn, "domain:check"), 2);
+  });
+
+  for (const [what, loss] of [
+    ["closes", () => "close"],
+    ["has forgotten", ({ clTRID }) => ({ xml: responseXml(2002, clTRID) })],
+  ] as [string, StandIn["script"]][]) {
+    test(`a session that the registry ${what} costs nobody the answer`, async (context) => {
+      const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
+      (await pool.acquire("check", { waitMs })).release();
+      standIn.script = (request) =>
+        request.session === 0 && request.name === "domain:check" ? loss(request) : undefined;
+      assert.equal((await pool.checkDomain("a.example", { budgetMs: waitMs })).available, true);
+      assert.deepEqual([count(standIn, "domain:check"), count(standIn, "login")], [2, 2]);
+    });
+  }
+
+  test("a registry that closes on a question is asked three times, and no more", async (context) => {
+    const { standIn, pool } = await startFixture(context);
+    standIn.script = ({ name }) => (name === "domain:check" ? "close" : undefined);
+    await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), { reason: "closed" });
+    assert.equal(count(standIn, "domain:check"), 3);
+  });
+
+  test("a registry that locks accounts is not asked again", async (context) => {
+    const { standIn, pool } = await startFixture(context);
+    standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { xml: responseXml(2501, clTRID) } : undefined);
+    await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), { resultCode: 2501 });
+    assert.equal(count(standIn, "domain:check"), 1);
+  });
+});

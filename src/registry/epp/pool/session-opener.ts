@@ -1,0 +1,143 @@
+/**
+ * Opens the sessions of one registry, and keeps count of those that are opening. Logins that fail are not repeated at
+ * once, however many callers want one: each failure doubles a pause, cut by chance, that the next login waits for
+ * (registries lock accounts, and refuse those that connect too often).
+ */
+import { setMaxListeners } from "node:events";
+import { backoffMs } from "#lib/backoff.ts";
+import type { Log } from "#lib/log.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+import type { EppPoolOptions } from "#registry/epp/pool/pool.ts";
+import type { EppSession } from "#registry/epp/session.ts";
+import { openSession } from "#registry/epp/session.ts";
+import type { EppTimeouts } from "#registry/epp/timeouts.ts";
+import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
+
+/** After the registry counted our sessions lower than our settings do (2502), its count is believed for this long. */
+const sessionLimitHoldMs = 60_000;
+
+export interface SessionOpenerOptions {
+  readonly pool: EppPoolOptions;
+  readonly timeouts: EppTimeouts;
+  readonly log: Log;
+  /** Told when logins may be tried again. */
+  readonly onPauseOver: () => void;
+}
+
+export class SessionOpener {
+  readonly #options: SessionOpenerOptions;
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #abandon = new AbortController();
+  #sessionLimit: { readonly sessionsMax: number; readonly untilMs: number } | undefined;
+  /** Failures since a login last worked. */
+  #failures = 0;
+  #pause: NodeJS.Timeout | undefined;
+  /** Why there is a pause. */
+  #lastFailure: unknown;
+
+  constructor(options: SessionOpenerOptions) {
+    this.#options = options;
+    setMaxListeners(options.pool.sessionsMax + 1, this.#abandon.signal);
+  }
+
+  /** Sessions that are opening now. */
+  get count(): number {
+    return this.#underWay.size;
+  }
+
+  /** What the registry allows us, as far as we know. */
+  get sessionsMax(): number {
+    const limit = this.#sessionLimit;
+    const { clock, sessionsMax } = this.#options.pool;
+    return limit && clock.monotonicMs() < limit.untilMs ? limit.sessionsMax : sessionsMax;
+  }
+
+  /** Why no login may be tried now; undefined when one may. */
+  get pauseCause(): unknown {
+    return this.#pause && this.#lastFailure;
+  }
+
+  /** The registry has counted so many and wants no more. */
+  believeLimit(sessionsMax: number): void {
+    this.#sessionLimit = { sessionsMax, untilMs: this.#options.pool.clock.monotonicMs() + sessionLimitHoldMs };
+  }
+
+  /**
+   * Opens one, whether there is a pause or not.
+   * @param take gets it in the very turn in which it stops to count as opening, so that it is counted once at any time
+   * @throws EppUnavailable
+   */
+  async open(take: (session: EppSession) => void): Promise<void> {
+    const opening = this.#openSession();
+    this.#underWay.add(opening);
+    try {
+      const session = await opening;
+      this.#underWay.delete(opening);
+      this.#endPause();
+      take(session);
+    } catch (error) {
+      this.#underWay.delete(opening);
+      this.#pauseAfter(error);
+      throw error;
+    }
+  }
+
+  /** Resolves when no session is opening any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  /** Gives up those that are opening. */
+  abandon(): void {
+    this.#abandon.abort();
+    clearTimeout(this.#pause);
+  }
+
+  #pauseAfter(error: unknown): void {
+    if (this.#abandon.signal.aborted) return;
+    const { pool, timeouts, onPauseOver } = this.#options;
+    this.#failures += 1;
+    this.#lastFailure = error;
+    clearTimeout(this.#pause);
+    const settings = { firstMs: timeouts.loginPauseFirstMs, maxMs: timeouts.loginPauseMsMax };
+    this.#pause = setTimeout(
+      () => {
+        this.#pause = undefined;
+        onPauseOver();
+      },
+      backoffMs(this.#failures, settings, pool.random),
+    );
+  }
+
+  #endPause(): void {
+    this.#failures = 0;
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
+  }
+
+  async #openSession(): Promise<EppSession> {
+    const { pool, timeouts } = this.#options;
+    const { host, port, tls, registrarId, password, services, clock, random, onLogin, mayWrite } = pool;
+    return openSession({
+      ...{ host, port, tls, services, clock, random, timeouts, onLogin, mayWrite },
+      credentials: { registrarId, password },
+      validate: await loadFrameValidator(),
+      trace: pool.onFrame && ((direction, xml) => this.#trace(direction, xml)),
+      signal: this.#abandon.signal,
+    });
+  }
+
+  /** A failing onlooker must not cost an answer. */
+  #trace(direction: "sent" | "received", xml: string): void {
+    try {
+      this.#options.pool.onFrame?.(direction, xml);
+    } catch (error) {
+      this.#options.log.error({ err: error }, "onFrame failed");
+    }
+  }
+}
+
+/** Whether the registry has as many sessions of ours as it wants. */
+export function isSessionLimit(error: unknown): boolean {
+  return error instanceof EppUnavailable && error.reason === "session-limit";
+}

@@ -1,0 +1,295 @@
+/**
+ * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept, and
+ * are lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is kept from slow work,
+ * so that an interactive check never waits for a create.
+ */
+import { sleep } from "#lib/clock.ts";
+import type { Log } from "#lib/log.ts";
+import { isAccountThreat, isServerFault } from "#registry/epp/codes.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
+import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
+import type { CircuitStatus } from "#registry/epp/pool/circuit.ts";
+import { Circuit, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
+import { CoalescedChecks } from "#registry/epp/pool/coalesced-checks.ts";
+import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "#registry/epp/pool/pool.ts";
+import { isSessionLimit, SessionOpener } from "#registry/epp/pool/session-opener.ts";
+import { SignsOfLife } from "#registry/epp/pool/signs-of-life.ts";
+import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
+import { rankOf, type Waiter, WaitingLine } from "#registry/epp/pool/waiting-line.ts";
+import type { EppResponse, EppSession, RequestOptions } from "#registry/epp/session.ts";
+import { isRefusedLogin } from "#registry/epp/session.ts";
+import type { EppTimeouts } from "#registry/epp/timeouts.ts";
+import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
+
+export class SessionPool implements EppPool {
+  readonly #options: EppPoolOptions;
+  readonly #log: Log;
+  readonly #opener: SessionOpener;
+  readonly #circuit: Circuit;
+  readonly #bucket: TokenBucket;
+  readonly #checks: CoalescedChecks;
+  readonly #signs: SignsOfLife;
+  readonly #idle: EppSession[] = [];
+  readonly #lent = new Map<EppSession, Lane>();
+  readonly #closing = new Map<EppSession, Promise<void>>();
+  readonly #waiters: WaitingLine;
+  #isDraining = false;
+  #probeFailure: unknown;
+  readonly #allReturned = Promise.withResolvers<void>();
+
+  constructor(options: EppPoolOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ registry: options.registryId });
+    const timeouts: EppTimeouts = { ...eppTimeoutsDefault, ...options.timeouts };
+    this.#bucket = new TokenBucket(options.commandsPerSecond, options.clock);
+    this.#waiters = new WaitingLine(options.clock);
+    this.#signs = new SignsOfLife(options.clock);
+    this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: timeouts.queryMs });
+    this.#circuit = new Circuit({
+      settings: { ...circuitSettingsDefault, ...options.circuit },
+      clock: options.clock,
+      random: options.random,
+      probe: () => this.#probe(),
+      onChange: (status) => this.#onCircuit(status),
+    });
+    this.#opener = new SessionOpener({ pool: options, timeouts, log: this.#log, onPauseOver: () => this.#serve() });
+    this.#serve();
+  }
+
+  async acquire(lane: Lane, options: AcquireOptions): Promise<Lease> {
+    if (this.#isDraining) throw new EppUnavailable("draining");
+    if (!this.#circuit.isClosed) throw this.#circuitOpen();
+    // Nothing that could be waited for: what the last login came to is all there is to tell.
+    if (this.#sessionCount === 0 && this.#opener.pauseCause) throw this.#opener.pauseCause;
+    const lease = this.#waiters.join(lane, options);
+    this.#serve();
+    return lease;
+  }
+
+  #circuitOpen(): EppUnavailable {
+    return new EppUnavailable("circuit-open", { retryAfterMs: this.#circuit.status().retryAfterMs });
+  }
+
+  checkDomain(name: string, { budgetMs }: { readonly budgetMs: number }): Promise<DomainAvailability> {
+    return this.#checks.check(name, budgetMs);
+  }
+
+  circuit(): CircuitStatus {
+    return this.#circuit.status();
+  }
+
+  silentMs(): number {
+    return this.#signs.silentMs();
+  }
+
+  async probe(): Promise<Error | undefined> {
+    await this.#circuit.probeNow();
+    if (this.#circuit.isClosed) return undefined;
+    return this.#probeFailure instanceof Error ? this.#probeFailure : new EppUnavailable("draining");
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    this.#circuit.stop();
+    this.#waiters.refuseAll(new EppUnavailable("draining"));
+    if (this.#lent.size === 0) this.#allReturned.resolve();
+    this.#closeIdle();
+    const inTime = new AbortController();
+    const late = sleep(timeoutMs, inTime.signal);
+    await Promise.race([this.#settled(), late]);
+    inTime.abort();
+    this.#opener.abandon();
+    for (const session of [...this.#lent.keys(), ...this.#closing.keys()]) session.destroy("the pool is drained");
+  }
+
+  async #settled(): Promise<void> {
+    await this.#allReturned.promise;
+    await this.#opener.settled();
+    await Promise.all(this.#closing.values());
+  }
+
+  /** Lends what is idle to those who are next, and opens sessions for the rest as far as the registry allows. */
+  #serve(): void {
+    let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
+    for (;;) {
+      const waiter = this.#waiters.next(slowFree <= 0);
+      const session = waiter && this.#takeIdle();
+      if (!session) break;
+      if (waiter.lane !== "check") slowFree -= 1;
+      this.#lend(session, waiter);
+    }
+    const wanted = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
+    const kept = this.#options.sessionsMin ?? 0;
+    while (this.#mayOpen && (this.#opener.count < wanted || this.#sessionCount < kept)) this.#openOne();
+  }
+
+  get #mayOpen(): boolean {
+    if (this.#isDraining || !this.#circuit.isClosed || this.#opener.pauseCause) return false;
+    return this.#sessionCount < this.#opener.sessionsMax;
+  }
+
+  get #slowCount(): number {
+    return [...this.#lent.values()].filter((lane) => lane !== "check").length;
+  }
+
+  get #sessionCount(): number {
+    return this.#idle.length + this.#lent.size + this.#opener.count + this.#closing.size;
+  }
+
+  #takeIdle(): EppSession | undefined {
+    for (let session = this.#idle.pop(); session; session = this.#idle.pop()) {
+      if (session.isUsable) return session;
+      this.#close(session);
+    }
+    return undefined;
+  }
+
+  #lend(session: EppSession, waiter: Waiter): void {
+    this.#lent.set(session, waiter.lane);
+    this.#waiters.serve(waiter, this.#leaseOf(session, waiter));
+  }
+
+  #leaseOf(session: EppSession, { lane, isWanted }: Waiter): Lease {
+    let isReleased = false;
+    const release = () => {
+      if (isReleased) return;
+      isReleased = true;
+      this.#takeBack(session);
+    };
+    return {
+      extensionURIs: session.services.extensionURIs,
+      request: async (command, requestOptions) => {
+        const isItsTurn = await this.#bucket.take(rankOf(lane, this.#options.clock), isWanted);
+        if (!isItsTurn) throw new EppNotSent("nobody waits for it any more");
+        if (isReleased) throw new EppNotSent("the lease was released");
+        return this.#request(session, command, requestOptions);
+      },
+      release,
+      [Symbol.dispose]: release,
+    };
+  }
+
+  async #request<Data>(
+    session: EppSession,
+    command: EppCommand<Data>,
+    requestOptions: RequestOptions,
+  ): Promise<EppResponse<Data>> {
+    const askedAtMs = this.#options.clock.monotonicMs();
+    try {
+      const response = await session.request(command, requestOptions);
+      this.#signs.heard();
+      if (isAccountThreat(response.code)) this.#circuit.recordRefusal();
+      else if (isServerFault(response.code)) this.#circuit.recordFault();
+      return response;
+    } catch (error) {
+      if (error instanceof EppUnanswered) {
+        this.#signs.missed(askedAtMs);
+        this.#circuit.recordFault();
+        this.#log.warn({ err: error, command: command.name, clTRID: requestOptions.clTRID }, "command unanswered");
+      }
+      throw error;
+    }
+  }
+
+  #takeBack(session: EppSession): void {
+    this.#lent.delete(session);
+    this.#keep(session);
+    if (this.#isDraining && this.#lent.size === 0) this.#allReturned.resolve();
+    this.#serve();
+  }
+
+  /** Keeps a session that nobody uses, or says goodbye to it. */
+  #keep(session: EppSession): void {
+    if (session.isUsable && !this.#isDraining && this.#circuit.isClosed) this.#makeIdle(session);
+    else this.#close(session);
+  }
+
+  #makeIdle(session: EppSession): void {
+    session.keepAlive();
+    this.#idle.push(session);
+  }
+
+  #closeIdle(): void {
+    for (const session of this.#idle.splice(0)) this.#close(session);
+  }
+
+  #close(session: EppSession): void {
+    const closed = session.close().then(() => {
+      this.#closing.delete(session);
+      this.#serve();
+    });
+    this.#closing.set(session, closed);
+  }
+
+  #openOne(): void {
+    this.#open((session) => this.#keep(session)).then(
+      () => this.#serve(),
+      (error) => this.#onOpenFailed(error),
+    );
+  }
+
+  /** @throws EppUnavailable */
+  async #open(take: (session: EppSession) => void): Promise<void> {
+    const askedAtMs = this.#options.clock.monotonicMs();
+    try {
+      await this.#opener.open((session) => {
+        this.#signs.heard();
+        session.closed.then(() => this.#onClosed(session));
+        take(session);
+      });
+    } catch (error) {
+      const isAnswer = error instanceof EppUnavailable && error.resultCode !== undefined;
+      if (isAnswer) this.#signs.heard();
+      else this.#signs.missed(askedAtMs);
+      throw error;
+    }
+  }
+
+  #onClosed(session: EppSession): void {
+    const index = this.#idle.indexOf(session);
+    if (index >= 0) this.#idle.splice(index, 1);
+    this.#serve();
+  }
+
+  /** Those who wait go on waiting while any session may still come back; else they learn why there is none. */
+  #onOpenFailed(error: Error): void {
+    if (this.#isDraining) return;
+    this.#log.warn({ err: error }, "no session with the registry");
+    this.#recordOpenFailure(error);
+    if (this.#sessionCount === 0) this.#waiters.refuseAll(error);
+  }
+
+  #recordOpenFailure(error: Error): void {
+    if (isSessionLimit(error) && this.#sessionCount > 0) this.#opener.believeLimit(this.#sessionCount);
+    if (error instanceof EppUnavailable && isRefusedLogin(error)) this.#circuit.recordRefusal();
+    else this.#circuit.recordFault();
+  }
+
+  async #probe(): Promise<"well" | "failed" | "refused"> {
+    // Sessions that are still lent or saying goodbye fill the registry's limit: one more login would be refused.
+    if (this.#sessionCount >= this.#opener.sessionsMax) {
+      this.#probeFailure = new EppUnavailable("session-limit", { detail: "all of ours are still open" });
+      return "failed";
+    }
+    try {
+      await this.#open((session) => this.#makeIdle(session));
+      if (this.#isDraining) this.#closeIdle();
+      return "well";
+    } catch (error) {
+      this.#log.warn({ err: error }, "the registry is still in trouble");
+      this.#probeFailure = error;
+      return error instanceof EppUnavailable && isRefusedLogin(error) ? "refused" : "failed";
+    }
+  }
+
+  #onCircuit(status: CircuitStatus): void {
+    this.#log.warn({ circuit: status }, `the circuit is ${status.state}`);
+    if (status.state === "open") {
+      this.#waiters.refuseAll(this.#circuitOpen());
+      this.#closeIdle();
+    }
+    if (status.state === "closed") this.#serve();
+    this.#options.onCircuit?.(status);
+  }
+}

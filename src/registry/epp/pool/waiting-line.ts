@@ -1,0 +1,105 @@
+import type { Clock } from "#lib/clock.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+import type { AcquireOptions, Lane, Lease } from "#registry/epp/pool/pool.ts";
+
+/** More callers than this are refused at once. */
+const waitersMax = 1000;
+/**
+ * Those who come up to so much later go first. Somebody waits for a check, and gives up after a few seconds; a renewal has
+ * weeks, and there may be thousands. What has waited longer takes its turn, so nothing without end holds up the rest for good.
+ */
+const yieldsMs: Record<Lane, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
+
+/** The earlier, the sooner it is its turn. */
+export function rankOf(lane: Lane, clock: Clock): number {
+  return clock.monotonicMs() + yieldsMs[lane];
+}
+
+/** A caller who waits for a session. */
+export interface Waiter {
+  readonly lane: Lane;
+  readonly isWanted: () => boolean;
+  readonly lent: PromiseWithResolvers<Lease>;
+  readonly timer: NodeJS.Timeout;
+  readonly rankMs: number;
+}
+
+/** Callers who wait for a session: checks, renewals, and all other work. Each gives up by itself when its time is over. */
+export class WaitingLine {
+  readonly #clock: Clock;
+  readonly #checks = new Set<Waiter>();
+  readonly #others = new Set<Waiter>();
+  readonly #renewals = new Set<Waiter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many of them wait to ask a check. */
+  get checksCount(): number {
+    return this.#checks.size;
+  }
+
+  get othersCount(): number {
+    return this.#others.size + this.#renewals.size;
+  }
+
+  /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs` or when unwanted, or what `refuseAll` says */
+  join(lane: Lane, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
+    const lent = Promise.withResolvers<Lease>();
+    if (this.checksCount + this.othersCount >= waitersMax) {
+      lent.reject(new EppUnavailable("pool-full"));
+      return lent.promise;
+    }
+    const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
+    const waiter: Waiter = { lane, isWanted, lent, timer, rankMs: rankOf(lane, this.#clock) };
+    this.#lineOf(waiter).add(waiter);
+    return lent.promise;
+  }
+
+  /** Who is to be served next. @param checksOnly whether other work has to wait */
+  next(checksOnly: boolean): Waiter | undefined {
+    this.#dismissUnwanted();
+    const [check] = this.#checks;
+    if (checksOnly) return check;
+    const [other] = this.#others;
+    const [renewal] = this.#renewals;
+    return firstOf(check, firstOf(other, renewal));
+  }
+
+  /** Those who would be next: to serve somebody who has gone takes from those who still wait. */
+  #dismissUnwanted(): void {
+    for (const waiter of this.#checks) {
+      if (waiter.isWanted()) return;
+      this.#refuse(waiter, new EppUnavailable("pool-full"));
+    }
+  }
+
+  serve(waiter: Waiter, lease: Lease): void {
+    this.#leave(waiter);
+    waiter.lent.resolve(lease);
+  }
+
+  refuseAll(error: Error): void {
+    for (const waiter of [...this.#checks, ...this.#others, ...this.#renewals]) this.#refuse(waiter, error);
+  }
+
+  #refuse(waiter: Waiter, error: Error): void {
+    this.#leave(waiter);
+    waiter.lent.reject(error);
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#lineOf(waiter).delete(waiter);
+    clearTimeout(waiter.timer);
+  }
+
+  #lineOf({ lane }: Waiter): Set<Waiter> {
+    if (lane === "check") return this.#checks;
+    return lane === "renewal" ? this.#renewals : this.#others;
+  }
+}
+
+function firstOf(one: Waiter | undefined, other: Waiter | undefined): Waiter | undefined {
+  return one && other && other.rankMs < one.rankMs ? other : (one ?? other);
+}

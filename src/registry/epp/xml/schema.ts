@@ -1,0 +1,57 @@
+/**
+ * What we send is checked against the RFCs' schemas, so that a mistake of ours is an exception here and not a result code
+ * 2001 there. What registries send is never refused for the schema: they deviate.
+ *
+ * Measured: 45 ms once to load library and schemas, then 0.02 to 0.05 ms per frame of a shape that was not seen before.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ErrorDetail } from "libxml2-wasm";
+import { rememberingShapes } from "#registry/epp/xml/frame-shapes.ts";
+
+const schemaFolder = join(import.meta.dirname, "../../../../schemas/epp");
+const driverSchema = "all.xsd";
+
+/** A frame of ours breaks the schema: a broken invariant, thrown before any byte leaves. Never quotes the frame's values. */
+export class EppFrameInvalid extends Error {
+  override name = "EppFrameInvalid";
+}
+
+/** @throws EppFrameInvalid */
+export type FrameValidator = (xml: string) => void;
+
+let loading: Promise<FrameValidator> | undefined;
+
+/** The process's one validator; the first call loads it. */
+export function loadFrameValidator(): Promise<FrameValidator> {
+  loading ??= loadSchemas().then(rememberingShapes);
+  return loading;
+}
+
+/** A validator that looks at all of every frame. */
+export async function loadSchemas(): Promise<FrameValidator> {
+  const { XmlBufferInputProvider, XmlDocument, XmlLibError, XsdValidator, xmlRegisterInputProvider } = await import(
+    "libxml2-wasm"
+  );
+  const names = (await readdir(schemaFolder)).filter((name) => name.endsWith(".xsd"));
+  const files = await Promise.all(names.map(async (name) => [name, await readFile(join(schemaFolder, name))] as const));
+  const buffers: Record<string, Uint8Array> = Object.fromEntries(files);
+  xmlRegisterInputProvider(new XmlBufferInputProvider(buffers));
+  using driver = XmlDocument.fromBuffer(buffers[driverSchema] as Uint8Array, { url: driverSchema });
+  const validator = XsdValidator.fromDoc(driver);
+  return (xml) => {
+    try {
+      using document = XmlDocument.fromString(xml);
+      validator.validate(document);
+    } catch (error) {
+      if (!(error instanceof XmlLibError)) throw error;
+      throw new EppFrameInvalid(`the frame breaks the schema: ${error.details.map(withoutValues).join("; ")}`);
+    }
+  };
+}
+
+/** libxml2 quotes the offending value, which may be a password: keep the element, the attribute and the broken facet. */
+function withoutValues({ message }: ErrorDetail): string {
+  const parts = message.match(/^Element '[^']*'(?:, attribute '[^']*')?|\[facet '\w+'\]/g);
+  return parts ? parts.join(" ") : "not well-formed";
+}

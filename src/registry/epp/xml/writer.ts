@@ -1,0 +1,93 @@
+import { eppNamespace } from "#registry/epp/namespaces.ts";
+import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
+import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
+import { isElement } from "#registry/epp/xml/xml.ts";
+
+/** Whatever the namespace: over-redacting a log costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
+const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
+
+/** The document as it goes over the wire, secrets revealed: for the socket only. @throws Error on what XML can't carry */
+export function writeXml(root: XmlElement): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, nothingAround, undefined)}`;
+}
+
+/**
+ * The element as logs and the database may see it: passwords and authInfo read `[secret]`.
+ * @param secrets what is to be hidden wherever it stands, because it may be echoed
+ */
+export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
+  return writeElement(root, nothingAround, secrets);
+}
+
+/** What is around an element: the namespace and prefix of its parent, which it often shares, and all that is bound there. */
+interface Surroundings {
+  readonly namespace: string;
+  readonly prefix: string;
+  /** Prefix → namespace. */
+  readonly bound: ReadonlyMap<string, string>;
+}
+
+const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]) };
+
+/** Undefined: nothing is hidden. */
+type Hidden = readonly string[] | undefined;
+
+function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
+  const { namespace } = element;
+  const inner = namespace === around.namespace ? around : enter(namespace, around);
+  const tag = inner.prefix ? `${inner.prefix}:${element.name}` : element.name;
+  let start = `<${tag}`;
+  if (inner.bound !== around.bound) {
+    start += ` ${inner.prefix ? `xmlns:${inner.prefix}` : "xmlns"}="${escapeXml(namespace)}"`;
+  }
+  for (const [name, value] of element.attributes) start += ` ${name}="${writeText(value, hidden)}"`;
+  let content = "";
+  if (hidden && credentialElements.has(element.name)) content = hiddenText;
+  else for (const child of element.children) content += writeNode(child, inner, hidden);
+  return content ? `${start}>${content}</${tag}>` : `${start}/>`;
+}
+
+function enter(namespace: string, { bound }: Surroundings): Surroundings {
+  const prefix = prefixOf(namespace);
+  const isBound = bound.get(prefix) === namespace;
+  return { namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace) };
+}
+
+function writeNode(node: XmlNode, around: Surroundings, hidden: Hidden): string {
+  if (typeof node === "string") return writeText(node, hidden);
+  if (isElement(node)) return writeElement(node, around, hidden);
+  return hidden ? hiddenText : escapeXml(node.reveal());
+}
+
+function writeText(text: string, hidden: Hidden): string {
+  return escapeXml(hidden ? hideSecrets(text, hidden) : text);
+}
+
+/** "urn:ietf:params:xml:ns:domain-1.0" → "domain": the RFCs' own prefixes, which some registries' servers insist on. */
+function prefixOf(namespace: string): string {
+  if (namespace === eppNamespace || namespace === "") return "";
+  const name = /([a-z][a-z0-9]*)-\d[\d.]*$/i.exec(namespace)?.[1];
+  return name && !/^xml/i.test(name) ? name : "ns";
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\t": "&#x9;",
+  "\n": "&#xA;",
+  "\r": "&#xD;",
+};
+
+/**
+ * Text made safe between tags and inside double quotes.
+ * @throws Error on characters that XML 1.0 §2.2 can't carry: the caller should have refused them long before
+ */
+function escapeXml(text: string): string {
+  if (/^[ !#-%'-;=?-~]*$/.test(text)) return text;
+  if (/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/.test(text) || !text.isWellFormed()) {
+    throw new Error("the text holds a character that XML can't carry");
+  }
+  return text.replace(/[&<>"\t\n\r]/g, (char) => escapes[char] as string);
+}
