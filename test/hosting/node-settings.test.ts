@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { generate } from "selfsigned";
 import { readNodePlaces } from "#hosting/nodes/nodes.ts";
-import { changedSettings, type SettingsOptions } from "#operator/node-settings.ts";
+import { changedSettings, type SettingsOptions } from "#operator/nodes/settings.ts";
 import { assertRefused, operated, operateOn } from "../orders/operate.ts";
 import { eventually, startHostingStage } from "./stage.ts";
 

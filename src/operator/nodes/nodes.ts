@@ -5,12 +5,12 @@ import { getNode, listNodes, removeNode } from "#hosting/nodes/manage.ts";
 import { askReconcile, findListed, findResult } from "#hosting/nodes/reconcile.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
-import { addNodeRowCommands, findNodeWithSettings, gigabyte } from "#operator/node-rows.ts";
-import { addTokenCommand } from "#operator/node-token.ts";
+import { addNodeRowCommands, findNodeWithSettings, gigabyte } from "#operator/nodes/rows.ts";
+import { addTokenCommand } from "#operator/nodes/token.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
-import { confirm } from "../../client/cli/confirm.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printFields, printTable } from "../../client/cli/output.ts";
+import { confirm } from "../../../client/cli/confirm.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
+import { printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addNodeCommands(program: Command): void {
   const nodes = commandGroup(program, "node", "hosting nodes: the machines that accounts are on").addHelpText(

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { Option } from "commander";
 import { operatorEnvironment } from "#config.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 export function registriesOption(): Option {
   const description = "the file of profiles; else DEEDHOUSE_REGISTRIES_FILE, or the data folder's";

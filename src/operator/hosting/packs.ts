@@ -11,7 +11,7 @@ import { printableName, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { getReseller } from "#resellers/create.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 const megabyte = 1_000_000;
 const diskMbMax = 1_000_000_000;

@@ -13,11 +13,11 @@ import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } fr
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { getReseller } from "#resellers/create.ts";
-import { statusOption } from "../../client/cli/arguments.ts";
-import { confirm } from "../../client/cli/confirm.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printFields, printTable } from "../../client/cli/output.ts";
-import { obtainPassword, type PasswordOptions } from "../../client/cli/password.ts";
+import { statusOption } from "../../../client/cli/arguments.ts";
+import { confirm } from "../../../client/cli/confirm.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
+import { printFields, printTable } from "../../../client/cli/output.ts";
+import { obtainPassword, type PasswordOptions } from "../../../client/cli/password.ts";
 
 /** Beside the reseller's own commands of this group, whose names these leave alone. */
 export function addHostingCommands(program: Command): void {

@@ -4,9 +4,9 @@ import { reportRegistry } from "#domains/registry/report.ts";
 import { askProbe, findProbeAnswer } from "#jobs/registry-probe.ts";
 import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
-import { unknownRegistry } from "#operator/registries.ts";
+import { unknownRegistry } from "#operator/registries/registries.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 export function addRegistryProbeCommand(program: Command): void {
   const registry = commandGroup(program, "registry", "the registries");

@@ -3,11 +3,11 @@ import { text as readAll } from "node:stream/consumers";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import type { OteOptions } from "#operator/ote-options.ts";
-import { readProfiles } from "#operator/profiles-file.ts";
+import type { OteOptions } from "#operator/ote/options.ts";
+import { readProfiles } from "#operator/registries/profiles-file.ts";
 import type { PasswordChange, WalkPlan } from "#ote/plan.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 const labelBytes = 3;
 

@@ -10,13 +10,13 @@ import {
   portNumber,
   testAddresses,
   testName,
-} from "#operator/ote-options.ts";
-import { createOteOutput } from "#operator/ote-output.ts";
-import { readWalkPlan } from "#operator/ote-plan.ts";
-import { registriesOption } from "#operator/profiles-file.ts";
+} from "#operator/ote/options.ts";
+import { createOteOutput } from "#operator/ote/output.ts";
+import { readWalkPlan } from "#operator/ote/plan.ts";
+import { registriesOption } from "#operator/registries/profiles-file.ts";
 import type { WalkPlan } from "#ote/plan.ts";
-import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
-import { printJson, printTable } from "../../client/cli/output.ts";
+import { CommandFailure, exitCodes, guarded } from "../../../client/cli/failures.ts";
+import { printJson, printTable } from "../../../client/cli/output.ts";
 
 export function addOteCommand(program: Command): void {
   const command = program

@@ -8,7 +8,7 @@ import type { Change } from "#nodes/install/plan.ts";
 import { wholeNumber } from "#operator/arguments.ts";
 import { commandGroup } from "#operator/command.ts";
 import { readGivenFile } from "#operator/given-file.ts";
-import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes, guarded } from "../../../client/cli/failures.ts";
 
 const portMax = 65_535;
 

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { NodeKind, NodeSettings } from "#hosting/nodes/nodes.ts";
 import type { Random } from "#lib/random.ts";
 import { readGivenFile } from "#operator/given-file.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 const installationBytes = 4;
 

@@ -8,8 +8,8 @@ import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printFields, printTable } from "../../client/cli/output.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
+import { printFields, printTable } from "../../../client/cli/output.ts";
 
 const graceHoursDefault = 24;
 const graceHoursMax = 24 * 90;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { describe, test } from "node:test";
 import { type PasswordServer, startPasswordServer } from "#registry/epp/test-password-server.ts";
-import { eventually, launchTool, runTool, startSystem, systemFolder } from "../../test/harness/running-system.ts";
+import { eventually, launchTool, runTool, startSystem, systemFolder } from "../../../test/harness/running-system.ts";
 
 const oldPassword = "old-PW-1";
 const newPassword = "new-PW-2";

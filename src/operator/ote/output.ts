@@ -1,12 +1,12 @@
 /** What `deedhouse ote` prints, and writes into its folder. */
 import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OteOptions } from "#operator/ote-options.ts";
+import type { OteOptions } from "#operator/ote/options.ts";
 import type { WalkPlan } from "#ote/plan.ts";
 import type { StepResult, WalkReport } from "#ote/report.ts";
 import { frameFileNames, stepMarkdown, stepText, summaryText } from "#ote/transcript.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printJson } from "../../client/cli/output.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
+import { printJson } from "../../../client/cli/output.ts";
 
 export interface OteOutput {
   step(result: StepResult): void;

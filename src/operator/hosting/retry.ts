@@ -3,7 +3,7 @@ import { findProgress } from "#hosting/accounts/report.ts";
 import { retryAccount, retryNode } from "#hosting/wake.ts";
 import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 export function addHostingRetryCommand(program: Command): void {
   operatorCommand(

@@ -6,8 +6,8 @@ import { pointInTime, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#operator-error.ts";
-import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printFields, printTable } from "../../client/cli/output.ts";
+import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
+import { printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addRegistryCommands(program: Command): void {
   const registry = commandGroup(program, "registry", "the registries");

@@ -5,11 +5,11 @@ import type { Command } from "commander";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import { commandGroup, type OperatorOptions, operatorCommand } from "#operator/command.ts";
-import { readProfiles, registriesOption } from "#operator/profiles-file.ts";
+import { readProfiles, registriesOption } from "#operator/registries/profiles-file.ts";
 import type { PasswordChange, PasswordChangeOptions } from "#registry/epp/change-password.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
-import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
-import { printFields, printJson } from "../../client/cli/output.ts";
+import { CommandFailure, exitCodes, guarded } from "../../../client/cli/failures.ts";
+import { printFields, printJson } from "../../../client/cli/output.ts";
 
 interface PasswordOptions extends OperatorOptions {
   registries?: string;

@@ -13,8 +13,8 @@ import {
   newSettings,
   type SettingsOptions,
   shownSettings,
-} from "#operator/node-settings.ts";
-import { findToken } from "#operator/node-token.ts";
+} from "#operator/nodes/settings.ts";
+import { findToken } from "#operator/nodes/token.ts";
 import { OperatorError } from "#operator-error.ts";
 
 export const gigabyte = 1_000_000_000;
