@@ -14,6 +14,7 @@ const sourceLinesMax = 300;
 const testLinesMax = 400;
 const functionLinesMax = 70;
 const undocumentedLinesMax = 25;
+const folderFilesMax = 25;
 
 const files = await ourFiles();
 const byPath = new Map(files.map((file) => [file.path, file]));
@@ -137,7 +138,7 @@ test("imports go only in the directions of the map", () => {
 
 function forbiddenImports(file: SourceFile): string[] {
   const rule = importRules.find(({ from }) => file.path.startsWith(from));
-  if (!rule) return [];
+  if (!rule) return file.path.startsWith("src/") ? [`${file.path}: no rule says what it may import`] : [];
   const allowed = isTestCode(file.path)
     ? [...rule.allowed, ...rule.allowedInTests, "test/harness/", rule.from]
     : [...rule.allowed, rule.from];
@@ -146,12 +147,75 @@ function forbiddenImports(file: SourceFile): string[] {
     .map((target) => `${file.path} imports ${target}: ${rule.why}`);
 }
 
-/** Our own files that a file imports, as paths from the root. */
-function importsOf({ path, text }: SourceFile): string[] {
-  return [...text.matchAll(/(?:\bfrom|\bimport\(|\bimport) ?"((?:#|\.\.?\/)[^"]+)"/g)].map(([, target]) =>
-    target!.startsWith("#") ? `src/${target!.slice(1)}` : posix.join(posix.dirname(path), target!),
+/** How a file names our own files that it imports. */
+function specifiersOf({ text }: SourceFile): string[] {
+  return [...text.matchAll(/(?:\bfrom|\bimport\(|\bimport)\s*"((?:#|\.\.?\/)[^"]+)"/g)].map(
+    ([, specifier]) => specifier!,
   );
 }
+
+function resolveSpecifier(specifier: string, { path }: SourceFile): string {
+  return specifier.startsWith("#") ? `src/${specifier.slice(1)}` : posix.join(posix.dirname(path), specifier);
+}
+
+/** Our own files that a file imports, as paths from the root. */
+const importsOf = (file: SourceFile): string[] =>
+  specifiersOf(file).map((specifier) => resolveSpecifier(specifier, file));
+
+test("what lies in src is imported by its path from there", () => {
+  const breaches = files
+    .filter(({ path }) => isCode(path) && /^(src|test|bench)\//.test(path))
+    .flatMap((file) =>
+      specifiersOf(file)
+        .filter((specifier) => specifier.startsWith(".") && resolveSpecifier(specifier, file).startsWith("src/"))
+        .map((specifier) => `${file.path} imports "${specifier}"`),
+    );
+  assertNone(breaches, 'write "#folder/file.ts": one file, one name, which a search finds and a move changes once');
+});
+
+const sources = files.filter(({ path }) => path.startsWith("src/") && isCode(path) && !isTestCode(path));
+/** "api" of "src/api/signing/signer.ts"; nothing for the files that lie in src/ itself. */
+const folderOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1];
+
+test("no two folders of src import each other, not by way of others either", () => {
+  const imports = new Map<string, { to: string; line: string }[]>();
+  for (const file of sources) {
+    const folder = folderOf(file.path);
+    for (const target of importsOf(file)) {
+      const to = folderOf(target);
+      if (!folder || !to || to === folder) continue;
+      imports.set(folder, [...(imports.get(folder) ?? []), { to, line: `${file.path} imports ${target}` }]);
+    }
+  }
+  const reachedFrom = (start: string, seen = new Set<string>()): Set<string> => {
+    for (const { to } of imports.get(start) ?? []) if (!seen.has(to)) reachedFrom(to, seen.add(to));
+    return seen;
+  };
+  const breaches = [...imports].flatMap(([folder, found]) =>
+    found.filter(({ to }) => reachedFrom(to).has(folder)).map(({ to, line }) => `${folder} and ${to}: ${line}`),
+  );
+  assertNone(breaches.sort(), "move what both need to where both may reach it: of two folders one knows the other");
+});
+
+test(`a folder of src has at most ${folderFilesMax} files of code`, () => {
+  const counts = new Map<string, number>();
+  for (const { path } of sources) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  const breaches = [...counts]
+    .filter(([, count]) => count > folderFilesMax)
+    .map(([path, count]) => `${path}: ${count}`);
+  assertNone(breaches, "move those that belong together into a folder that is named after what they have in common");
+});
+
+test("what only tests import is called test-<what>.ts", () => {
+  const importers = new Map<string, string[]>();
+  for (const file of files.filter(({ path }) => isCode(path)))
+    for (const target of importsOf(file)) importers.set(target, [...(importers.get(target) ?? []), file.path]);
+  const isForTests = (path: string) => isTestCode(path) || path.startsWith("bench/");
+  const breaches = sources
+    .map(({ path }) => path)
+    .filter((path) => importers.get(path)?.every(isForTests) || /-(test|fixture|suite)[-.][^/]*$/.test(path));
+  assertNone(breaches, "rename it, so that a look at the name says that it is not part of the program");
+});
 
 test("the client's library needs nothing but Node", () => {
   const breaches = files

@@ -8,25 +8,7 @@ export interface ImportRule {
   why: string;
 }
 
-const serverParts = [
-  ...["src/alarms.ts", "src/api/", "src/build-context.ts", "src/config.ts", "src/context.ts", "src/db/"],
-  ...[
-    "src/domains/",
-    "src/errors.ts",
-    "src/front/",
-    "src/hosting/",
-    "src/jobs/",
-    "src/lib/",
-    "src/locks/",
-    "src/nodes/",
-    "src/operator-error.ts",
-    "src/ote/",
-    "src/postgres/",
-    "src/queue/",
-    "src/registry/",
-  ],
-  ...["src/resellers/", "src/role.ts", "src/use-case/", "src/watch/"],
-];
+const settings = ["src/config.ts", "src/role.ts"];
 
 /** What lies in src/nodes/ beside its folders, and what nodes with accounts' files on disks of their own have alike. */
 const everyNode = [
@@ -120,22 +102,80 @@ export const importRules: ImportRule[] = [
   },
   {
     from: "src/operator/",
-    allowed: [...serverParts, "client/cli/"],
+    allowed: [
+      ...["src/lib/", "src/db/", "src/registry/", "src/ote/", "src/nodes/", "src/use-case/", "src/resellers/"],
+      ...["src/domains/", "src/hosting/", "src/jobs/", "src/watch/"],
+      ...["src/alarms.ts", "src/config.ts", "src/operator-error.ts", "client/cli/"],
+    ],
     allowedInTests: [],
     why: "the operator's commands are one tool with the client's, and load no server",
   },
   {
     from: "src/start/",
-    allowed: serverParts,
+    allowed: [
+      ...["src/lib/", "src/db/", "src/postgres/", "src/resellers/", "src/hosting/nodes/", "src/hosting/packs/"],
+      "src/config.ts",
+    ],
     allowedInTests: [],
     why: "it starts the other programs as processes, it does not load them",
   },
   {
-    from: "src/",
-    allowed: serverParts,
+    from: "src/resellers/",
+    allowed: ["src/lib/", "src/db/", "src/use-case/", "src/context.ts", "src/operator-error.ts"],
     allowedInTests: [],
-    why: "the server knows no client, no sandbox and no command line",
+    why: "whose a name or an account is does not depend on what it is",
   },
+  {
+    from: "src/watch/",
+    allowed: ["src/lib/", "src/db/", "src/locks/", "src/alarms.ts", "src/context.ts"],
+    allowedInTests: [],
+    why: "it looks at whether others are at work, not into their work",
+  },
+  {
+    from: "src/domains/",
+    allowed: [
+      ...["src/lib/", "src/db/", "src/locks/", "src/queue/", "src/registry/", "src/resellers/", "src/use-case/"],
+      ...["src/alarms.ts", "src/context.ts", "src/errors.ts", "src/operator-error.ts"],
+    ],
+    allowedInTests: ["src/jobs/"],
+    why: "domain names know no hosting, and nobody who serves or runs them",
+  },
+  {
+    from: "src/hosting/",
+    allowed: [
+      ...["src/lib/", "src/db/", "src/front/", "src/nodes/", "src/queue/", "src/resellers/", "src/use-case/"],
+      ...["src/alarms.ts", "src/context.ts", "src/errors.ts", "src/operator-error.ts"],
+    ],
+    allowedInTests: ["src/api/", ...settings],
+    why: "hosting knows no domain names, and nobody who serves or runs it",
+  },
+  {
+    from: "src/api/",
+    allowed: [
+      ...["src/lib/", "src/db/", "src/front/", "src/use-case/", "src/resellers/", "src/domains/", "src/hosting/"],
+      ...["src/watch/", "src/alarms.ts", "src/build-context.ts", "src/context.ts", "src/errors.ts", ...settings],
+    ],
+    allowedInTests: [],
+    why: "a request changes nothing outside the database: it knows no queue, no registry and no node",
+  },
+  {
+    from: "src/jobs/",
+    allowed: [
+      ...["src/lib/", "src/db/", "src/locks/", "src/queue/", "src/registry/", "src/domains/", "src/hosting/"],
+      ...["src/watch/", "src/alarms.ts", "src/build-context.ts", "src/context.ts", ...settings],
+    ],
+    allowedInTests: [],
+    why: "the worker answers nobody",
+  },
+  ...[
+    ...["src/alarms.", "src/build-context.ts", "src/context.ts", "src/errors.ts", "src/operator-error.ts"],
+    ...settings,
+  ].map((from) => ({
+    from,
+    allowed: ["src/lib/", "src/db/", "src/registry/registries.ts", "src/config.ts", "src/context.ts"],
+    allowedInTests: [],
+    why: "what every part imports imports no part",
+  })),
   {
     from: "bin/",
     allowed: ["src/", "sandbox/registry/main.ts"],
