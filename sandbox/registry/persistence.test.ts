@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { constants } from "node:buffer";
 import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,22 +97,6 @@ test("says which file it cannot make, and what to do", async (context) => {
   // As in a folder that cannot be written to, for whoever may write to all.
   await mkdir(join(dataDir, "lock.sqlite"));
   await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /lock\.sqlite cannot be used .*make its folder/);
-});
-
-/** 540 MB of disk, for a file that no string can hold. */
-const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
-
-test("starts on more than one string can hold", { skip: !isFull && "only in the full matrix" }, async (context) => {
-  const dataDir = await folderFor(context);
-  const first = await startSandboxRegistry({ ...options, dataDir });
-  await first.seed(["a.test"]);
-  await first.close();
-  const line = `{"sequence":9,"changes":[]${" ".repeat(2 ** 24)}}\n`;
-  const file = join(dataDir, "registry.jsonl");
-  for (let bytes = 0; bytes <= constants.MAX_STRING_LENGTH; bytes += line.length) await appendFile(file, line);
-  const second = await startSandboxRegistry({ ...options, dataDir });
-  assert.ok(second.store.domains.find("a.test"));
-  await second.close();
 });
 
 test("keeps texts whole over a restart that other programs would cut into lines", async (context) => {

@@ -1,4 +1,7 @@
-/** A reporter of `node --test`: a table of how many files and tests each area has, and how long they took, the slowest first. */
+/**
+ * A reporter of `node --test`, which takes it as a default export: a table of how many files and tests each area has, and how
+ * long they took, the slowest first.
+ */
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 

@@ -1,6 +1,6 @@
 /**
  * Worker, agent and api are killed at each step of what an account goes through, on ProFTPD and nginx; in the end each account
- * is what it shall be, once. Every change on the node's disk is killed in `src/nodes/proftpd-nginx/killed.test.ts`.
+ * is what it shall be, once. Every change on the node's disk is killed in `src/nodes/proftpd-nginx/killed.slow.test.ts`.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";

@@ -26,8 +26,6 @@ interface Point {
   /** Where the registry keeps the frame when the worker is killed, and whether it executes it then. */
   frame?: HoldRequest["at"];
   isExecuted?: boolean;
-  /** Much like another point: only in the full matrix, with DEEDHOUSE_TEST_MATRIX=full. */
-  isExtra?: boolean;
 }
 
 const renewals = (when: string): HeldChange => ({ table: "renewals", on: "UPDATE", when });
@@ -36,18 +34,16 @@ const attempts: HeldChange = { table: "renewal_attempts", on: "INSERT", when: "t
 const renewPoints: Point[] = [
   {
     name: "before it is scheduled",
-    isExtra: true,
     change: { table: "renewals", on: "INSERT", when: "true" },
     isCommitted: false,
   },
   {
     name: "after it is scheduled",
-    isExtra: true,
     change: { table: "renewals", on: "INSERT", when: "true" },
     isCommitted: true,
   },
-  { name: "after the first look", isExtra: true, change: renewals("NEW.phase = 'renew'"), isCommitted: true },
-  { name: "before the attempt", isExtra: true, change: attempts, isCommitted: false },
+  { name: "after the first look", change: renewals("NEW.phase = 'renew'"), isCommitted: true },
+  { name: "before the attempt", change: attempts, isCommitted: false },
   { name: "after the attempt, before its bytes", change: attempts, isCommitted: true },
   { name: "after the bytes, never executed", frame: "before-execution", isExecuted: false },
   { name: "after the bytes, executed after its death", frame: "before-execution", isExecuted: true },
@@ -59,7 +55,6 @@ const renewPoints: Point[] = [
   },
   {
     name: "after the answer's commit",
-    isExtra: true,
     change: renewals("NEW.verify_cause = 'answered'"),
     isCommitted: true,
   },
@@ -71,53 +66,44 @@ const renewPoints: Point[] = [
   },
   {
     name: "after a renew without a trace",
-    isExtra: true,
     label: "renew-drop-before-",
     change: renewals("OLD.phase = 'verify' AND NEW.phase = 'look'"),
     isCommitted: true,
   },
   {
     name: "before its end is written down",
-    isExtra: true,
     change: renewals("NEW.status = 'Renewed'"),
     isCommitted: false,
   },
   {
     name: "after its end is written down",
-    isExtra: true,
     change: renewals("NEW.status = 'Renewed'"),
     isCommitted: true,
   },
 ];
 
-const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
-const inMatrix = ({ isExtra = false }: Point) => isFull || !isExtra;
-
 const deletePoints: Point[] = [
   {
     name: "after the registry's own renewal is seen",
-    isExtra: true,
     change: renewals("NEW.phase = 'delete'"),
     isCommitted: true,
   },
   { name: "after the attempt, before its bytes", change: attempts, isCommitted: true },
-  { name: "after the bytes, never executed", isExtra: true, frame: "before-execution", isExecuted: false },
+  { name: "after the bytes, never executed", frame: "before-execution", isExecuted: false },
   { name: "after the bytes, executed after its death", frame: "before-execution", isExecuted: true },
   { name: "after execution, before the answer", frame: "before-answer" },
   {
     name: "between the two looks after a lost answer",
-    isExtra: true,
     label: "delete-drop-after-",
     change: renewals("NEW.confirm_after IS NOT NULL"),
     isCommitted: true,
   },
   {
     name: "before its end is written down",
-    isExtra: true,
     change: renewals("NEW.status = 'Ended'"),
     isCommitted: false,
   },
-  { name: "after its end is written down", isExtra: true, change: renewals("NEW.status = 'Ended'"), isCommitted: true },
+  { name: "after its end is written down", change: renewals("NEW.status = 'Ended'"), isCommitted: true },
 ];
 
 async function startCrew(t: TestContext) {
@@ -176,7 +162,7 @@ const wholeSeconds = (daysFromNow: number) =>
 test("a name is renewed once when the worker is killed", async (t) => {
   const crew = await startCrew(t);
   const { gateway, reseller } = crew;
-  for (const [number, point] of renewPoints.filter(inMatrix).entries()) {
+  for (const [number, point] of renewPoints.entries()) {
     await t.test(point.name, async (step) => {
       const name = `${point.label ?? ""}killed-${number}.example`;
       const expirationDate = wholeSeconds(10);
@@ -201,7 +187,7 @@ async function expirationOf(gateway: TestGateway, reseller: TestReseller, name: 
 test("a name that is not to be renewed is deleted once when the worker is killed", async (t) => {
   const crew = await startCrew(t);
   const { gateway, reseller } = crew;
-  for (const [number, point] of deletePoints.filter(inMatrix).entries()) {
+  for (const [number, point] of deletePoints.entries()) {
     await t.test(point.name, async (step) => {
       const name = `${point.label ?? ""}ending-${number}.example`;
       // The registry has renewed it already.

@@ -23,8 +23,6 @@ interface Point {
   isStraight?: boolean;
   /** The operator cancels it while its create is under way. */
   isCancelled?: boolean;
-  /** Much like another point: only in the full matrix, with DEEDHOUSE_TEST_MATRIX=full. */
-  isExtra?: boolean;
   ends?: string;
 }
 
@@ -39,16 +37,15 @@ const messages: HeldChange = { table: "poll_messages", on: "INSERT", when: "true
 
 const points: Point[] = [
   { name: "before the claim", change: orders("NEW.phase = 'check'"), isCommitted: false },
-  { name: "after the claim", change: orders("NEW.phase = 'check'"), isExtra: true, isCommitted: true },
-  { name: "after the check", change: orders("NEW.phase = 'create'"), isExtra: true, isCommitted: true },
+  { name: "after the claim", change: orders("NEW.phase = 'check'"), isCommitted: true },
+  { name: "after the check", change: orders("NEW.phase = 'create'"), isCommitted: true },
   {
     name: "after the contact's attempt",
     change: attempts("INSERT", "contact:create"),
-    isExtra: true,
     isCommitted: true,
   },
   { name: "after the contact's answer", change: attempts("UPDATE", "contact:create"), isCommitted: false },
-  { name: "before the attempt", change: attempts("INSERT", "domain:create"), isExtra: true, isCommitted: false },
+  { name: "before the attempt", change: attempts("INSERT", "domain:create"), isCommitted: false },
   { name: "after the attempt, before its bytes", change: attempts("INSERT", "domain:create"), isCommitted: true },
   {
     name: "after the bytes, never executed",
@@ -68,7 +65,6 @@ const points: Point[] = [
     name: "after the second look",
     label: "drop-after-",
     change: orders("NEW.status = 'Finished'"),
-    isExtra: true,
     isCommitted: false,
   },
   {
@@ -111,7 +107,6 @@ const points: Point[] = [
     change: orders("NEW.phase = 'cancel'"),
     isCancelled: true,
     isCommitted: false,
-    isExtra: true,
     ends: "Cancelled",
   },
   {
@@ -134,20 +129,16 @@ const points: Point[] = [
     change: orders("NEW.status = 'Cancelled'"),
     isCancelled: true,
     isCommitted: false,
-    isExtra: true,
     ends: "Cancelled",
   },
 ];
-
-const isFull = process.env.DEEDHOUSE_TEST_MATRIX === "full";
-const matrix = points.filter(({ isExtra }) => isFull || !isExtra);
 
 test("an order ends right when its worker is killed", async (t) => {
   const workers = await startWithWorkers(t, { sandbox: { pendingDelayMs: 300 } });
   const { gateway } = workers;
   let owner = await workers.start();
   let successor = workers.start();
-  for (const [number, point] of matrix.entries()) {
+  for (const [number, point] of points.entries()) {
     const { label = "", change, isCommitted, ends = "Finished" } = point;
     await t.test(point.name, async (step) => {
       // Each with a contact of its own, which is made with its order.

@@ -13,8 +13,8 @@ import { password, testAccount } from "#nodes/test-account.ts";
 const run = promisify(execFile);
 /** What one call of a program may take on a machine that does other things too. */
 const callMs = 120_000;
-/** ftp-srv, which was tried before, served 14 of 40: it fails in 8 all but surely. */
-const rounds = process.env.DEEDHOUSE_TEST_MATRIX === "full" ? 40 : 8;
+/** ftp-srv, which was tried before, served 14 of 40. */
+const rounds = 40;
 const bytes = 100_000;
 
 /** A reason to skip, or false. */
