@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { replacePrinted } from "./harness/printed-page.ts";
 import { startTestServer } from "./harness/server.ts";
@@ -27,6 +27,7 @@ const fileTimeoutMs = 300_000;
 const silenceMsMax = 2 * fileTimeoutMs;
 const everything = ["src", "client", "sandbox", "test"];
 const ownFlags = ["--slow", "--page"];
+const timesReporter = new URL("harness/times-reporter.ts", import.meta.url);
 const page = new URL("../CONTRIBUTING.md", import.meta.url);
 
 const given = process.argv.slice(2);
@@ -35,8 +36,7 @@ const flags = given.filter((argument) => argument.startsWith("-") && !ownFlags.i
 const paths = given.filter((argument) => !argument.startsWith("-"));
 
 const server = await startTestServer();
-const folder = await mkdtemp(join(tmpdir(), "deedhouse-test-run-"));
-const times = join(folder, "times.md");
+const times = isForPage && join(await mkdtemp(join(tmpdir(), "deedhouse-test-run-")), "times.md");
 const tests = spawn(
   process.execPath,
   [
@@ -45,8 +45,7 @@ const tests = spawn(
     `--test-timeout=${fileTimeoutMs}`,
     "--test-reporter=spec",
     "--test-reporter-destination=stdout",
-    `--test-reporter=${new URL("harness/times-reporter.ts", import.meta.url)}`,
-    `--test-reporter-destination=${times}`,
+    ...(times ? [`--test-reporter=${timesReporter}`, `--test-reporter-destination=${times}`] : []),
     ...flags,
     ...(paths.length > 0 ? paths : everything).flatMap(toFiles),
   ],
@@ -69,11 +68,11 @@ const [code] = await once(tests, "close");
 clearTimeout(silence);
 await server.stop();
 process.exitCode = code ?? 1;
-if (isForPage) {
+if (times) {
   const table = (await readFile(times, "utf8")).trimEnd();
   await writeFile(page, replacePrinted(await readFile(page, "utf8"), isSlow ? "slow tests" : "tests", table));
+  await rm(dirname(times), { recursive: true });
 }
-await rm(folder, { recursive: true, force: true });
 
 /** Names the files that do not end, and ends them (proc(5)). */
 function giveUp(): void {

@@ -65,8 +65,9 @@ test("a connection has one request at work, however many it sends in one packet,
   assert.equal(atWorkHighest, 1);
 });
 
-test("one turn of the event loop begins a few dozen requests, however many connections have some, and none waits for ever", async (t) => {
-  const perTurn: number[] = [];
+/** Counts what happens in each turn of the event loop. `end` says how much it was in the fullest one. */
+function countByTurn() {
+  const counts: number[] = [];
   let turn = 0;
   let isWatching = true;
   const nextTurn = () => {
@@ -74,30 +75,36 @@ test("one turn of the event loop begins a few dozen requests, however many conne
     if (isWatching) setImmediate(nextTurn);
   };
   setImmediate(nextTurn);
+  return {
+    count() {
+      counts[turn] = (counts[turn] ?? 0) + 1;
+    },
+    end() {
+      isWatching = false;
+      return Math.max(...counts.filter(Boolean));
+    },
+  };
+}
+
+test("one turn of the event loop begins a few dozen requests, however many connections have some, and none waits for ever", async (t) => {
+  const turns = countByTurn();
   const { port } = await gated(t, (request, response) => {
-    perTurn[turn] = (perTurn[turn] ?? 0) + 1;
+    turns.count();
     echo(request, response);
   });
   const sockets = await Promise.all(Array.from({ length: 150 }, () => open(t, port)));
   const answers = sockets.map(received);
   for (const socket of sockets) socket.end(head("/a").repeat(20));
   for (const answer of answers) assert.equal(targetsIn(await answer).length, 20);
-  isWatching = false;
+  const most = turns.end();
   // The room of one turn, and that of the next one, which may begin before the loop looks at its timers.
-  assert.ok(Math.max(...perTurn.filter(Boolean)) <= 64, `${Math.max(...perTurn.filter(Boolean))} in one turn`);
+  assert.ok(most <= 64, `${most} in one turn`);
 });
 
 test("one turn of the event loop reads a few thousand chunks, however many connections send bodies of tiny ones", async (t) => {
-  const chunksPerTurn: number[] = [];
-  let turn = 0;
-  let isWatching = true;
-  const nextTurn = () => {
-    turn += 1;
-    if (isWatching) setImmediate(nextTurn);
-  };
-  setImmediate(nextTurn);
+  const turns = countByTurn();
   const { port } = await gated(t, (request, response) => {
-    request.on("data", () => (chunksPerTurn[turn] = (chunksPerTurn[turn] ?? 0) + 1));
+    request.on("data", turns.count);
     request.on("end", () => response.end());
   });
   const body = "1\r\na\r\n".repeat(20_000);
@@ -105,8 +112,7 @@ test("one turn of the event loop reads a few thousand chunks, however many conne
   const answers = sockets.map(received);
   for (const socket of sockets) socket.end(`${head("/", "Transfer-Encoding: chunked")}${body}0\r\n\r\n`);
   for (const answer of answers) assert.match(await answer, /^HTTP\/1\.1 200/);
-  isWatching = false;
-  const most = Math.max(...chunksPerTurn.filter(Boolean));
+  const most = turns.end();
   assert.ok(most <= 16_000, `${most} in one turn`);
 });
 
