@@ -178,39 +178,36 @@ const sources = files.filter(({ path }) => path.startsWith("src/") && isCode(pat
 const folderOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1];
 
 test("no two folders of src import each other, not by way of others either", () => {
-  const imports = new Map<string, { to: string; line: string }[]>();
-  for (const file of sources) {
-    const folder = folderOf(file.path);
-    for (const target of importsOf(file)) {
-      const to = folderOf(target);
-      if (!folder || !to || to === folder) continue;
-      imports.set(folder, [...(imports.get(folder) ?? []), { to, line: `${file.path} imports ${target}` }]);
-    }
-  }
+  const edges = sources.flatMap((file) =>
+    importsOf(file).flatMap((target) => {
+      const [from, to] = [folderOf(file.path), folderOf(target)];
+      return from && to && to !== from ? { from, to, line: `${file.path} imports ${target}` } : [];
+    }),
+  );
+  const imports = Map.groupBy(edges, ({ from }) => from);
   const reachedFrom = (start: string, seen = new Set<string>()): Set<string> => {
     for (const { to } of imports.get(start) ?? []) if (!seen.has(to)) reachedFrom(to, seen.add(to));
     return seen;
   };
-  const breaches = [...imports].flatMap(([folder, found]) =>
-    found.filter(({ to }) => reachedFrom(to).has(folder)).map(({ to, line }) => `${folder} and ${to}: ${line}`),
-  );
+  const breaches = edges
+    .filter(({ from, to }) => reachedFrom(to).has(from))
+    .map(({ from, to, line }) => `${from} and ${to}: ${line}`);
   assertNone(breaches.sort(), "move what both need to where both may reach it: of two folders one knows the other");
 });
 
 test(`a folder of src has at most ${folderFilesMax} files of code`, () => {
-  const counts = new Map<string, number>();
-  for (const { path } of sources) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
-  const breaches = [...counts]
-    .filter(([, count]) => count > folderFilesMax)
-    .map(([path, count]) => `${path}: ${count}`);
+  const breaches = [...Map.groupBy(sources, ({ path }) => posix.dirname(path))]
+    .filter(([, inFolder]) => inFolder.length > folderFilesMax)
+    .map(([path, { length }]) => `${path}: ${length}`);
   assertNone(breaches, "move those that belong together into a folder that is named after what they have in common");
 });
 
 test("what only tests import is called test-<what>.ts", () => {
-  const importers = new Map<string, string[]>();
-  for (const file of files.filter(({ path }) => isCode(path)))
-    for (const target of importsOf(file)) importers.set(target, [...(importers.get(target) ?? []), file.path]);
-  const isForTests = (path: string) => isTestCode(path) || path.startsWith("bench/");
+  const imports = files
+    .filter(({ path }) => isCode(path))
+    .flatMap((file) => importsOf(file).map((target) => ({ path: file.path, target })));
+  const importers = Map.groupBy(imports, ({ target }) => target);
+  const isForTests = ({ path }: { path: string }) => isTestCode(path) || path.startsWith("bench/");
   const breaches = sources
     .map(({ path }) => path)
     .filter((path) => importers.get(path)?.every(isForTests) || /-(test|fixture|suite)[-.][^/]*$/.test(path));
