@@ -3,7 +3,6 @@
  * behind EPP on TLS and, when asked for, a real embedded hosting node.
  */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { type Server, type ServerOptions, startServer } from "#api/server.ts";
@@ -32,6 +31,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import { type Scope, testDatabase } from "./database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
 import { nodePlace, nodeRoom, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
+import { quickFolder } from "./quick-folder.ts";
 import { sharedTlsFolder } from "./shared-tls.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
@@ -121,7 +121,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   });
   const closed: Scope = { after: (hook) => void closers.push(hook) };
   const { url: databaseUrl, database: directDatabase } = await testDatabase(closed);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
+  const folder = await mkdtemp(join(await quickFolder(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const openRegistry = async (suffixes: string[], settings: Partial<Settings> = {}) => {
     const opened = await startSandboxRegistry({ suffixes, registrars, tlsDir: sharedTlsFolder, ...settings });
