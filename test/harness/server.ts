@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { migrate } from "#db/migrate.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
-import { openDataDir } from "#postgres/cluster.ts";
+import { pathsIn } from "#postgres/cluster.ts";
 import { startEmbeddedPostgres } from "#postgres/embedded.ts";
 import { findRunningServer, isClaimedByAnother, isRunning } from "#postgres/process.ts";
 import { quickFolder } from "./quick-folder.ts";
@@ -69,7 +69,8 @@ export async function startTestServer(): Promise<TestServer> {
 async function removeOrphans(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(folderPrefix)) continue;
-    const paths = await openDataDir(join(folder, name));
+    // Only looked at: another run may be removing its folder at this moment.
+    const paths = pathsIn(join(folder, name));
     // A folder that nobody has claimed yet may be just coming up.
     const wasClaimed = await access(paths.supervisor).then(
       () => true,
