@@ -3,7 +3,6 @@
  * behind EPP on TLS and, when asked for, a real embedded hosting node.
  */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { type Server, type ServerOptions, startServer } from "#api/server.ts";
@@ -32,6 +31,8 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import { type Scope, testDatabase } from "./database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
 import { nodePlace, nodeRoom, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
+import { quickFolder } from "./quick-folder.ts";
+import { sharedTlsFolder } from "./shared-tls.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
 export const masterKey = Buffer.alloc(32, "test key");
@@ -39,6 +40,7 @@ const registrars = [
   { id: registrarId, password: registrarPassword },
   { id: "rival", password: "rival-pw-1" },
 ];
+const commonPasswords = loadCommonPasswords();
 /** Long enough for a machine that does other things too; a test that waits this long has failed. */
 const patienceMs = 60_000;
 
@@ -119,10 +121,10 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   });
   const closed: Scope = { after: (hook) => void closers.push(hook) };
   const { url: databaseUrl, database: directDatabase } = await testDatabase(closed);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
+  const folder = await mkdtemp(join(await quickFolder(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const openRegistry = async (suffixes: string[], settings: Partial<Settings> = {}) => {
-    const opened = await startSandboxRegistry({ suffixes, registrars, ...settings });
+    const opened = await startSandboxRegistry({ suffixes, registrars, tlsDir: sharedTlsFolder, ...settings });
     closers.push(() => opened.close());
     return opened;
   };
@@ -157,7 +159,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
     registries,
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
-    commonPasswords: loadCommonPasswords(),
+    commonPasswords,
     reservedHosts: ["panel.deedhouse.test"],
     // More than in service: a busy machine must not turn an accepted name into an unanswered question.
     checkBudgetMs: 10_000,
