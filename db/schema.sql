@@ -755,6 +755,16 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.count_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  NEW.version := OLD.version + 1;
+  RETURN NEW;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.hold_identifier(identifier text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1124,6 +1134,17 @@ BEGIN
     CONTINUE WHEN changed.change < 0;
     PERFORM list_chunk_split(changed.list, changed.reseller_id, changed.name);
   END LOOP;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.row_is_due()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('row_due', CASE TG_NARGS WHEN 1 THEN TG_ARGV[0]
+    ELSE TG_ARGV[0] || ':' || (to_jsonb(NEW) ->> TG_ARGV[1]) END);
   RETURN NULL;
 END $function$
 

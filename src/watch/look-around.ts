@@ -6,8 +6,8 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
-import { connectedProcesses } from "#locks/liveness.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
+import { connectedProcesses } from "#locks/process-name.ts";
 
 type WatchContext = Pick<Context, "database" | "clock" | "log">;
 
