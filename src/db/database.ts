@@ -3,7 +3,7 @@ import { Batcher, type ItemRow } from "#db/batch.ts";
 import { type ConnectionLimits, connectionConfig, runStatement } from "#db/connection.ts";
 import { DatabaseUnavailable, translateError } from "#db/errors.ts";
 import { createPipelinedConnection } from "#db/pipeline.ts";
-import type { SqlValue, Statement } from "#db/statement.ts";
+import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
 
 export interface DatabaseOptions extends ConnectionLimits {
@@ -20,7 +20,7 @@ export interface DatabaseOptions extends ConnectionLimits {
 
 /** An open transaction. It ends with the function it was given to. */
 export interface Transaction {
-  query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  query<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
   /** The driver's client, for a library that brings its own SQL. */
   readonly raw: PoolClient;
 }
@@ -31,9 +31,9 @@ export interface Transaction {
  */
 export interface Database {
   /** A read of a few rows by key, on a pipelined, read-only connection: quick, and never behind a slow query. */
-  point<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  point<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
   /** A single statement of any kind, committed by itself. */
-  query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  query<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
   /**
    * A statement for many items, committed by itself: it takes them as `$1::jsonb`, an array of objects with their place
    * as `item`, and says in each row's `item` whose it is. Calls that come at the same time are executed together.
@@ -106,7 +106,7 @@ function createPool(config: PoolConfig, log: Log): Pool {
   return pool;
 }
 
-function run<Row>(client: PoolClient, statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]> {
+function run<Row>(client: PoolClient, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
   return runStatement(client, statement, values).catch(rethrowTranslated);
 }
 

@@ -52,6 +52,23 @@ test("each channel has its own handlers, and one that was taken away hears nothi
   assert.deepEqual(heard, ["quoted ", "kept a"]);
 });
 
+test("says when PostgreSQL listens on every channel: what is sent from then on is heard", async (t) => {
+  const { url } = await testDatabase(t);
+  const listener = listen(t, url);
+  const heard: string[] = [];
+  for (const channel of ["one", "two", "three"]) {
+    listener.on(channel, (payload) => heard.push(payload));
+    await listener.listening();
+    await runSql(url, "SELECT pg_notify($1, $1)", [channel]);
+  }
+  await endSessions(url, "deedhouse-listener");
+  await until(() => listener.aliveAsOf() === undefined);
+  await listener.listening();
+  await runSql(url, "SELECT pg_notify('three', 'again')");
+  await nextHeartbeat(listener);
+  assert.deepEqual(heard, ["one", "two", "three", "again"]);
+});
+
 test("a channel added to a standing connection is announced once it is listened to", async (t) => {
   const { url } = await testDatabase(t);
   const listener = listen(t, url);

@@ -21,6 +21,8 @@ export interface ListenerOptions {
 export interface Listener {
   /** Calls `handle` with the payload of each notification on the channel. */
   on(channel: string, handle: (payload: string) => void): () => void;
+  /** Resolves when PostgreSQL listens on every channel that was added before: from then on no notification is missed. */
+  listening(): Promise<void>;
   /**
    * Calls `handle` whenever notifications may have been missed: after each connect, the first one too, and after a
    * channel was added to a connection that stood already. It is called before `aliveAsOf` vouches for the connection.
@@ -42,9 +44,56 @@ const heartbeatBudgetMs = 1_000;
 const reconnectDelayMs = 100;
 const reconnectDelayMsMax = 2_000;
 
+/** Who is called for which channel, and whether the present connection listens to all of them. */
+class Channels {
+  readonly #handlers = new Map<string, Set<(payload: string) => void>>();
+  #notListening: PromiseWithResolvers<void> | undefined = Promise.withResolvers();
+
+  /** @returns whether nothing listens to the channel yet */
+  add(channel: string, handle: (payload: string) => void): boolean {
+    const handlers = this.#handlers.get(channel);
+    handlers?.add(handle);
+    if (handlers) return false;
+    this.#handlers.set(channel, new Set([handle]));
+    this.disconnected();
+    return true;
+  }
+
+  remove(channel: string, handle: (payload: string) => void): void {
+    this.#handlers.get(channel)?.delete(handle);
+  }
+
+  deliver(channel: string, payload: string): void {
+    for (const handle of this.#handlers.get(channel) ?? []) handle(payload);
+  }
+
+  /** @param listening what this connection listens to @returns whether it did not listen to everything before */
+  async listenTo(client: Client, listening: Set<string>): Promise<boolean> {
+    const missing = () => [...this.#handlers.keys()].filter((channel) => !listening.has(channel));
+    const added = missing();
+    for (const channel of added) {
+      await client.query(`LISTEN ${escapeIdentifier(channel)}`);
+      listening.add(channel);
+    }
+    if (missing().length === 0) {
+      this.#notListening?.resolve();
+      this.#notListening = undefined;
+    }
+    return added.length > 0;
+  }
+
+  disconnected(): void {
+    this.#notListening ??= Promise.withResolvers();
+  }
+
+  listening(): Promise<void> {
+    return this.#notListening?.promise ?? Promise.resolve();
+  }
+}
+
 /** Connects at once and for as long as it is not closed. */
 export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerOptions): Listener {
-  const handlers = new Map<string, Set<(payload: string) => void>>();
+  const channels = new Channels();
   const reconnectHandlers = new Set<() => void>();
   let closed = false;
   let aliveAt: number | undefined;
@@ -61,6 +110,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
         if (!closed) log.warn({ err: error }, "the database connection for notifications broke");
       }
       aliveAt = undefined;
+      channels.disconnected();
       pause = new AbortController();
       if (!closed) await sleep(Math.min(reconnectDelayMs * 2 ** failures, reconnectDelayMsMax), pause.signal);
     }
@@ -75,15 +125,13 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
     };
     client.on("error", broke);
     client.on("end", broke);
-    client.on("notification", ({ channel, payload }) => {
-      for (const handle of handlers.get(channel) ?? []) handle(payload ?? "");
-    });
+    client.on("notification", ({ channel, payload }) => channels.deliver(channel, payload ?? ""));
     try {
       await client.connect();
       let mayHaveMissed = true;
       while (!closed) {
         pause = new AbortController();
-        if (await listenTo(client, listening)) mayHaveMissed = true;
+        if (await channels.listenTo(client, listening)) mayHaveMissed = true;
         if (mayHaveMissed) for (const handle of reconnectHandlers) handle();
         mayHaveMissed = false;
         const sentAt = clock.monotonicMs();
@@ -100,29 +148,14 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
     }
   }
 
-  /** Returns whether this connection did not listen to everything before. */
-  async function listenTo(client: Client, listening: Set<string>): Promise<boolean> {
-    const missing = [...handlers.keys()].filter((channel) => !listening.has(channel));
-    for (const channel of missing) {
-      await client.query(`LISTEN ${escapeIdentifier(channel)}`);
-      listening.add(channel);
-    }
-    return missing.length > 0;
-  }
-
   const done = keepConnected();
 
   return {
     on(channel, handle) {
-      let channelHandlers = handlers.get(channel);
-      if (!channelHandlers) {
-        channelHandlers = new Set();
-        handlers.set(channel, channelHandlers);
-        pause.abort();
-      }
-      channelHandlers.add(handle);
-      return () => channelHandlers.delete(handle);
+      if (channels.add(channel, handle)) pause.abort();
+      return () => channels.remove(channel, handle);
     },
+    listening: () => channels.listening(),
     onReconnect(handle) {
       reconnectHandlers.add(handle);
       return () => reconnectHandlers.delete(handle);

@@ -8,12 +8,12 @@ import type { Writable } from "node:stream";
 import { Client, type ClientConfig } from "pg";
 import { plannerOptions, runStatement } from "#db/connection.ts";
 import { isStalePlan, translateError } from "#db/errors.ts";
-import type { SqlValue, Statement } from "#db/statement.ts";
+import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
 
 export interface PipelinedConnection {
   /** @throws DatabaseUnavailable */
-  query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]>;
+  query<Row>(statement: Statement<Row>, values: SqlValues): Promise<Row[]>;
   /** Waits for what is under way, then disconnects. */
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
   }
 
   return {
-    async query<Row>(statement: Statement<Row>, values: readonly SqlValue[]): Promise<Row[]> {
+    async query<Row>(statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
       current ??= connect();
       const connection = current;
       try {

@@ -21,30 +21,66 @@ interface ColumnTypes {
 
 export type ColumnType = keyof ColumnTypes;
 
-/** A PostgreSQL type, with a trailing `?` when the value may be null. */
-export type Column = ColumnType | `${ColumnType}?`;
+/**
+ * A PostgreSQL type, with a trailing `?` when the value may be null; or the texts that a column may hold, with `null` among
+ * them when it may: `status: hostingStatuses`, `phase: [...phases, null]`.
+ */
+export type Column = ColumnType | `${ColumnType}?` | readonly (string | null)[];
 
 export type Columns = Readonly<Record<string, Column>>;
 
 /** The row that a column map describes. */
 export type RowOf<C extends Columns> = {
-  [Name in keyof C]: C[Name] extends `${infer Type extends ColumnType}?`
-    ? ColumnTypes[Type] | null
-    : C[Name] extends ColumnType
-      ? ColumnTypes[C[Name]]
-      : never;
+  [Name in keyof C]: C[Name] extends readonly (string | null)[]
+    ? C[Name][number]
+    : C[Name] extends `${infer Type extends ColumnType}?`
+      ? ColumnTypes[Type] | null
+      : C[Name] extends ColumnType
+        ? ColumnTypes[C[Name]]
+        : never;
 };
 
-/** What a placeholder takes. Objects are sent as JSON, arrays as PostgreSQL arrays; `undefined` does not compile. */
+/** The same column where it may be null, e.g. on the outer side of a join. */
+export function orNull(column: Column): Column {
+  if (typeof column === "string") return `${column.replace("?", "") as ColumnType}?`;
+  return column.includes(null) ? column : [...column, null];
+}
+
+/** What a parameter takes. Objects are sent as JSON, arrays as PostgreSQL arrays; `undefined` does not compile. */
 export type SqlValue = string | number | bigint | boolean | null | object;
 
-export interface Statement<Row> {
+/** The values of `$1`, `$2`, … by position, or of `$name` by name. */
+export type SqlValues = readonly SqlValue[] | Readonly<Record<string, SqlValue>>;
+
+type Lower = Letters<"abcdefghijklmnopqrstuvwxyz">;
+type Letters<Text> = Text extends `${infer First}${infer Rest}` ? First | Letters<Rest> : never;
+type NameSymbol = Lower | Uppercase<Lower> | Letters<"0123456789_">;
+type LeadingName<Text, Name extends string = ""> = Text extends `${infer First extends NameSymbol}${infer Rest}`
+  ? LeadingName<Rest, `${Name}${First}`>
+  : Name;
+/** A dollar sign without a name is an end of line, in a regular expression. */
+type ParameterNames<Text> = Text extends `${string}$${infer Rest}`
+  ? Exclude<LeadingName<Rest>, ""> | ParameterNames<Rest>
+  : never;
+
+/** What a statement of this text takes. Where the compiler does not know the text, the names are compared at run time only. */
+export type ValuesOf<Text extends string> = string extends Text
+  ? SqlValues
+  : ParameterNames<Text> extends `${number}`
+    ? readonly SqlValue[]
+    : { readonly [Name in ParameterNames<Text>]: SqlValue };
+
+export interface Statement<Row, Values extends SqlValues = SqlValues> {
   /** The name it is prepared under, unique in the program. */
   readonly name: string;
+  /** With its parameters as `$1`, `$2`, …: the form that PostgreSQL takes. */
   readonly text: string;
+  /** The names of its parameters, `$1`'s first; none where they have positions only. */
+  readonly parameters: readonly string[];
   readonly columns: Columns;
-  /** Carries the row type; no such value exists at run time. */
+  /** Carry the types; no such values exist at run time. */
   readonly row?: Row;
+  readonly values?: Values;
 }
 
 /** PostgreSQL cuts longer names off (NAMEDATALEN − 1), and two statements would become one. */
@@ -52,17 +88,41 @@ const nameBytesMax = 63;
 
 const statements = new Map<string, Statement<unknown>>();
 
+const namedParameter = /\$([A-Za-z_]\w*)/g;
+
 /**
  * Declares a statement. Call it at module level, once.
+ * @param text its parameters are named (`$reseller_id`), or all have positions (`$1`)
  * @param columns what it returns, by column name; `{}` for nothing
- * @throws when the name is taken or longer than 63 bytes
+ * @throws when the name is taken or longer than 63 bytes, or the text mixes names and positions
  */
-export function statement<const C extends Columns>(name: string, text: string, columns: C): Statement<RowOf<C>> {
+export function statement<const Text extends string, const C extends Columns>(
+  name: string,
+  text: Text,
+  columns: C,
+): Statement<RowOf<C>, ValuesOf<Text>> {
   if (statements.has(name)) throw new Error(`two statements are named "${name}": give each its own name`);
   if (Buffer.byteLength(name) > nameBytesMax) throw new Error(`"${name}" is longer than ${nameBytesMax} bytes`);
-  const declared: Statement<RowOf<C>> = { name, text, columns };
+  const parameters = [...new Set(Array.from(text.matchAll(namedParameter), ([, parameter]) => parameter!))];
+  if (parameters.length > 0 && /\$\d/.test(text)) throw new Error(`"${name}" mixes names and positions: name them all`);
+  const positioned = text.replace(namedParameter, (_, parameter: string) => `$${parameters.indexOf(parameter) + 1}`);
+  const declared = { name, text: positioned, parameters, columns };
   statements.set(name, declared);
   return declared;
+}
+
+/**
+ * A statement's values in the order of its positions.
+ * @throws when the value of a named parameter is missing
+ */
+export function valuesInOrder({ name, parameters }: Statement<unknown>, values: SqlValues): readonly SqlValue[] {
+  if (Array.isArray(values)) return values;
+  const named = values as Readonly<Record<string, SqlValue>>;
+  return parameters.map((parameter) => {
+    const value = named[parameter];
+    if (value === undefined) throw new Error(`"${name}" was given no value for $${parameter}`);
+    return value;
+  });
 }
 
 /** Every statement declared by the modules loaded so far. */

@@ -50,7 +50,7 @@ export interface RegistryRoleOptions {
 }
 
 export interface RegistryRole {
-  /** Resolves when this process is the owner, or knows that it is not, for whatever reason. */
+  /** Resolves when this process, as the owner, answers questions about names, or knows that it is not the owner, for whatever reason. */
   started: Promise<void>;
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       if (isAgain) await sleep(predecessorBackMs, stopped.signal);
       await holdLock(options, connection, {
         ended: AbortSignal.any([gone.signal, stopped.signal]),
-        onKnown: started.resolve,
+        onStandBy: started.resolve,
       });
       const lease = await takeLease(connection, profile.id);
       if (!lease) return;
@@ -86,7 +86,12 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       });
       gone.signal.addEventListener("abort", lease.lose);
       if (gone.signal.aborted) lease.lose();
-      await keepWhile(lease, () => own(options, lease, AbortSignal.any([lease.lost, stopped.signal])));
+      await keepWhile(lease, () =>
+        own(options, lease, {
+          ended: AbortSignal.any([lease.lost, stopped.signal]),
+          onServing: started.resolve,
+        }),
+      );
     } finally {
       stopped.signal.removeEventListener("abort", end);
       end();
@@ -113,17 +118,17 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   };
 }
 
-/** Resolves when the connection has the registry's lock. @param onKnown told as soon as it is known whether somebody else has it */
+/** Resolves when the connection has the registry's lock. @param onStandBy called when somebody else has it */
 async function holdLock(
   options: RegistryRoleOptions,
   connection: Client,
-  { ended, onKnown }: { ended: AbortSignal; onKnown: () => void },
+  { ended, onStandBy }: { ended: AbortSignal; onStandBy: () => void },
 ): Promise<void> {
   const { profile } = options;
   const { rows } = await connection.query<{ is_owner: boolean; pid: number }>(tryOwnerLock, [profile.id]);
-  onKnown();
   const [tried] = rows;
   if (!tried || tried.is_owner) return;
+  onStandBy();
   const held = new AbortController();
   const standingBy = standBy(options, tried.pid, AbortSignal.any([ended, held.signal]));
   try {
@@ -147,8 +152,14 @@ async function keepWhile(lease: HeldLease, work: () => Promise<void>): Promise<v
   }
 }
 
-/** @param ended fires when the lease is lost, and may be a successor's, too: then nothing new is sent */
-async function own(options: RegistryRoleOptions, lease: HeldLease, ended: AbortSignal): Promise<void> {
+interface Ownership {
+  /** Fires when the lease is lost, and may be a successor's, too: then nothing new is sent. */
+  ended: AbortSignal;
+  /** Called when the questions of others are heard. */
+  onServing(): void;
+}
+
+async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onServing }: Ownership): Promise<void> {
   const { profile } = options;
   const context = { ...options.context, lease };
   const logins = createLoginWatch(context, profile);
@@ -170,6 +181,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, ended: AbortS
   const newOrders = await beginNewOrders({ sessions, step, liveness: options.liveness, ordersMax: atOnceMax });
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
+  void context.listener.listening().then(onServing);
   const { predecessorMs } = lease;
   const searchForgotten = forgottenOrdersSearch(
     { sessions, newOrders, liveness: options.liveness, predecessorMs },

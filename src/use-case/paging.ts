@@ -7,7 +7,7 @@
  */
 
 import type { Context } from "#context.ts";
-import { type Columns, type RowOf, type Statement, statement } from "#db/statement.ts";
+import { type Columns, orNull, type RowOf, type Statement, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
@@ -44,7 +44,7 @@ export function pagedList<const C extends Columns>(
   filter = "",
 ): PagedList<RowOf<C> & { total_: number; skipped_: number }> {
   const names = Object.keys(columns);
-  const pageColumns = Object.fromEntries(names.map((name) => [name, `${columns[name]?.replace("?", "")}?`])) as C;
+  const pageColumns = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, orNull(column)])) as C;
   const all = { ...pageColumns, total_: "int8", skipped_: "int8" } as const;
   const build = (kind: string, start: string, rows: string, order: string) =>
     statement(

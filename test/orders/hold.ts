@@ -9,6 +9,7 @@ import { until } from "./judge.ts";
 
 export interface HeldChange {
   table:
+    | "registries"
     | "registration_orders"
     | "order_attempts"
     | "registry_contacts"

@@ -7,7 +7,17 @@ import { runSql } from "../harness/sql.ts";
 import { holdAt } from "../orders/hold.ts";
 import { until } from "../orders/judge.ts";
 import { startWithWorkers } from "../orders/worker-process.ts";
-import { commands, executed, giveNames, own, portfolioEntry, renewalOf, startStage, untilRenewalIs } from "./stage.ts";
+import {
+  commands,
+  executed,
+  giveNames,
+  own,
+  portfolioEntry,
+  renewalOf,
+  setWillRenew,
+  startStage,
+  untilRenewalIs,
+} from "./stage.ts";
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -70,4 +80,22 @@ test("a renew that may still arrive is not repeated from another date before the
   await untilRenewalIs(gateway, name, "Renewed");
   assert.equal(executed(gateway, name, "domain:renew"), 1);
   assert.ok((await portfolioEntry(gateway, reseller, name)).expiration_date > exDate);
+});
+
+test("a delete that arrives when it was given up for lost and sent again is executed once, and the name has left", async (t) => {
+  const stage = await startStage(t, { registry: { settleMs: 50 } });
+  const { gateway } = stage;
+  const name = "late-delete.example";
+  await own(stage, name);
+  assert.equal(await setWillRenew(stage, name, false), 204);
+  const hold = gateway.registry.hold({ command: "domain:delete", name, at: "before-execution", times: 2 });
+  await stage.travelTo(name, -1);
+  await hold.reached(1);
+  gateway.registry.closeSessions();
+  await hold.abandoned(1);
+  await hold.reached(2);
+  hold.release();
+  await untilRenewalIs(gateway, name, "Ended");
+  assert.equal(commands(gateway, name, "domain:delete").length, 2);
+  assert.equal(executed(gateway, name, "domain:delete"), 1);
 });

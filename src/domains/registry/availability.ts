@@ -82,15 +82,18 @@ export async function askAvailability(context: Context, registryId: string, name
   const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
   waiting.set(id, resolve);
-  const ask = () => context.database.together(askCheck, { id, registry_id: registryId, domain_name: name });
+  const ask = async () => {
+    // An answer that comes before this process listens would be missed.
+    await context.listener.listening();
+    await context.database.together(askCheck, { id, registry_id: registryId, domain_name: name });
+  };
   const halfOver = setTimeout(() => void ask().catch(() => {}), context.checkBudgetMs / 2);
   const budgetOver = setTimeout(() => {
     context.log.warn({ registry: registryId, name }, "nobody said in time whether a name is free");
     resolve({ availability: "unknown" });
   }, context.checkBudgetMs);
   try {
-    await ask();
-    return await promise;
+    return await Promise.race([promise, ask().then(() => promise)]);
   } finally {
     clearTimeout(halfOver);
     clearTimeout(budgetOver);

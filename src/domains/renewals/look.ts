@@ -197,6 +197,12 @@ function whyNotByItself({ atExpiry }: RegistryProfile, termEndsAt: Date, exDate:
   return `the name expires on ${exDate.toISOString()}, which is more than the year that the registry renews it for by itself`;
 }
 
+/** Whether the registry is giving the name up, or does not hold it for us any more: then there is nothing left to delete. */
+export async function isLeaving(sessions: RegistrySessions, renewal: Renewal): Promise<boolean> {
+  const { kind } = await lookAtName(sessions, renewal);
+  return kind === "leaving" || kind === "gone";
+}
+
 /** Rows 21 and 22: whether the delete was executed. A name that the registry still keeps for redemption has left us. */
 export async function verifyDelete(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
   const sight = await lookAtName(sessions, renewal);

@@ -5,6 +5,7 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { beginRenewalAttempt, readRenewalAttempts } from "#domains/renewals/attempts.ts";
 import { eventOfDelete, eventOfRenew } from "#domains/renewals/codes.ts";
 import type { RenewalHappening } from "#domains/renewals/happenings.ts";
+import { isLeaving } from "#domains/renewals/look.ts";
 import type { Renewal } from "#domains/renewals/renewals.ts";
 import type { RenewalEvent } from "#domains/renewals/states.ts";
 import { addDays, termAfter } from "#domains/renewals/terms.ts";
@@ -12,6 +13,8 @@ import type { EppCommand } from "#registry/epp/command.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
 
+/** RFC 5730 §3: an object's statuses forbid the command, e.g. pendingDelete another delete. */
+const statusProhibits = 2304;
 /** A renew is not built on a look older than this. */
 const lookFreshMs = 24 * 60 * 60_000;
 /** So often a registry may refuse a renew, while info shows nothing that explains it, before a person has to look. */
@@ -49,7 +52,10 @@ export async function sendDelete(sessions: RegistrySessions, renewal: Renewal): 
   if (context.clock.now() > addDays(renewedByRegistryAt(renewal), profile.graceDays.autoRenew)) {
     return { event: "grace-over", reason: "the registry renewed the name, and the time to take that back is over" };
   }
-  return send(sessions, renewal, domainDelete(renewal.domain_name), eventOfDelete);
+  const happening = await send(sessions, renewal, domainDelete(renewal.domain_name), eventOfDelete);
+  if (happening.attempt?.resultCode !== statusProhibits || !(await isLeaving(sessions, renewal))) return happening;
+  // A delete that was given up for lost has arrived after all, and forbids this one: what the registry shows decides.
+  return lostAnswer(sessions, { ...happening.attempt, isClosed: false });
 }
 
 /** It does that at its own date, a year before the one that it shows now. Where that is later than ours, ours is safe. */
