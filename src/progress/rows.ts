@@ -4,7 +4,7 @@
  * the function row_is_due() and the trigger that counts, in db/migrations.
  */
 import type { Context } from "#context.ts";
-import { type SqlValue, type Statement, statement } from "#db/statement.ts";
+import { statement } from "#db/statement.ts";
 
 export type RowId = number | string;
 
@@ -37,6 +37,8 @@ export interface RowTable<Type extends "int8" | "text"> {
   longestWait: string;
   /** A column, of type text: each machine has the rows of one of its values. */
   owner?: string;
+  /** SQL about a row: the machine has no others. */
+  only?: string;
 }
 
 type IdOf<Type> = Type extends "int8" ? number : string;
@@ -47,44 +49,41 @@ type IdOf<Type> = Type extends "int8" ? number : string;
  * @returns the rows for one database and, where the table has an owner's column, one owner
  */
 export function progressRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
-  const { table, id, longestWait, owner } = options;
+  const { table, id, longestWait, owner, only } = options;
   const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?" } as const;
-  const selected = `SELECT ${id.column} AS id, version, next_step_at FROM ${table} WHERE next_step_at IS NOT NULL`;
-  const ownerIs = (place: number) => (owner === undefined ? "" : `AND ${owner} = $${place}::text`);
+  const selected: string = `SELECT ${id.column} AS id, version, next_step_at FROM ${table} WHERE next_step_at IS NOT NULL`;
+  const isOwn: string = owner === undefined ? "" : `AND ${owner} = $owner::text`;
+  const isMeant: string = only === undefined ? isOwn : `AND ${only} ${isOwn}`;
   const first = statement(
     `${name}-first`,
-    `${selected} AND ${id.column} <> ALL ($1::${id.type}[]) ${ownerIs(3)} ORDER BY next_step_at LIMIT $2::int4`,
+    `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${isMeant} ORDER BY next_step_at LIMIT $rows_max::int4` as string,
     columns,
   );
-  const find = statement(`${name}-find`, `${selected} AND ${id.column} = ANY ($1::${id.type}[])`, columns);
+  const find = statement(`${name}-find`, `${selected} AND ${id.column} = ANY ($ids::${id.type}[])` as string, columns);
   const postpone = statement(
     `${name}-postpone`,
-    `UPDATE ${table} SET next_step_at = $3 WHERE ${id.column} = $1 AND next_step_at IS NOT NULL
-       AND ($2::int8 IS NULL OR version = $2)`,
+    `UPDATE ${table} SET next_step_at = $until WHERE ${id.column} = $id AND next_step_at IS NOT NULL
+       AND ($version::int8 IS NULL OR version = $version)`,
     {},
   );
   const pullIn = statement(
     `${name}-pull-in`,
-    `UPDATE ${table} SET next_step_at = $1::timestamptz
-     WHERE next_step_at > $1::timestamptz + (${longestWait}) ${ownerIs(2)}`,
+    `UPDATE ${table} SET next_step_at = $now::timestamptz
+     WHERE next_step_at > $now::timestamptz + (${longestWait}) ${isMeant}` as string,
     {},
   );
-  const owned =
-    (...values: SqlValue[]) =>
-    (ownerValue: string | undefined) =>
-      ownerValue === undefined ? values : [...values, ownerValue];
 
-  return ({ database }: Pick<Context, "database">, ownerValue?: string): RowSource<IdOf<Type>> => {
-    const query = async (asked: Statement<unknown>, values: SqlValue[]) =>
-      (await database.query(asked, values)) as WaitingRow<IdOf<Type>>[];
+  return ({ database }: Pick<Context, "database">, ownerValue: string | null = null): RowSource<IdOf<Type>> => {
+    type Row = WaitingRow<IdOf<Type>>;
     return {
-      first: (rowsMax, except) => query(first, owned(except, rowsMax)(ownerValue)),
-      find: (ids) => query(find, [ids]),
+      first: async (rowsMax, except) =>
+        (await database.query(first, { except, rows_max: rowsMax, owner: ownerValue })) as Row[],
+      find: async (ids) => (await database.query(find, { ids })) as Row[],
       async postpone(rowId, version, until) {
-        await database.query(postpone, [rowId, version, until]);
+        await database.query(postpone, { id: rowId, version, until });
       },
       async pullIn(now) {
-        await database.query(pullIn, owned(now)(ownerValue));
+        await database.query(pullIn, { now, owner: ownerValue });
       },
     };
   };
