@@ -46,6 +46,7 @@ export interface HostingMachines {
   close(): Promise<void>;
 }
 
+/** Begins what is due until it is closed. Does not throw: what cannot be read is read again a second later. */
 export function startHostingMachines(context: Context, locks: RowLocks, nodes: HostingNodes): HostingMachines {
   const lookup = createTxtLookup(context.dnsServers);
   const lockedBy = (lockClass: number) => ({ locks, lockClass });

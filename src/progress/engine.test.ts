@@ -32,7 +32,7 @@ const versionOf = async (url: string, id: number) =>
   (await runSql<{ version: string }>(url, "SELECT version FROM things WHERE id = $1", [id]))[0]?.version;
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await sleep(5);
+  while (!(await isTrue())) await sleep(20);
 }
 
 /** A step that settles its row, and says that it ran. */

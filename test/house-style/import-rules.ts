@@ -162,6 +162,7 @@ export const importRules: ImportRule[] = [
         "src/lib/",
         "src/db/",
         "src/front/",
+        "src/locks/",
         "src/nodes/",
         "src/progress/",
         "src/queue/",

@@ -36,6 +36,7 @@ const copySessions = 100;
 
 interface MoveAtWork {
   context: Context;
+  /** As it was read or written last. */
   move: Move;
   account: Account;
   source: HostingNode;
@@ -66,19 +67,20 @@ async function takeStep(context: Context, nodes: HostingNodes, move: Move): Prom
     const missing = source ? move.target_node_id : move.source_node_id;
     return again(context, move, `the hosting node ${missing} cannot be reached from here`);
   }
+  const at = { context, move, account, source, target };
   try {
-    return await steps[move.state]?.({ context, move, account, source, target });
+    return await steps[move.state]?.(at);
   } catch (error) {
     if (isUidConflict(error) && move.state === "Copying") {
-      const another = await withAnotherTargetUid(context, move);
+      const another = await withAnotherTargetUid(context, at.move);
       if (!another) throw new MoveOvertaken();
-      return again(context, another, `${error.message}: the copy gets another uid than ${move.target_uid}`);
+      return again(context, another, `${error.message}: the copy gets another uid than ${at.move.target_uid}`);
     }
     if (error instanceof NodeRefused && isBeforeSwitch(move)) {
-      return happenToMove(context, move, { event: "given-up", note: error.message });
+      return happenToMove(context, at.move, { event: "given-up", note: error.message });
     }
     if (!isPassing(error)) throw error;
-    return again(context, move, error.message);
+    return again(context, at.move, error.message);
   }
 }
 
@@ -110,11 +112,11 @@ const targetKey = ({ move, account }: MoveAtWork): AccountKey => ({
   uid: move.target_uid,
 });
 
-async function copy(moving: MoveAtWork): Promise<Move> {
-  const { context, account, target } = moving;
-  const move = await withFreeTargetUid(context, target, moving.move);
+async function copy(at: MoveAtWork): Promise<Move> {
+  const { context, account, target } = at;
+  const move = await withFreeTargetUid(context, target, at.move);
   if (!move) throw new MoveOvertaken();
-  const at = { ...moving, move };
+  at.move = move;
   // A uid that is retired on a node never comes back, so the copy has one of its own. It is shown to nobody: no password
   // opens it, and its site is not served.
   await target.ensureAccount({
