@@ -155,6 +155,7 @@ class Engine<Id extends RowId> {
       if (free <= 0) return lookMs;
       const except = [...this.#atWork.keys(), ...this.#resting()];
       const waiting = await rows.first(free + 1, except);
+      if (this.#isOver()) break;
       const now = this.#context.clock.now().getTime();
       const due = waiting.filter(({ next_step_at: at }) => at.getTime() <= now).slice(0, free);
       const next = waiting[due.length];
