@@ -212,7 +212,7 @@ for (const how of ["broken", "silent"] as const) {
     const url = await thingsDatabase(t);
     const proxy = await startDatabaseProxy(url);
     t.after(() => proxy.close());
-    const stage = openStage(url, { locksUrl: proxy.url });
+    const stage = openStage(url, { locksUrl: proxy.url, askMs: 200 });
     t.after(() => stage.close());
     const told: number[] = [];
     const settle = settling(url, told);
@@ -267,14 +267,14 @@ test("an owner's machine takes no row of others, and none after its ownership ha
   await add(url, 1);
   await runSql(
     url,
-    "INSERT INTO things (id, owner, next_step_at) SELECT n, 'me', now() FROM generate_series(2, 500) AS n",
+    "INSERT INTO things (id, owner, next_step_at) SELECT n, 'me', now() FROM generate_series(2, 50) AS n",
   );
-  await until(() => told.length === 499);
+  await until(() => told.length === 49);
   assert.ok(!told.includes(1));
   owned.abort();
-  await runSql(url, "INSERT INTO things (id, owner, next_step_at) VALUES (501, 'me', now())");
+  await runSql(url, "INSERT INTO things (id, owner, next_step_at) VALUES (51, 'me', now())");
   await owner.stop();
-  assert.deepEqual((await due(url)).map(({ id }) => id).sort(), ["1", "501"]);
+  assert.deepEqual((await due(url)).map(({ id }) => id).sort(), ["1", "51"]);
 });
 
 test("rows go on after the database was away", async (t) => {

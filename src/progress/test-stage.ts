@@ -39,13 +39,13 @@ export interface Stage {
 /** @param locksUrl where the connection for locks goes, if it is somewhere else */
 export function openStage(
   url: string,
-  { clock = systemClock, locksUrl = url, askMs = 100 }: { clock?: Clock; locksUrl?: string; askMs?: number } = {},
+  { clock = systemClock, locksUrl = url, askMs }: { clock?: Clock; locksUrl?: string; askMs?: number } = {},
 ): Stage {
   const log = createLog("test", "silent");
   const database: Database = createDatabase({ url, transactionsMax: 5, applicationName: "deedhouse-test", log });
   const listener = createListener({ url, clock: systemClock, log, heartbeatMs: 50 });
   const context = { database, listener, clock, random: systemRandom, log };
-  const locks = startRowLocks({ log, databaseUrl: locksUrl, askMs });
+  const locks = startRowLocks({ log, databaseUrl: locksUrl, ...(askMs !== undefined && { askMs }) });
   const running: RunningMachine[] = [];
   const begin = (machine: Machine<number>) => {
     const started = startMachine(context, machine);
@@ -58,7 +58,7 @@ export function openStage(
     start: (step, { rowsMax = 3 } = {}) =>
       begin({ name: machineName, rows: thingRows(context), rowsMax, exclusion: { locks, lockClass }, step }),
     startOwned: (owner, until, step) =>
-      begin({ name: machineName, rows: ownedRows(context, owner), rowsMax: 400, exclusion: { until }, step }),
+      begin({ name: machineName, rows: ownedRows(context, owner), rowsMax: 10, exclusion: { until }, step }),
     async close() {
       await Promise.all(running.map((machine) => machine.stop()));
       await Promise.all([locks.close(), listener.close(), database.close()]);
