@@ -6,8 +6,8 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
-import { connectedProcesses } from "#locks/liveness.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
+import { connectedProcesses } from "#locks/process-name.ts";
 
 type WatchContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -28,12 +28,12 @@ const workersSeen = statement(
 /** Its connections stand, so others cannot have what it holds; and it does nothing. */
 const stuckWorkers = statement(
   "watch-workers-stuck",
-  `SELECT coalesce(worker, subject) AS worker, seen_at, worker IS NOT NULL AS is_stuck
-   FROM (SELECT worker, seen_at FROM workers JOIN (${connectedProcesses}) AS connected ON process = worker
+  `SELECT coalesce(worker, subject) AS worker, seen_at, doing, worker IS NOT NULL AS is_stuck
+   FROM (SELECT worker, seen_at, doing FROM workers JOIN (${connectedProcesses}) AS connected ON process = worker
      WHERE stopped_at IS NULL AND seen_at < now() - make_interval(secs => $1) GROUP BY worker) AS stuck
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'worker-stuck' AND resolved_at IS NULL AND subject LIKE 'process %') AS told
      ON subject = worker`,
-  { worker: "text?", seen_at: "timestamptz?", is_stuck: "bool?" },
+  { worker: "text?", seen_at: "timestamptz?", doing: "text?", is_stuck: "bool?" },
 );
 
 // A registry that was given up on purpose has nothing at stake after a day.
@@ -60,10 +60,10 @@ const overdueWork = statement(
          AND coalesce(next_step_at, created_at) < $1 GROUP BY registry_id
      UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM renewals
        WHERE ended_at IS NULL AND next_step_at < $2 GROUP BY registry_id
-     UNION ALL SELECT 'hosting accounts', count(*), min(coalesce(next_step_at, wanted_at)) FROM hosting_accounts
-       WHERE applied_version < wanted_version AND coalesce(next_step_at, wanted_at) < $1 HAVING count(*) > 0
+     UNION ALL SELECT 'hosting accounts', count(*), min(next_step_at) FROM hosting_accounts
+       WHERE next_step_at < $1 HAVING count(*) > 0
      UNION ALL SELECT 'moves of hosting accounts', count(*), min(next_step_at) FROM hosting_moves
-       WHERE ended_at IS NULL AND next_step_at < $1 HAVING count(*) > 0)
+       WHERE next_step_at < $1 HAVING count(*) > 0)
    SELECT coalesce(what, subject) AS what, due, since FROM overdue
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'work-overdue' AND resolved_at IS NULL) AS told ON subject = what`,
   { what: "text?", due: "int8?", since: "timestamptz?" },
@@ -86,10 +86,13 @@ async function tellOfAbsentWorkers(context: WatchContext): Promise<void> {
 }
 
 async function tellOfStuckWorkers(context: WatchContext): Promise<void> {
-  for (const { worker, seen_at, is_stuck } of await context.database.query(stuckWorkers, [silenceToleratedSeconds])) {
+  for (const { worker, seen_at, doing, is_stuck } of await context.database.query(stuckWorkers, [
+    silenceToleratedSeconds,
+  ])) {
     const alarm = { kind: "worker-stuck", subject: worker ?? "" } as const;
     const note = `${worker} has done nothing since ${seen_at?.toISOString()} and keeps its database connections: if it hangs, kill it`;
-    if (is_stuck) await raiseAlarm(context, { ...alarm, note });
+    const work = doing === null ? "" : `. It was at work on ${doing}`;
+    if (is_stuck) await raiseAlarm(context, { ...alarm, note: note + work });
     else await resolveAlarm(context, alarm);
   }
 }
