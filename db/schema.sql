@@ -31,6 +31,24 @@ TABLE api_keys
   CREATE INDEX api_keys_reseller ON public.api_keys USING btree (reseller_id)
   CREATE TRIGGER api_key_changed AFTER DELETE OR UPDATE ON public.api_keys FOR EACH ROW EXECUTE FUNCTION notify_api_key_changed()
 
+TABLE attempts WITH (fillfactor=70)
+  cl_trid text NOT NULL
+  order_id bigint
+  number integer NOT NULL
+  command text NOT NULL
+  committed_at timestamp with time zone NOT NULL
+  answered_at timestamp with time zone
+  result_code integer
+  sv_trid text
+  epoch bigint
+  renewal_id bigint
+  CONSTRAINT attempts_check CHECK ((num_nonnulls(order_id, renewal_id) = 1))
+  CONSTRAINT attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT attempts_order_id_number_key UNIQUE (order_id, number)
+  CONSTRAINT attempts_pkey PRIMARY KEY (cl_trid)
+  CONSTRAINT attempts_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CREATE UNIQUE INDEX attempts_renewal_id_number_key ON public.attempts USING btree (renewal_id, number) WHERE (renewal_id IS NOT NULL)
+
 TABLE blocked_names
   name text COLLATE "C" NOT NULL
   reason text NOT NULL
@@ -499,19 +517,18 @@ TABLE node_states
   CREATE INDEX node_states_version ON public.node_states USING btree (node_id, version)
   CREATE UNIQUE INDEX node_states_identifier ON public.node_states USING btree (node_id, identifier) WHERE (state IS NOT NULL)
 
-TABLE order_attempts WITH (fillfactor=70)
-  cl_trid text NOT NULL
-  order_id bigint NOT NULL
-  number integer NOT NULL
-  command text NOT NULL
-  committed_at timestamp with time zone NOT NULL
-  answered_at timestamp with time zone
-  result_code integer
-  sv_trid text
-  epoch bigint
-  CONSTRAINT order_attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
-  CONSTRAINT order_attempts_order_id_number_key UNIQUE (order_id, number)
-  CONSTRAINT order_attempts_pkey PRIMARY KEY (cl_trid)
+VIEW order_attempts AS
+ SELECT cl_trid,
+    order_id,
+    number,
+    command,
+    committed_at,
+    answered_at,
+    result_code,
+    sv_trid,
+    epoch
+   FROM attempts
+  WHERE (order_id IS NOT NULL);
 
 TABLE order_history
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -566,6 +583,7 @@ TABLE registration_orders
   fee_amount numeric
   fee_currency text
   checked_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
   CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
   CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
   CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
@@ -579,7 +597,9 @@ TABLE registration_orders
   CONSTRAINT registration_orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['lost'::text, 'exists'::text])))
   CREATE INDEX registration_orders_finished ON public.registration_orders USING btree (suffix, ended_at DESC) WHERE (status = 'Finished'::text)
   CREATE INDEX registration_orders_name ON public.registration_orders USING btree (domain_name, id)
+  CREATE INDEX registration_orders_step ON public.registration_orders USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
   CREATE UNIQUE INDEX registration_orders_live_name ON public.registration_orders USING btree (domain_name) WHERE (status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text]))
+  CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW EXECUTE FUNCTION live_row()
 
 SEQUENCE registration_orders_id_seq
 
@@ -614,19 +634,18 @@ TABLE registry_leases WITH (fillfactor=50)
   yielded_to integer
   CONSTRAINT registry_leases_pkey PRIMARY KEY (registry_id)
 
-TABLE renewal_attempts
-  cl_trid text NOT NULL
-  renewal_id bigint NOT NULL
-  number integer NOT NULL
-  command text NOT NULL
-  committed_at timestamp with time zone NOT NULL
-  answered_at timestamp with time zone
-  result_code integer
-  sv_trid text
-  epoch bigint
-  CONSTRAINT renewal_attempts_pkey PRIMARY KEY (cl_trid)
-  CONSTRAINT renewal_attempts_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
-  CONSTRAINT renewal_attempts_renewal_id_number_key UNIQUE (renewal_id, number)
+VIEW renewal_attempts AS
+ SELECT cl_trid,
+    renewal_id,
+    number,
+    command,
+    committed_at,
+    answered_at,
+    result_code,
+    sv_trid,
+    epoch
+   FROM attempts
+  WHERE (renewal_id IS NOT NULL);
 
 TABLE renewal_history
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -665,6 +684,7 @@ TABLE renewals
   created_at timestamp with time zone NOT NULL
   updated_at timestamp with time zone NOT NULL
   ended_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
   CONSTRAINT renewals_check CHECK (((status = ANY (ARRAY['Processing'::text, 'Lapsing'::text])) = (phase IS NOT NULL)))
   CONSTRAINT renewals_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
   CONSTRAINT renewals_check2 CHECK (((status = ANY (ARRAY['Renewed'::text, 'Ended'::text])) = (ended_at IS NOT NULL)))
@@ -683,6 +703,7 @@ TABLE renewals
   CREATE TRIGGER list_deleted AFTER DELETE ON public.renewals REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed()
   CREATE TRIGGER list_inserted AFTER INSERT ON public.renewals REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed()
   CREATE TRIGGER list_updated AFTER UPDATE ON public.renewals REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed()
+  CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.renewals FOR EACH ROW EXECUTE FUNCTION live_row()
 
 SEQUENCE renewals_id_seq
 
@@ -1113,6 +1134,21 @@ BEGIN
     PERFORM list_count('domains', resellers, names, array_fill(1, ARRAY[coalesce(cardinality(names), 0)]));
   END IF;
   RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.live_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    NEW.version := OLD.version + 1;
+  END IF;
+  IF NEW.ended_at IS NULL AND NEW.next_step_at IS NULL THEN
+    NEW.next_step_at := NEW.updated_at;
+  END IF;
+  RETURN NEW;
 END $function$
 
 
