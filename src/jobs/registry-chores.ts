@@ -18,24 +18,15 @@ interface Chore {
   run(sessions: RegistrySessions, round: number): Promise<void>;
 }
 
-const seldomMs = (profile: RegistryProfile) => profile.pollIntervalMs * idlePollFactor;
-
 const chores: Chore[] = [
   { name: "read the message queue", intervalMs: (profile) => profile.pollIntervalMs, run: readMessages },
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
-/** What the owner remembers from one time to the next. */
-interface OwnChores {
-  /** Looks for orders that nobody works on. */
-  searchForgotten(): Promise<void>;
-  lookAtLogins(): Promise<void>;
-}
-
 /** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
 export async function doChores(
   sessions: RegistrySessions,
-  { searchForgotten, lookAtLogins }: OwnChores,
+  lookAtLogins: () => Promise<void>,
   ended: AbortSignal,
 ): Promise<void> {
   const { context, profile } = sessions;
@@ -48,7 +39,6 @@ export async function doChores(
     }
   };
   const itsOwn: Chore[] = [
-    { name: "take up forgotten orders", intervalMs: seldomMs, run: searchForgotten },
     { name: "watch for its absence", intervalMs: (profile) => profile.pollIntervalMs, run: watchForAbsence },
     { name: "look at our certificate", intervalMs: () => certificateLookMs, run: lookAtLogins },
   ];

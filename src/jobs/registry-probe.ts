@@ -4,8 +4,8 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { wakeOrders } from "#queue/enqueue.ts";
 
 /** Its payload: an id that the answer is found by, and the registry's id, with a space between. */
 const probeChannel = "registry_probe";
@@ -30,10 +30,13 @@ const writeAnswer = statement(
 // None of these has a command under way, so its delay may be cut short.
 const endWaits = statement(
   "orders-after-probe",
-  `UPDATE registration_orders SET next_step_at = NULL
-   WHERE registry_id = $1 AND next_step_at > $2 AND (status = 'NotProvisioned' OR status = 'Processing' AND phase = 'waiting')
-   RETURNING id`,
-  { id: "int8" },
+  `WITH woken AS (
+     UPDATE registration_orders SET next_step_at = $now WHERE id IN (
+       SELECT id FROM registration_orders WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at > $now
+         AND (status = 'NotProvisioned' OR status = 'Processing' AND phase = 'waiting') ORDER BY id FOR UPDATE)
+     RETURNING registry_id)
+   ${wakeAll("order", "woken")}`,
+  { told: "int8" },
 );
 
 type AskContext = Pick<Context, "database" | "random">;
@@ -58,7 +61,7 @@ export function answerProbes(sessions: RegistrySessions): () => void {
     await context.database.transaction(async (tx) => {
       await tx.query(writeAnswer, [profile.id, id, failure?.message ?? null]);
       if (failure) return;
-      await wakeOrders(tx, profile.id, await tx.query(endWaits, [profile.id, context.clock.now()]));
+      await tx.query(endWaits, { registry_id: profile.id, now: context.clock.now() });
     });
   };
   return context.listener.on(probeChannel, (payload) => {

@@ -4,12 +4,11 @@
  * when the owner's connection ends, and which it takes from an owner whose lease has expired; what the owner may have sent stands
  * in the attempt rows.
  */
-import type { Client, Pool } from "pg";
+import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { forgottenOrdersSearch } from "#jobs/forgotten-orders.ts";
-import { beginNewOrders } from "#jobs/new-orders.ts";
-import { type OrderStep, orderSteps } from "#jobs/order-steps.ts";
+import { awaitPredecessor, changesAtWork, watchPredecessor } from "#jobs/predecessor.ts";
+import { startChanges } from "#jobs/registry-changes.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
 import { type HeldLease, takeLease } from "#jobs/registry-lease.ts";
@@ -17,13 +16,10 @@ import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { answerProbes } from "#jobs/registry-probe.ts";
 import { lockConnectionName, standBy, yieldWhenCutOff } from "#jobs/registry-succession.ts";
-import { renewalStepTask } from "#jobs/renewal-steps.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Liveness } from "#locks/liveness.ts";
 import { connectForLocks, createLockClient } from "#locks/lock-connection.ts";
 import { awaitOwnerLock, tryOwnerLock } from "#locks/owner-lock.ts";
-import { orderTask, renewalTask } from "#queue/enqueue.ts";
-import { type JobRunner, startJobRunner } from "#queue/runner.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 const reconnectMs = 500;
@@ -33,19 +29,10 @@ const reconnectMs = 500;
  */
 const predecessorBackMs = 2_000;
 const drainMs = 10_000;
-/**
- * While one order's command is on its way, others read and write the database, together with as many as can be gathered: sessions
- * should never wait for that (bench/README.md).
- */
-const ordersPerSession = 12;
-/** New orders, and as many jobs: together they fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
-const ordersAtOnceMax = 400;
-
 export interface RegistryRoleOptions {
   context: Context;
   profile: RegistryProfile;
   databaseUrl: string;
-  jobPool: Pool;
   liveness: Liveness;
 }
 
@@ -176,40 +163,26 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     createsDone: 0,
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
-  const step = orderSteps(sessions);
-  const atOnceMax = Math.min(profile.sessionsMax * ordersPerSession, ordersAtOnceMax);
-  const newOrders = await beginNewOrders({ sessions, step, liveness: options.liveness, ordersMax: atOnceMax });
+  const { liveness } = options;
+  await liveness.add(changesAtWork(profile.id));
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
   void context.listener.listening().then(onServing);
-  const { predecessorMs } = lease;
-  const searchForgotten = forgottenOrdersSearch(
-    { sessions, newOrders, liveness: options.liveness, predecessorMs },
-    ended,
-  );
-  // While nobody listened, orders may have come.
-  const stopReconnects = context.listener.onReconnect(() => void searchForgotten());
-  const watching = yieldWhenCutOff({ context, profile }, pool, lease, ended);
-  let runner: JobRunner | undefined;
+  const watching = [
+    yieldWhenCutOff({ context, profile }, pool, lease, ended),
+    watchPredecessor(context, liveness, ended),
+  ];
   try {
-    runner = await startJobRunner({
-      pool: options.jobPool,
-      log: context.log,
-      liveness: options.liveness,
-      calls: context.listener,
-      tasks: {
-        [orderTask(profile.id)]: (payload) => step(payload as OrderStep),
-        [renewalTask(profile.id)]: renewalStepTask(sessions),
-      },
-      jobsMax: atOnceMax,
-      jobsAhead: atOnceMax,
-    });
-    await doChores(sessions, { searchForgotten, lookAtLogins: logins.look }, ended);
+    const chores = doChores(sessions, logins.look, ended);
+    await awaitPredecessor(context, liveness, lease.predecessorMs, ended);
+    const changes = startChanges(sessions, ended);
+    await chores;
+    await changes.stop();
   } finally {
-    stopReconnects();
     stopAnswering();
     stopProbing();
-    await Promise.all([newOrders.stop(), runner?.stop(), watching]);
+    await Promise.all(watching);
+    liveness.remove(changesAtWork(profile.id));
     await drain();
   }
 }

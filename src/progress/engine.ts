@@ -14,7 +14,7 @@ import type { RowLocks } from "#locks/row-locks.ts";
 import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
 
 /** Its payload is the name of a machine that has a row that is due. */
-const rowDueChannel = "row_due";
+export const rowDueChannel = "row_due";
 
 /** How often it looks by itself: the context's clock may jump, and a notification may have been missed. */
 const lookMs = 1_000;

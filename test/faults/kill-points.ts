@@ -4,7 +4,7 @@ import type { Fault, Reach } from "./labels.ts";
 
 /** A row change whose transaction is held at its COMMIT. */
 export interface HeldCommit {
-  table: "registration_orders" | "order_attempts" | "order_history" | "poll_messages";
+  table: "registration_orders" | "attempts" | "order_history" | "poll_messages";
   on: "INSERT" | "UPDATE";
   /** SQL on the rows NEW and OLD. */
   when: string;
@@ -52,7 +52,7 @@ const claim = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvisioned'"
 const endOfCreate =
   "OLD.phase = 'create' AND (NEW.status <> 'Processing' OR NEW.phase <> 'create') AND NEW.status <> 'Cancelled'";
 const order = { table: "registration_orders", on: "UPDATE", orderColumn: "id" } as const;
-const attempt = { table: "order_attempts", on: "INSERT", orderColumn: "order_id" } as const;
+const attempt = { table: "attempts", on: "INSERT", orderColumn: "order_id" } as const;
 const domainAttempt = { ...attempt, when: "NEW.command = 'domain:create'" } as const;
 
 export const killPoints: readonly KillPoint[] = [

@@ -32,9 +32,13 @@ export const mutations: readonly Mutation[] = [
     batch: "executed.1",
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
-      { file: "src/domains/orders/create-step.ts", find: "if (attempts.unanswered > 0)", replace: "if (false)" },
-      { file: "src/domains/orders/create-step.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
-      { file: "src/domains/orders/attempts.ts", find: "WHERE next.unanswered = 0", replace: "WHERE true" },
+      { file: "src/domains/changes/kind.ts", find: "if (isInDoubt(row.attempts))", replace: "if (false)" },
+      { file: "src/domains/changes/kind.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
+      {
+        file: "src/domains/changes/write.ts",
+        find: "AND NOT EXISTS (SELECT FROM attempts AS open",
+        replace: "AND true OR NOT EXISTS (SELECT FROM attempts AS open",
+      },
     ],
   },
   {
@@ -43,7 +47,11 @@ export const mutations: readonly Mutation[] = [
     batch: "settled.1",
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
-      { file: "src/domains/orders/verify-step.ts", find: 'order.verify_cause === "lost" &&', replace: "false &&" },
+      {
+        file: "src/domains/changes/proof.ts",
+        find: "if (!isLost || row.confirm_after !== null)",
+        replace: "if (true)",
+      },
     ],
   },
   {
@@ -53,7 +61,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /race-.*Finished, where only Errors is right/,
     replacements: [
       {
-        file: "src/domains/orders/name-info.ts",
+        file: "src/domains/changes/proof.ts",
         find: "data.clID === sessions.profile.registrarId ?",
         replace: "true ?",
       },
@@ -65,11 +73,11 @@ export const mutations: readonly Mutation[] = [
     batch: "claimed.1",
     verdict: /lost: still Processing/,
     replacements: [
-      { file: "src/locks/liveness.ts", find: "locked_at < now() - interval '1 second'", replace: "false" },
       {
-        file: "src/jobs/forgotten-orders.ts",
-        find: "if (here.has(id) || newOrders.has(id)) continue;",
-        replace: "continue;",
+        file: "src/domains/changes/due.ts",
+        find: "AND id <> ALL ($except::int8[])",
+        replace: `AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = change.registry_id)
+          AND id <> ALL ($except::int8[])`,
       },
     ],
   },

@@ -101,7 +101,7 @@ export async function readStates({ stage, placed }: Orders): Promise<OrderState[
   return stage.query<OrderState>(
     `SELECT domain_name AS name, status, phase, next_step_at AS "nextStepAt", operator_note AS note,
        operator_note IS NOT NULL AND phase IN ('verify', 'cancel') AS "isForPerson",
-       cancel_requested_at IS NOT NULL AND NOT EXISTS (SELECT FROM order_attempts
+       cancel_requested_at IS NOT NULL AND NOT EXISTS (SELECT FROM attempts
          WHERE order_id = o.id AND command = 'domain:delete' AND answered_at IS NOT NULL) AS "isCancelling"
      FROM registration_orders AS o WHERE domain_name = ANY($1)`,
     [[...placed.keys()]],

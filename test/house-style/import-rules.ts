@@ -77,12 +77,6 @@ export const importRules: ImportRule[] = [
     why: "locks know nothing of what is done under them",
   },
   {
-    from: "src/queue/",
-    allowed: ["src/lib/", "src/db/", "src/locks/"],
-    allowedInTests: [],
-    why: "the queue knows no job: what enqueues one would import whoever does it",
-  },
-  {
     from: "src/progress/",
     allowed: ["src/lib/", "src/db/", "src/locks/", "src/context.ts"],
     allowedInTests: [],
@@ -140,16 +134,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/domains/",
     allowed: [
-      ...[
-        "src/lib/",
-        "src/db/",
-        "src/locks/",
-        "src/progress/",
-        "src/queue/",
-        "src/registry/",
-        "src/resellers/",
-        "src/use-case/",
-      ],
+      ...["src/lib/", "src/db/", "src/locks/", "src/progress/", "src/registry/", "src/resellers/", "src/use-case/"],
       ...["src/alarms.ts", "src/context.ts", "src/errors.ts", "src/operator-error.ts"],
     ],
     allowedInTests: ["src/jobs/"],
@@ -165,7 +150,6 @@ export const importRules: ImportRule[] = [
         "src/locks/",
         "src/nodes/",
         "src/progress/",
-        "src/queue/",
         "src/resellers/",
         "src/use-case/",
       ],
@@ -186,16 +170,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/jobs/",
     allowed: [
-      ...[
-        "src/lib/",
-        "src/db/",
-        "src/locks/",
-        "src/progress/",
-        "src/queue/",
-        "src/registry/",
-        "src/domains/",
-        "src/hosting/",
-      ],
+      ...["src/lib/", "src/db/", "src/locks/", "src/progress/", "src/registry/", "src/domains/", "src/hosting/"],
       ...["src/watch/", "src/alarms.ts", "src/build-context.ts", "src/context.ts", ...settings],
     ],
     allowedInTests: [],

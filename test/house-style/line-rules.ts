@@ -64,7 +64,12 @@ export const lineRules: LineRule[] = [
     // These make statements of a list or a table for their callers at module level.
     appliesTo: (path) =>
       path.startsWith("src/") &&
-      codeExcept(["src/use-case/paging.ts", "src/progress/rows.ts"])(path) &&
+      codeExcept([
+        "src/use-case/paging.ts",
+        "src/progress/rows.ts",
+        "src/domains/changes/due.ts",
+        "src/domains/changes/write.ts",
+      ])(path) &&
       !isTestCode(path),
     inComments: false,
   },

@@ -61,19 +61,6 @@ test("answers that come one byte at a time are answers", async (t) => {
   await assertEnds(gateway, reseller, await place(gateway, reseller, "dribble-1.example"), "Finished");
 });
 
-test("an order whose job is lost, or sleeps long after failures, is found by the registry's owner", async (t) => {
-  const gateway = await startTestGateway(t);
-  const reseller = await gateway.addReseller();
-  await delayOrders(gateway.databaseUrl, 500);
-  const jobs = "graphile_worker._private_jobs";
-  const lost = await place(gateway, reseller, "lost-job.example");
-  await runSql(gateway.databaseUrl, `DELETE FROM ${jobs} WHERE key LIKE 'order:%'`);
-  const asleep = await place(gateway, reseller, "sleeping-job.example");
-  await runSql(gateway.databaseUrl, `UPDATE ${jobs} SET run_at = now() + interval '6 hours' WHERE key LIKE 'order:%'`);
-  await assertEnds(gateway, reseller, lost, "Finished");
-  await assertEnds(gateway, reseller, asleep, "Finished");
-});
-
 test("the delays between an order's tries grow until one succeeds", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();

@@ -63,7 +63,7 @@ test("an order that is hurried while its command is refused goes on at once, and
   hold.release();
   await refused(3);
   assert.equal(creates(gateway, order.name).length, 3);
-  const unanswered = "SELECT FROM order_attempts WHERE command = 'domain:create' AND result_code IS DISTINCT FROM 2104";
+  const unanswered = "SELECT FROM attempts WHERE command = 'domain:create' AND result_code IS DISTINCT FROM 2104";
   assert.deepEqual(await runSql(gateway.databaseUrl, unanswered), []);
 });
 
@@ -89,7 +89,7 @@ test("an order that is about to wait for the end of a maintenance goes on when i
   const { context, databaseUrl } = gateway;
   const now = context.clock.now();
   await setMaintenance(context, "sandbox", { from: now, until: new Date(now.getTime() + hourMs) });
-  const when = "OLD.next_step_at IS NULL AND NEW.next_step_at IS NOT NULL";
+  const when = "NEW.next_step_at > now() + interval '30 minutes'";
   const hold = await holdAt(t, databaseUrl, { table: "registration_orders", on: "UPDATE", when });
   await retryOrder(context, order.code);
   await hold.reached();
@@ -101,7 +101,7 @@ test("an order that is about to wait because creates are paused goes on when the
   const { gateway, reseller, order } = await waiting(t, "once-2502-paused.example");
   const { context, databaseUrl } = gateway;
   await pauseCreates(context, "sandbox", "operator", "prices change");
-  const when = "OLD.phase = 'create' AND NEW.phase = 'waiting'";
+  const when = "NEW.phase = 'waiting' AND NEW.backoff_count > OLD.backoff_count";
   const hold = await holdAt(t, databaseUrl, { table: "registration_orders", on: "UPDATE", when });
   await retryOrder(context, order.code);
   await hold.reached();

@@ -84,7 +84,7 @@ test("a delete whose answer is lost is not repeated before the registry was aske
     assert.equal(new Set(sent.map(({ clTRID }) => clTRID)).size, count);
   });
   await Promise.all(ends);
-  const open = "SELECT cl_trid FROM order_attempts WHERE answered_at IS NULL";
+  const open = "SELECT cl_trid FROM attempts WHERE answered_at IS NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
 });
 

@@ -28,7 +28,7 @@ interface Point {
 
 const orders = (when: string): HeldChange => ({ table: "registration_orders", on: "UPDATE", when });
 const attempts = (on: HeldChange["on"], command: string): HeldChange => ({
-  table: "order_attempts",
+  table: "attempts",
   on,
   when: `NEW.command = '${command}'`,
 });
@@ -182,6 +182,6 @@ async function placeCancelled(gateway: TestGateway, reseller: TestReseller, name
 
 async function assertNothingLeft({ registry, databaseUrl }: TestGateway): Promise<void> {
   await until("all messages are acknowledged", () => registry.store.messages.values().length === 0);
-  const open = await runSql(databaseUrl, "SELECT cl_trid FROM order_attempts WHERE answered_at IS NULL");
+  const open = await runSql(databaseUrl, "SELECT cl_trid FROM attempts WHERE answered_at IS NULL");
   assert.deepEqual(open, [], "attempts are left open");
 }

@@ -10,7 +10,7 @@ import { alarmedOrders, countEvents, openAlarms } from "./stage.ts";
 async function assertFinish(gateway: TestGateway, reseller: TestReseller, names: string[]): Promise<void> {
   const orders = await Promise.all(names.map((name) => place(gateway, reseller, name)));
   await Promise.all(orders.map((order) => assertEnds(gateway, reseller, order, "Finished")));
-  const open = "SELECT cl_trid FROM order_attempts WHERE answered_at IS NULL";
+  const open = "SELECT cl_trid FROM attempts WHERE answered_at IS NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
 }
 
@@ -105,17 +105,16 @@ test("a failure of our own after the registry's answer is no refusal: the name i
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "slow-300-ours.example");
-  // What a created name does first is to end a pause for lack of credit.
-  await runSql(gateway.databaseUrl, "UPDATE registries SET creates_paused_reason = 'credit: none'");
+  // What the registry has said is written down together with the name.
   const raise = `CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
-    CREATE TRIGGER test_raise BEFORE UPDATE ON registries FOR EACH ROW EXECUTE FUNCTION test_raise()`;
+    CREATE TRIGGER test_raise BEFORE INSERT ON domains FOR EACH ROW EXECUTE FUNCTION test_raise()`;
   await runSql(gateway.databaseUrl, raise);
-  const failed = "SELECT FROM graphile_worker.jobs WHERE key LIKE 'order:%'";
+  const failed = "SELECT FROM registration_orders WHERE next_step_at > updated_at";
   await until(
     "the step has failed, and is to be tried again",
     async () => (await runSql(gateway.databaseUrl, failed)).length > 0,
   );
-  await runSql(gateway.databaseUrl, "DROP TRIGGER test_raise ON registries");
+  await runSql(gateway.databaseUrl, "DROP TRIGGER test_raise ON domains");
   await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
@@ -144,7 +143,7 @@ test("a name found taken after a create of ours was sent is asked about, for it 
 test("a create that is executed after its order's end is an alarm, for no order explains the name", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  // The first order goes step by step, the second one straight: its reseller's contact is known.
+  // The first order has its contact made, the second one goes straight to its create: its reseller's contact is known.
   for (const name of ["by-steps.example", "straight.example"]) {
     const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-execution" });
     const order = await place(gateway, reseller, name);

@@ -118,7 +118,7 @@ test("a message about a create that another one followed says nothing of that on
   await first.abandoned(1);
   first.release({ execute: false });
   await until("the second is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
-  const attempts = "SELECT cl_trid FROM order_attempts WHERE command = 'domain:create' ORDER BY number";
+  const attempts = "SELECT cl_trid FROM attempts WHERE command = 'domain:create' ORDER BY number";
   const [older, ...others] = await runSql<{ cl_trid: string }>(gateway.databaseUrl, attempts);
   assert.equal(others.length, 1);
   await tell(gateway, order, false, older?.cl_trid);

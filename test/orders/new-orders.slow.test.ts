@@ -1,15 +1,16 @@
-/** A new order has no job: whatever becomes of the word that it is there, the registry's owner begins it. */
+/** An order's row is the job: whatever becomes of the notification that it is there, the registry's owner begins it. */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { startTestGateway } from "../harness/gateway.ts";
+import { authInfoRow } from "#domains/orders/orders.ts";
+import { Secret } from "#lib/secret.ts";
+import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
 import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";
 
 const hourMs = 3_600_000;
-const orderJobs = "SELECT FROM graphile_worker.jobs WHERE key LIKE 'order:%'";
 
 async function start(t: TestContext, pollIntervalMs: number) {
   const gateway = await startTestGateway(t, { registry: { pollIntervalMs, backoffFirstMs: hourMs } });
@@ -21,73 +22,59 @@ async function start(t: TestContext, pollIntervalMs: number) {
 
 const unheardCode = "REG-00000000-001";
 
-/**
- * Another order like that one, of which nobody is told. Its authInfo is sealed for that one, so it cannot be read: of this order
- * only that it was begun is of interest.
- */
-async function placeUnheard(databaseUrl: string, like: PlacedOrder): Promise<void> {
+/** Another order like that one, of which nobody is told. */
+async function placeUnheard({ context, databaseUrl }: TestGateway, like: PlacedOrder): Promise<void> {
   const insert = `
     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
       auth_info_sealed, status, checked_at, created_at, updated_at)
-    SELECT $2, reseller_id, 'unheard.example', suffix, registry_id, period_years, auth_info_sealed, 'NotProvisioned',
-      checked_at, now(), now()
+    SELECT $2, reseller_id, 'unheard.example', suffix, registry_id, period_years, $3, 'NotProvisioned', checked_at, now(), now()
     FROM registration_orders WHERE order_code = $1`;
-  await runSql(databaseUrl, insert, [like.code, unheardCode]);
+  const authInfo = context.sealer.seal(authInfoRow(unheardCode), new Secret("of-nobody-1"));
+  await runSql(databaseUrl, insert, [like.code, unheardCode, authInfo]);
 }
 
 async function untilUnheardBegins(databaseUrl: string): Promise<void> {
-  const begun = "SELECT FROM order_attempts WHERE cl_trid = $1";
+  const begun = "SELECT FROM attempts WHERE cl_trid = $1";
   const look = () => runSql(databaseUrl, begun, [`${unheardCode}-1`]);
   await until("the order of which nobody was told has begun", async () => (await look()).length > 0);
 }
 
-test("an order goes its way without a job", async (t) => {
-  const { gateway, reseller } = await start(t, hourMs);
-  const noJobs = `
-    CREATE FUNCTION test_no_job() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN RAISE EXCEPTION 'a job'; END $$;
-    CREATE TRIGGER test_no_job BEFORE INSERT ON graphile_worker._private_jobs
-      FOR EACH ROW WHEN (NEW.key LIKE 'order:%') EXECUTE FUNCTION test_no_job()`;
-  await runSql(gateway.databaseUrl, noJobs);
-  const order = await place(gateway, reseller, "second.example");
-  await assertEnds(gateway, reseller, order, "Finished");
-});
-
 test("an order of which nobody was told is found", async (t) => {
   const { gateway, first } = await start(t, 50);
-  await placeUnheard(gateway.databaseUrl, first);
+  await placeUnheard(gateway, first);
   await untilUnheardBegins(gateway.databaseUrl);
 });
 
 test("an order that was placed while the owner did not listen is begun as soon as it does", async (t) => {
   const { gateway, first } = await start(t, hourMs);
-  await placeUnheard(gateway.databaseUrl, first);
+  await placeUnheard(gateway, first);
   await endSessions(gateway.databaseUrl, "deedhouse-listener");
   await untilUnheardBegins(gateway.databaseUrl);
 });
 
-test("a search for such orders that fails is made again at once", async (t) => {
+test("a look for orders that are due that fails is made again", async (t) => {
   const { gateway, first } = await start(t, hourMs);
   const { database } = gateway.context;
   const query = database.query.bind(database);
   let searches = 0;
   database.query = async (asked, values) => {
-    if (asked.name === "orders-forgotten" && searches++ === 0) throw new DatabaseUnavailable();
+    if (asked.name === "orders-first" && searches++ === 0) throw new DatabaseUnavailable();
     return query(asked, values);
   };
-  await placeUnheard(gateway.databaseUrl, first);
+  await placeUnheard(gateway, first);
   await endSessions(gateway.databaseUrl, "deedhouse-listener");
   await untilUnheardBegins(gateway.databaseUrl);
 });
 
-test("an order whose first step fails gets a job, and goes on by that", async (t) => {
+test("an order whose first step fails is tried again", async (t) => {
   const { gateway, reseller } = await start(t, hourMs);
   const broken = `
     CREATE FUNCTION test_break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$;
-    CREATE TRIGGER test_break BEFORE INSERT ON order_attempts FOR EACH ROW EXECUTE FUNCTION test_break()`;
+    CREATE TRIGGER test_break BEFORE INSERT ON attempts FOR EACH ROW EXECUTE FUNCTION test_break()`;
   await runSql(gateway.databaseUrl, broken);
   const order = await place(gateway, reseller, "second.example");
-  await until("it has a job", async () => (await runSql(gateway.databaseUrl, orderJobs)).length > 0);
+  const putOff = "SELECT FROM registration_orders WHERE status = 'NotProvisioned' AND next_step_at > updated_at";
+  await until("it is put off", async () => (await runSql(gateway.databaseUrl, putOff)).length > 0);
   assert.deepEqual(creates(gateway, order.name), []);
   await runSql(gateway.databaseUrl, "DROP FUNCTION test_break CASCADE");
   await assertEnds(gateway, reseller, order, "Finished");
@@ -121,7 +108,7 @@ test("what an owner that hangs has begun and not begun is taken up by its succes
   const held = await place(gateway, reseller, "held.example");
   await hold.reached(1);
   hanging.freeze();
-  await placeUnheard(databaseUrl, first);
+  await placeUnheard(gateway, first);
   await endSessions(databaseUrl, "deedhouse-lease-sandbox", "idle");
   await untilUnheardBegins(databaseUrl);
   hold.release();

@@ -1,17 +1,16 @@
 /** What an owner of a registry's sessions wants to begin or decides after its lease is over counts no more. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beginAttempt } from "#domains/orders/attempts.ts";
-import { findOrderByCode, happen, postpone } from "#domains/orders/orders.ts";
+import { begin, write } from "#domains/changes/write.ts";
+import { findOrderByCode, orderTable } from "#domains/orders/orders.ts";
 import { LeaseLost, type OwnerLease } from "#domains/registry/owner-lease.ts";
-import { beginRenewalAttempt } from "#domains/renewals/attempts.ts";
-import { findRenewal } from "#domains/renewals/renewals.ts";
+import { findRenewal, renewalTable } from "#domains/renewals/renewals.ts";
 import { runSql } from "../harness/sql.ts";
 import { giveNames, renewalOf, startStage } from "../renewals/stage.ts";
 import { place, until } from "./judge.ts";
 
 const dayMs = 24 * 60 * 60_000;
-const attempts = "SELECT cl_trid FROM order_attempts UNION ALL SELECT cl_trid FROM renewal_attempts";
+const attempts = "SELECT cl_trid FROM attempts";
 
 test("the database refuses the attempts and decisions of an owner whose epoch is over, or whose lease has expired", async (t) => {
   const stage = await startStage(t, { registry: { renewalLeadDays: 10 } });
@@ -39,13 +38,13 @@ test("the database refuses the attempts and decisions of an owner whose epoch is
     return { ...context, lease };
   };
   const begins = [
-    (epoch: number) => beginAttempt(asOwner(epoch), order, "domain:delete"),
-    (epoch: number) => beginRenewalAttempt(asOwner(epoch), renewal, "domain:renew"),
+    (epoch: number) => begin(asOwner(epoch), orderTable, order, "domain:delete"),
+    (epoch: number) => begin(asOwner(epoch), renewalTable, renewal, "domain:renew"),
   ];
   const decisions = [
+    (epoch: number) => write(asOwner(epoch), orderTable, order, { event: "absent", reason: "stale" }),
     (epoch: number) =>
-      context.database.transaction((tx) => happen(asOwner(epoch), tx, order, { event: "absent", reason: "stale" })),
-    (epoch: number) => context.database.transaction((tx) => postpone(asOwner(epoch), tx, order, dayMs)),
+      write(asOwner(epoch), orderTable, order, { nextStepAt: new Date(context.clock.now().getTime() + dayMs) }),
   ];
   // The worker has let go of it.
   for (const begin of begins) await assert.rejects(begin(present!.epoch), LeaseLost);

@@ -147,7 +147,7 @@ test("an owner that stands still loses the registry, and sends nothing when it g
     [],
   );
   await until("its connections are reset", () => resets > 0);
-  const begun = "SELECT cl_trid FROM order_attempts WHERE epoch = 1 AND committed_at > $1";
+  const begun = "SELECT cl_trid FROM attempts WHERE epoch = 1 AND committed_at > $1";
   assert.deepEqual(await runSql(gateway.databaseUrl, begun, [lease.since]), []);
   await untilOwnedBy(gateway, second.pid);
 });
@@ -204,7 +204,7 @@ test("a create that arrives after the takeover is not sent again: not within its
   await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
   const second = await start();
   const name = "late-frame.example";
-  const begun = await holdAt(t, databaseUrl, { table: "order_attempts", on: "INSERT", when: "true" });
+  const begun = await holdAt(t, databaseUrl, { table: "attempts", on: "INSERT", when: "true" });
   const order = await place(gateway, reseller, name);
   await begun.reached();
   network.keep();

@@ -67,7 +67,7 @@ test("a delete whose worker was killed may still be executed: nothing is believe
   await until("the successor has looked", async () => (await runSql(gateway.databaseUrl, since)).length > 0);
   const [next] = await runSql<{ event: string }>(gateway.databaseUrl, since);
   assert.equal(next?.event, "unanswered");
-  const sent = "SELECT answered_at FROM order_attempts WHERE command = 'domain:delete'";
+  const sent = "SELECT answered_at FROM attempts WHERE command = 'domain:delete'";
   assert.deepEqual(await runSql(gateway.databaseUrl, sent), [{ answered_at: null }]);
 });
 
@@ -83,7 +83,7 @@ test("an owner that has lost its lock sends nothing new, for it may have a succe
   const sent = await place(gateway, reseller, "sent.example");
   await hold.reached(1);
   const waiting = await place(gateway, reseller, "waiting.example");
-  const attempts = `SELECT answered_at FROM order_attempts JOIN registration_orders AS o ON o.id = order_id
+  const attempts = `SELECT answered_at FROM attempts JOIN registration_orders AS o ON o.id = order_id
     WHERE domain_name = 'waiting.example'`;
   const attempt = async () => (await runSql<{ answered_at: string | null }>(databaseUrl, attempts))[0];
   await until("the next waits for the session", async () => (await attempt()) !== undefined);

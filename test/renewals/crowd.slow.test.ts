@@ -23,7 +23,7 @@ test("new orders go before the renewals that wait for the registry's sessions", 
   // Held up until they are many, however slowly they become due.
   const hold = gateway.registry.hold({ command: "domain:info", at: "before-answer" });
   await giveNames(gateway, reseller, new Map(names.map((name) => [name, { expirationDate }])));
-  const atWork = "SELECT FROM graphile_worker.jobs WHERE key LIKE 'renewal:%' AND locked_at IS NOT NULL";
+  const atWork = "SELECT FROM renewals WHERE status = 'Processing'";
   await until("renewals wait", async () => (await runSql(gateway.databaseUrl, atWork)).length > 10 * sessionsMax);
   hold.release();
   const renewalCommands: number[] = [];

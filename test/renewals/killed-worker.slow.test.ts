@@ -29,7 +29,7 @@ interface Point {
 }
 
 const renewals = (when: string): HeldChange => ({ table: "renewals", on: "UPDATE", when });
-const attempts: HeldChange = { table: "renewal_attempts", on: "INSERT", when: "true" };
+const attempts: HeldChange = { table: "attempts", on: "INSERT", when: "NEW.renewal_id IS NOT NULL" };
 
 const renewPoints: Point[] = [
   {
@@ -152,7 +152,7 @@ async function killAt(
 }
 
 async function assertNothingLeft({ databaseUrl }: TestGateway): Promise<void> {
-  const open = await runSql(databaseUrl, "SELECT cl_trid FROM renewal_attempts WHERE answered_at IS NULL");
+  const open = await runSql(databaseUrl, "SELECT cl_trid FROM attempts WHERE answered_at IS NULL");
   assert.deepEqual(open, [], "attempts are left open");
 }
 

@@ -35,7 +35,7 @@ test("a renew that arrives after the takeover is repeated only after its time an
   await start();
   const reseller = await gateway.addReseller();
   const name = "late-renew.example";
-  const begun = await holdAt(t, databaseUrl, { table: "renewal_attempts", on: "INSERT", when: "true" });
+  const begun = await holdAt(t, databaseUrl, { table: "attempts", on: "INSERT", when: "NEW.renewal_id IS NOT NULL" });
   const expirationDate = new Date(Math.floor(systemClock.now().getTime() / 1_000) * 1_000 + 10 * dayMs);
   await giveNames(gateway, reseller, new Map([[name, { expirationDate }]]));
   await begun.reached();

@@ -130,13 +130,17 @@ test("a wish that comes while a renew waits for a session is heard", async (t) =
   await giveNames(gateway, reseller, new Map([[busy, { expirationDate: inDays(20) }]]));
   await hold.reached(1);
   const { id } = (await renewalOf(gateway, waiting))!;
+  const { database } = gateway.context;
+  const query = database.query.bind(database);
+  const readIds = new Set<unknown>();
+  database.query = async (asked, values) => {
+    if (asked.name === "renewal-by-id") readIds.add((values as { id: number }).id);
+    return query(asked, values);
+  };
   const aboutToSend = `UPDATE renewals SET status = 'Processing', phase = 'renew', base_ex_date = term_ends_at,
     next_step_at = created_at, updated_at = $2 WHERE id = $1`;
   await runSql(gateway.databaseUrl, aboutToSend, [id, gateway.context.clock.now()]);
-  const taken = "SELECT FROM graphile_worker.jobs WHERE key = $1 AND locked_at IS NOT NULL";
-  await until("its job is taken", async () => {
-    return (await runSql(gateway.databaseUrl, taken, [`renewal:${id}`])).length === 1;
-  });
+  await until("its step is under way", () => readIds.has(Number(id)));
   assert.equal(await setWillRenew(stage, waiting, false), 204);
   hold.release();
   await untilRenewalIs(gateway, busy, "Renewed");

@@ -5,11 +5,10 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { beginAttempt } from "#domains/orders/attempts.ts";
-import { answerAttempt, type Order, type OrderHappening } from "#domains/orders/orders.ts";
-import { eventOfCreate } from "#domains/orders/result-codes.ts";
+import { type Answered, answerInWords, send } from "#domains/changes/send.ts";
+import { eventOfCreate } from "#domains/orders/kind-create.ts";
+import { type Order, type OrderHappening, orderTable } from "#domains/orders/orders.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
-import { type Answered, answerInWords, sendOnce } from "#domains/registry/send-once.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -52,18 +51,25 @@ const insertContact = statement(
   {},
 );
 
+// A step of its order follows at once: this alone is no event.
+const answerContact = statement(
+  "contact-answer",
+  `UPDATE attempts SET result_code = $result_code, sv_trid = $sv_trid, answered_at = $at WHERE cl_trid = $cl_trid`,
+  {},
+);
+
 /** Resellers whose contact an owner remembers. */
 const contactsKnownMax = 10_000;
 
 /**
- * The id of the reseller's contact, if the registry is known to hold it.
- * @param version of the profile's row: as long as it is the same, so is the contact, which is never taken away
+ * The id of the reseller's contact, if the registry is known to hold it. As long as the version of the profile's row is the
+ * same, so is the contact, which is never taken away.
  */
 export async function findKnownContact(
   { context, profile: registry, contacts }: RegistrySessions,
-  resellerId: number,
-  version: string,
+  { reseller_id: resellerId, profile_version: version, contact_renewed: isRenewed }: Order,
 ): Promise<string | undefined> {
+  if (isRenewed || version === null) return undefined;
   const known = contacts.get(resellerId);
   if (known?.version === version) return known.id;
   const [read] = await context.database.query(profileById, [resellerId]);
@@ -80,14 +86,14 @@ type EnsuredContact = { id: string; happening?: undefined } | { happening: Order
 
 /** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
 export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
-  const { context, profile: registry } = sessions;
+  const { context } = sessions;
+  const known = await findKnownContact(sessions, order);
+  if (known !== undefined) return { id: known };
   const [read] = await context.database.query(profileById, [order.reseller_id]);
   if (!read) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
   const { version: _, ...profile } = read;
   const id = contactId(order.reseller_id, profile);
-  if (!order.contact_renewed && (await isKnown(context, registry.id, id))) return { id };
-  const command = contactCommand(context, id, profile);
-  const sent = await sendOnce(sessions, command, () => beginAttempt(context, order, command.name));
+  const sent = await send(sessions, contactCommand(context, id, profile), { table: orderTable, row: order });
   switch (sent.is) {
     case "answered":
       return readAnswer(sessions, id, sent);
@@ -145,7 +151,8 @@ async function readAnswer(
 ): Promise<EnsuredContact> {
   const { context, profile: registry } = sessions;
   const now = context.clock.now();
-  await context.database.query(answerAttempt, [clTrid, response.code, response.svTRID ?? null, now]);
+  const answer = { cl_trid: clTrid, result_code: response.code, sv_trid: response.svTRID ?? null, at: now };
+  await context.database.query(answerContact, answer);
   const event = eventOfCreate(response.code, registry.resultCodes);
   if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
   const reason = `contact: ${answerInWords(response)}`;

@@ -7,11 +7,9 @@ import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { CommittedRow } from "#use-case/stored-answers.ts";
-
-/** Its payload: a registry's id, a space, and its new orders, each with its reseller: `17:3,18:3`. */
-export const newOrdersChannel = "order_placed";
 
 // A nonce that is committed already fails the statement: nothing of that order may stay.
 const insertOrders = statement(
@@ -41,11 +39,8 @@ const insertOrders = statement(
      FROM written, jsonb_to_record(written.answered) AS a(key_id text, nonce text, signed_at int8,
        request_digest bytea, status int4, headers jsonb, body text)
      WHERE written.answered IS NOT NULL),
-   told AS MATERIALIZED (
-     SELECT count(pg_notify('${newOrdersChannel}', orders)) AS owners FROM (
-       SELECT registry_id || ' ' || string_agg(id || ':' || reseller_id, ',' ORDER BY id) AS orders
-       FROM written GROUP BY registry_id) AS of_owner)
-   SELECT written.item, written.id, (SELECT owners FROM told) AS owners_told FROM written`,
+   told AS MATERIALIZED (${wakeAll("order", "written")})
+   SELECT written.item, written.id, (SELECT told FROM told) AS owners_told FROM written`,
   { item: "int4", id: "int8", owners_told: "int8" },
 );
 

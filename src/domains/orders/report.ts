@@ -1,9 +1,9 @@
 /** What an operator sees of registration orders: lists, and all that is known about one of them. */
 import { statement } from "#db/statement.ts";
+import { attemptColumns } from "#domains/changes/proof.ts";
 import type { Order, OrderContext } from "#domains/orders/orders.ts";
 import { getOrder } from "#domains/orders/requests.ts";
 import { isFinal, type OrderState, type OrderStatus, orderState } from "#domains/orders/states.ts";
-import { attemptColumns } from "#domains/registry/send-once.ts";
 
 /** What a person has to look at: orders with an open alarm, and those that a message contradicts. */
 const attention = `
@@ -66,7 +66,7 @@ const orderHistory = statement(
 
 const orderAttempts = statement(
   "operator-order-attempts",
-  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM order_attempts
+  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
    WHERE order_id = $1 ORDER BY number`,
   attemptColumns,
 );

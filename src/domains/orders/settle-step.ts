@@ -2,36 +2,22 @@
  * Row 26: an operator says what became of an order that cannot be decided by asking alone. The registry is asked all the
  * same: a name is registered only if it holds it for us, and an order failed only if it does not, unless forced.
  */
-import { statement } from "#db/statement.ts";
-import { askInfo, type NameInfo, registeredOf } from "#domains/orders/name-info.ts";
-import { lockOrder, type Order, type OrderHappening, postpone } from "#domains/orders/orders.ts";
-import { isInPortfolio } from "#domains/orders/verify-step.ts";
+import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";
+import { isInPortfolio, registeredOf } from "#domains/orders/kind-create.ts";
+import type { Order, OrderHappening } from "#domains/orders/orders.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
-const refuseRequest = statement(
-  "order-settle-refuse",
-  `WITH refused AS (
-     UPDATE registration_orders SET settle_as = NULL, settle_note = NULL WHERE id = $1 RETURNING status, phase)
-   INSERT INTO order_history (order_id, at, event, status, phase, note)
-   SELECT $1, $2, 'settle-refused', status, phase, $3 FROM refused`,
-  {},
-);
-
-/** Holds what the operator says against the registry; `undefined` when it was refused and the order goes on. */
-export async function settleOrder(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
-  const { context, profile } = sessions;
-  const name = await askInfo(sessions, order);
+/** Holds what the operator says against the registry. When it is refused the order goes on. */
+export async function settleOrder(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  const name = await askInfo(sessions, order.domain_name);
   const reason = order.settle_note ?? "settled by the operator";
   const outcome = order.settle_as === "registered" ? await asRegistered(sessions, order, name) : asFailed(order, name);
-  if ("refusal" in outcome) {
-    await context.database.transaction(async (tx) => {
-      await lockOrder(tx, order);
-      await postpone(context, tx, order, profile.backoffMaxMs);
-      await tx.query(refuseRequest, [order.id, context.clock.now(), outcome.refusal]);
-    });
-    return undefined;
-  }
-  return { ...outcome, reason };
+  if (!("refusal" in outcome)) return { ...outcome, reason };
+  order.settle_as = null;
+  order.settle_note = null;
+  const { status, phase } = order;
+  order.unwritten.push({ event: "settle-refused", status, phase, note: outcome.refusal });
+  return { nextStepAt: later(sessions, sessions.profile.backoffMaxMs) };
 }
 
 type Outcome = OrderHappening | { refusal: string };

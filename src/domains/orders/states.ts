@@ -6,6 +6,8 @@
  * so the create may have happened) or `exists` (the registry said that the object exists, but not whose it is).
  */
 
+import { type StateColumns, stateOf, stateTable } from "#domains/changes/change.ts";
+
 export const orderStatuses = [
   "NotProvisioned",
   "Processing",
@@ -17,7 +19,6 @@ export const orderStatuses = [
 ] as const;
 export type OrderStatus = (typeof orderStatuses)[number];
 export const orderPhases = ["check", "create", "waiting", "verify", "cancel"] as const;
-export type OrderPhase = (typeof orderPhases)[number];
 
 export type OrderState =
   | "NotProvisioned"
@@ -72,13 +73,6 @@ export const orderEvents = [
   "settled-failed",
 ] as const;
 export type OrderEvent = (typeof orderEvents)[number];
-
-interface Transition {
-  row: string;
-  from: OrderState;
-  event: OrderEvent;
-  to: OrderState;
-}
 
 const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][] = [
   ["2", "NotProvisioned", "claimed", "Processing (check)"],
@@ -156,39 +150,11 @@ const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][]
   ["26", "Pending", "settled-failed", "Errors"],
 ];
 
-export const orderTransitions: readonly Transition[] = rows.map(([row, from, event, to]) => ({ row, from, event, to }));
-
-const byStateAndEvent = new Map(
-  orderTransitions.map((transition) => [`${transition.from}/${transition.event}`, transition] as const),
-);
-
-/** Where an event leads; `undefined` when it leaves the order unchanged. */
-export function nextOrderState(from: OrderState, event: OrderEvent): Transition | undefined {
-  return byStateAndEvent.get(`${from}/${event}`);
-}
+export const orderStates = stateTable<OrderState, OrderEvent>(rows);
+export const { transitions: orderTransitions, next: nextOrderState } = orderStates;
 
 /** The state's name from its columns. */
-export function orderState(order: { status: string; phase: string | null; verify_cause: string | null }): OrderState {
-  if (order.status !== "Processing") return order.status as OrderState;
-  return (
-    order.phase === "verify" ? `Processing (verify: ${order.verify_cause})` : `Processing (${order.phase})`
-  ) as OrderState;
-}
-
-/** The columns of a state. */
-export function orderColumns(state: OrderState): {
-  status: OrderStatus;
-  phase: OrderPhase | null;
-  verifyCause: "lost" | "exists" | null;
-} {
-  const parts = /^Processing \((check|create|waiting|verify|cancel)(?:: (lost|exists))?\)$/.exec(state);
-  if (!parts) return { status: state as OrderStatus, phase: null, verifyCause: null };
-  return {
-    status: "Processing",
-    phase: parts[1] as OrderPhase,
-    verifyCause: (parts[2] as "lost" | "exists" | undefined) ?? null,
-  };
-}
+export const orderState = (order: StateColumns) => stateOf<OrderState>(order);
 
 /** Whether an order in this status will never change again. */
 export function isFinal(status: string): boolean {

@@ -1,6 +1,6 @@
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { medianSeconds } from "#domains/orders/estimate.ts";
+import { medianSeconds } from "#domains/orders/register.ts";
 import { isFinal } from "#domains/orders/states.ts";
 import { ApiError } from "#errors.ts";
 import { parseOrderCode } from "#lib/order-code.ts";

@@ -2,9 +2,10 @@
  * A registry's announced maintenance, entered by the operator: new registrations are refused until it ends, with its end
  * as the time to come back, and accepted orders wait for it without being counted as failing.
  */
+import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { type Order, OrderChanged, type OrderContext, postponeUntil } from "#domains/orders/orders.ts";
-import { wakeOrders } from "#queue/enqueue.ts";
+import type { ChangeContext } from "#domains/changes/change.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",
@@ -14,12 +15,15 @@ const updateMaintenance = statement(
   { previous_until: "timestamptz?" },
 );
 
-const endWaits = statement(
-  "orders-after-maintenance",
-  `UPDATE registration_orders SET next_step_at = NULL WHERE registry_id = $1 AND next_step_at = $2
-     AND status IN ('NotProvisioned', 'Processing', 'Pending') RETURNING id`,
-  { id: "int8" },
-);
+const endWaits = (table: string, name: "order" | "renewal") => `
+  WITH woken AS (
+    UPDATE ${table} SET next_step_at = $now WHERE id IN (
+      SELECT id FROM ${table} WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
+      ORDER BY id FOR UPDATE)
+    RETURNING registry_id)
+  ${wakeAll(name, "woken")}`;
+const ordersGoOn = statement("orders-after-maintenance", endWaits("registration_orders", "order"), { told: "int8" });
+const renewalsGoOn = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { told: "int8" });
 
 export interface Maintenance {
   from: Date;
@@ -27,11 +31,11 @@ export interface Maintenance {
 }
 
 /**
- * Plans a registry's maintenance, or ends it. Orders that wait for the end of the one before look again.
+ * Plans a registry's maintenance, or ends it. Changes that wait for the end of the one before look again.
  * @returns "unknown" when no process has ever owned such a registry, otherwise when the one before would have ended
  */
 export async function setMaintenance(
-  context: OrderContext,
+  context: ChangeContext,
   registryId: string,
   maintenance: Maintenance | undefined,
 ): Promise<Date | undefined | "unknown"> {
@@ -40,26 +44,23 @@ export async function setMaintenance(
     const [previous] = await tx.query(updateMaintenance, [registryId, from, until, context.clock.now()]);
     if (!previous) return "unknown";
     if (previous.previous_until === null) return undefined;
-    await wakeOrders(tx, registryId, await tx.query(endWaits, [registryId, previous.previous_until]));
+    const { previous_until: ended } = previous;
+    for (const goOn of [ordersGoOn, renewalsGoOn]) {
+      await tx.query(goOn, { registry_id: registryId, until: ended, now: context.clock.now() });
+    }
     return previous.previous_until;
   });
 }
 
-// Whoever ends the maintenance waits for this, and sees the order waiting.
-const holdMaintenance = statement(
+// Whoever ends the maintenance waits for this, and sees the change waiting.
+const holdUntil = statement(
   "registry-maintenance-hold",
-  "SELECT id FROM registries WHERE id = $1 AND date_trunc('milliseconds', maintenance_until) = $2 FOR SHARE",
+  `SELECT id FROM registries
+   WHERE id = $registry_id AND date_trunc('milliseconds', maintenance_until) = $until FOR SHARE`,
   { id: "text" },
 );
 
-/**
- * Lets an order wait for the end of its registry's maintenance.
- * @throws OrderChanged when it ends at another time by now, or the order is not any more as it was read
- */
-export async function awaitMaintenance(context: OrderContext, order: Order, until: Date): Promise<void> {
-  await context.database.transaction(async (tx) => {
-    const [held] = await tx.query(holdMaintenance, [order.registry_id, until]);
-    if (!held) throw new OrderChanged();
-    await postponeUntil(context, tx, order, until);
-  });
+/** Whether the registry's maintenance ends then, and will until the transaction ends. */
+export async function holdMaintenance(tx: Transaction, registryId: string, until: Date): Promise<boolean> {
+  return (await tx.query(holdUntil, { registry_id: registryId, until })).length > 0;
 }

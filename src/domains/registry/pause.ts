@@ -3,34 +3,29 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { wakeOrders } from "#queue/enqueue.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
 type PauseCause = "credit" | "configuration" | "operator";
 
-/** Of a row of `registries`; false or null for other causes and without a pause. */
-export const isPausedForCredit = "registries.creates_paused_reason LIKE 'credit:%'";
+/** SQL: of a row of `registries`, by its name there; false or null for other causes and without a pause. */
+export const isPausedForCredit = (registry: string) => `${registry}.creates_paused_reason LIKE 'credit:%'`;
 
 // A pause that needs the operator is not replaced by one that ends by itself, as soon as there is credit.
 const setPause = statement(
   "registry-pause",
   `INSERT INTO registries (id, creates_paused_reason, updated_at) VALUES ($1, $2, $3)
    ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at,
-     creates_paused_reason = CASE WHEN $4 OR registries.creates_paused_reason IS NULL OR ${isPausedForCredit}
+     creates_paused_reason = CASE WHEN $4 OR registries.creates_paused_reason IS NULL OR ${isPausedForCredit("registries")}
        THEN excluded.creates_paused_reason ELSE registries.creates_paused_reason END`,
   {},
 );
 
-const pauseThatStops = `SELECT id FROM registries WHERE id = $1 AND NOT ${isPausedForCredit}`;
-const findPause = statement("registry-paused", pauseThatStops, { id: "text" });
-
 // Whoever resumes creates waits for this, and sees the order waiting.
-const holdPause = statement("registry-paused-hold", `${pauseThatStops} FOR SHARE`, { id: "text" });
-
-const isPaused = statement(
-  "registry-paused-for",
-  "SELECT id FROM registries WHERE id = $1 AND creates_paused_reason LIKE $2",
+const holdPause = statement(
+  "registry-paused-hold",
+  `SELECT id FROM registries WHERE id = $registry_id AND NOT ${isPausedForCredit("registries")} FOR SHARE`,
   { id: "text" },
 );
 
@@ -47,10 +42,14 @@ const refusedMsMin = 5 * 60_000;
 // What waits has no command under way, so its delay may be cut short.
 const endWaits = statement(
   "orders-after-pause",
-  `UPDATE registration_orders SET next_step_at = NULL
-   WHERE registry_id = $1 AND status = 'Processing' AND phase = 'waiting'
-     AND ($2::timestamptz IS NULL OR updated_at < $2) RETURNING id`,
-  { id: "int8" },
+  `WITH woken AS (
+     UPDATE registration_orders SET next_step_at = $now WHERE id IN (
+       SELECT id FROM registration_orders
+       WHERE registry_id = $registry_id AND ended_at IS NULL AND status = 'Processing' AND phase = 'waiting'
+         AND ($refused_before::timestamptz IS NULL OR updated_at < $refused_before) ORDER BY id FOR UPDATE)
+     RETURNING registry_id)
+   ${wakeAll("order", "woken")}`,
+  { told: "int8" },
 );
 
 export async function pauseCreates(
@@ -67,14 +66,12 @@ export async function pauseCreates(
   });
 }
 
-/** Whether accepted orders wait too. Without credit they try from time to time, so that credit is noticed. */
-export async function areCreatesStopped(context: PauseContext, registryId: string): Promise<boolean> {
-  return (await context.database.query(findPause, [registryId])).length > 0;
-}
-
-/** The same, and they stay so until the transaction ends. */
+/**
+ * Whether accepted orders wait too, and will until the transaction ends. Without credit they try from time to time, so that
+ * credit is noticed.
+ */
 export async function holdCreatesStopped(tx: Transaction, registryId: string): Promise<boolean> {
-  return (await tx.query(holdPause, [registryId])).length > 0;
+  return (await tx.query(holdPause, { registry_id: registryId })).length > 0;
 }
 
 /**
@@ -87,14 +84,13 @@ export async function resumeCreatesPausedFor(
   cause: PauseCause | "any",
 ): Promise<boolean> {
   const pattern = cause === "any" ? "%" : `${cause}:%`;
-  // Asked after every create: nearly always there is none.
-  if ((await context.database.query(isPaused, [registryId, pattern])).length === 0) return false;
   return context.database.transaction(async (tx) => {
     const [resumed] = await tx.query(clearPause, [registryId, pattern, context.clock.now()]);
     if (!resumed) return false;
     await resolveAlarm(context, { kind: "creates-paused", subject: registryId }, tx);
-    const refusedBefore = cause === "credit" ? new Date(context.clock.now().getTime() - refusedMsMin) : null;
-    await wakeOrders(tx, registryId, await tx.query(endWaits, [registryId, refusedBefore]));
+    const now = context.clock.now();
+    const refusedBefore = cause === "credit" ? new Date(now.getTime() - refusedMsMin) : null;
+    await tx.query(endWaits, { registry_id: registryId, refused_before: refusedBefore, now });
     return true;
   });
 }

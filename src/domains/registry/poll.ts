@@ -5,9 +5,12 @@
  */
 import { raiseAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
+import { ChangeConflict } from "#domains/changes/change.ts";
+import { later } from "#domains/changes/proof.ts";
+import { write, writeIn } from "#domains/changes/write.ts";
 import { heedCancel } from "#domains/orders/cancel-step.ts";
-import { findOrder, happen, type Order, OrderChanged, type OrderHappening, postpone } from "#domains/orders/orders.ts";
-import { lookAtPending } from "#domains/orders/pending-step.ts";
+import { lookAtPending } from "#domains/orders/kind-create.ts";
+import { findOrder, type Order, type OrderHappening, orderTable } from "#domains/orders/orders.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { wakeRenewalOf } from "#domains/renewals/messages.ts";
@@ -22,9 +25,9 @@ const messagesPerRunMax = 200;
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
 const orderByTrid = statement(
   "order-by-trid",
-  `SELECT order_id, command, NOT EXISTS (SELECT FROM order_attempts AS later
+  `SELECT o.id AS order_id, command, NOT EXISTS (SELECT FROM attempts AS later
      WHERE later.order_id = o.id AND later.command = attempt.command AND later.number > attempt.number) AS is_latest
-   FROM registration_orders AS o JOIN order_attempts AS attempt ON attempt.order_id = o.id
+   FROM registration_orders AS o JOIN attempts AS attempt ON attempt.order_id = o.id
    WHERE o.registry_id = $1 AND o.domain_name = $2 AND command IN ('domain:create', 'domain:delete')
      AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
   { order_id: "int8", command: "text", is_latest: "bool" },
@@ -123,11 +126,11 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       // One that waits for its delete looks at the name soon; what is said of its create would only put that off.
       const isDeleting = order?.phase === "cancel" && about?.command === "domain:delete";
       if (order?.status !== "Pending" && !isDeleting) return;
-      if (decision?.happening) await happen(context, tx, order, decision.happening);
-      else await postpone(context, tx, order, profile.settleMs);
+      const happening = decision?.happening ?? { nextStepAt: later(sessions, profile.settleMs) };
+      await writeIn(context, tx, orderTable, order, happening);
     });
   } catch (error) {
-    if (error instanceof OrderChanged) return false;
+    if (error instanceof ChangeConflict) return false;
     throw error;
   }
   return true;
@@ -171,12 +174,10 @@ async function findSubject(sessions: RegistrySessions, message: PollMessage): Pr
   const found = await subjectOf(sessions, message);
   if (found?.order.phase !== "verify" || !found.isLatest) return found;
   const { order } = found;
-  const nextStepAt = new Date(context.clock.now().getTime() + profile.reconcileIntervalMs);
-  await context.database
-    .transaction((tx) => happen(context, tx, order, { event: "ours-pending", nextStepAt }))
-    .catch((error: unknown) => {
-      if (!(error instanceof OrderChanged)) throw error;
-    });
+  const nextStepAt = later(sessions, profile.reconcileIntervalMs);
+  await write(context, orderTable, order, { event: "ours-pending", nextStepAt }).catch((error: unknown) => {
+    if (!(error instanceof ChangeConflict)) throw error;
+  });
   const now = await findOrder(context, order.id);
   return now && { ...found, order: now };
 }

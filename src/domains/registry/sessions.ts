@@ -23,6 +23,3 @@ export interface RegistrySessions {
 
 /** How long a step waits for a session to be free before it comes back later. */
 export const sessionWaitMs = 5_000;
-
-/** How often an order that waits for an operator to put things right tries again. */
-export const operatorRetryMs = 15 * 60_000;

@@ -6,9 +6,9 @@ import type { PendingActionData } from "#registry/epp/commands/session/poll-requ
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
 const renewalByTrid = statement(
   "renewal-by-trid",
-  `SELECT renewal_id, status = 'Ended' AS has_left, NOT EXISTS (SELECT FROM renewal_attempts AS later
+  `SELECT renewals.id AS renewal_id, status = 'Ended' AS has_left, NOT EXISTS (SELECT FROM attempts AS later
      WHERE later.renewal_id = renewals.id AND later.number > attempt.number) AS is_latest
-   FROM renewal_attempts AS attempt JOIN renewals ON renewals.id = renewal_id
+   FROM attempts AS attempt JOIN renewals ON renewals.id = renewal_id
    WHERE registry_id = $1 AND domain_name = $2 AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
   { renewal_id: "int8", has_left: "bool", is_latest: "bool" },
 );
@@ -29,6 +29,6 @@ export async function wakeRenewalOf(
   // That of a command which another one followed must not cut the wait for that one's answer.
   if (!found.is_latest) return true;
   const now = context.clock.now();
-  await context.database.transaction((tx) => rescheduleRenewal(context, tx, found.renewal_id, now));
+  await rescheduleRenewal(context.database, found.renewal_id, now);
   return true;
 }

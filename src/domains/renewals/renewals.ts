@@ -1,120 +1,172 @@
-/** The rows of renewals. What happens to one is in happenings.ts, what it sends in attempts.ts. */
-import type { Context } from "#context.ts";
+/** Renewals in the database: how they are read, and what writing one means beyond what all changes have. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { assertLeaseStands, isPresentEpoch, type OwnerLease } from "#domains/registry/owner-lease.ts";
-import { enqueueRenewal } from "#queue/enqueue.ts";
+import {
+  type AlarmChange,
+  type ChangeContext,
+  type ChangeTable,
+  longestWaitMs,
+  type Outcome,
+  type StepCopy,
+} from "#domains/changes/change.ts";
+import { dueRows, wakeAll } from "#domains/changes/due.ts";
+import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
+import { createWriter } from "#domains/changes/write.ts";
+import { leavePortfolio } from "#domains/portfolio/rows.ts";
+import {
+  isRenewalOver,
+  type RenewalEvent,
+  type RenewalState,
+  renewalPhases,
+  renewalStateTable,
+  renewalStatuses,
+} from "#domains/renewals/states.ts";
 
-/** An operator's command has no more, and needs no lease. */
-export interface RenewalContext extends Pick<Context, "database" | "clock" | "log"> {
-  lease?: OwnerLease;
-}
+const columns = {
+  id: "int8",
+  version: "int8",
+  renewal_code: "text",
+  reseller_id: "int8",
+  domain_name: "text",
+  registry_id: "text",
+  period_years: "int4",
+  term_ends_at: "timestamptz",
+  due_at: "timestamptz",
+  base_ex_date: "timestamptz?",
+  renewed_until: "timestamptz?",
+  status: renewalStatuses,
+  phase: [...renewalPhases, null],
+  verify_cause: "text?",
+  confirm_after: "timestamptz?",
+  backoff_count: "int4",
+  next_step_at: "timestamptz",
+  reason: "text?",
+  updated_at: "timestamptz",
+} as const;
 
 // Without the name in its portfolio, or with it in its next term, there is nothing to do any more.
 const renewalById = statement(
   "renewal-by-id",
-  `SELECT r.id, renewal_code, r.reseller_id, r.domain_name, r.registry_id, period_years, term_ends_at, due_at,
-     base_ex_date, r.status, phase, verify_cause, confirm_after, backoff_count, next_step_at, r.updated_at,
-     will_renew, registry_ex_date,
-     EXISTS (SELECT FROM registries WHERE registries.id = r.registry_id
-       AND maintenance_from <= $2::timestamptz AND maintenance_until > $2::timestamptz) AS is_in_maintenance
-   FROM renewals AS r JOIN domains ON domains.renewal_id = r.id WHERE r.id = $1 AND ended_at IS NULL`,
+  `SELECT ${Object.keys(columns).map((column) => `r.${column}`)}, name.will_renew, name.registry_ex_date,
+     CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
+     ${attemptsOf("renewal_id", "r.id")} AS attempts
+   FROM renewals AS r JOIN domains AS name ON name.renewal_id = r.id LEFT JOIN registries AS registry ON registry.id = r.registry_id
+   WHERE r.id = $id AND ended_at IS NULL`,
   {
-    id: "int8",
-    renewal_code: "text",
-    reseller_id: "int8",
-    domain_name: "text",
-    registry_id: "text",
-    period_years: "int4",
-    term_ends_at: "timestamptz",
-    due_at: "timestamptz",
-    base_ex_date: "timestamptz?",
-    status: "text",
-    phase: "text?",
-    verify_cause: "text?",
-    confirm_after: "timestamptz?",
-    backoff_count: "int4",
-    next_step_at: "timestamptz",
-    updated_at: "timestamptz",
+    ...columns,
     will_renew: "bool",
     registry_ex_date: "timestamptz",
-    is_in_maintenance: "bool",
+    /** When the registry's maintenance ends that is going on. */
+    maintenance_until: "timestamptz?",
+    attempts: "jsonb",
   },
 );
+type RenewalRow = NonNullable<(typeof renewalById)["row"]>;
 
-export type Renewal = NonNullable<(typeof renewalById)["row"]>;
+export type Renewal = StepCopy<RenewalRow>;
 
-// Whoever changes a name or its renewal holds the name's row first: so they cannot wait for each other.
-const nameOfRenewal = statement(
-  "renewal-lock-name",
-  "SELECT will_renew FROM domains WHERE domain_name = $1 AND renewal_id = $2 FOR UPDATE",
-  { will_renew: "bool" },
-);
-
-export async function findRenewal(context: RenewalContext, renewalId: number): Promise<Renewal | undefined> {
-  const [renewal] = await context.database.query(renewalById, [renewalId, context.clock.now()]);
-  return renewal;
+/** Something that happened to a renewal, with everything that is written together with it. */
+export interface RenewalHappening extends Outcome<RenewalEvent> {
+  /** The registry's exDate, as info showed it. */
+  exDate?: Date | undefined;
+  /** What a renew of this term counts from. */
+  baseExDate?: Date | undefined;
+  /** The end of the new term, for a name that is renewed. */
+  renewedUntil?: Date | undefined;
+  /** What the operator has to know, beyond what needs attention anyway. */
+  alarm?: string | undefined;
 }
 
-/** The renewal, or what is wished for its name, is not what was read any more: read it again. */
-export class RenewalChanged extends Error {}
+const renewalWriter = createWriter({
+  table: "renewals",
+  name: "renewal",
+  columns: { base_ex_date: "timestamptz", renewed_until: "timestamptz" },
+  values: { will_renew: "bool", ex_date: "timestamptz", ended_for: "text", term_note: "text" },
+  // Whoever changes a name or its renewal holds the name's row first: so they cannot wait for each other.
+  lock: [
+    `names AS MATERIALIZED (
+     SELECT renewal_id, will_renew FROM domains WHERE renewal_id = ANY (ARRAY(
+       SELECT id FROM jsonb_to_recordset($1::jsonb) AS item(id int8))) ORDER BY domain_name FOR UPDATE),
+   `,
+    "JOIN names ON names.renewal_id = row.id",
+  ],
+  // A question can be asked again, and means another thing when the wish has changed; what a command was answered stands.
+  guard: "(names.will_renew = change.will_renew OR change.answered IS NOT NULL)",
+  effects: [
+    `dates AS (
+     UPDATE domains AS name SET registry_ex_date = coalesce(ex_date, name.registry_ex_date),
+       expiration_date = CASE WHEN written.status = 'Renewed' THEN renewed_until ELSE name.expiration_date END,
+       renewal_id = CASE WHEN written.status = 'Renewed' THEN NULL ELSE name.renewal_id END
+     FROM written WHERE name.renewal_id = written.id AND written.status <> 'Ended'
+       AND (written.status = 'Renewed' OR name.registry_ex_date <> ex_date))`,
+    `ends AS (
+     INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
+     SELECT domain_name, reseller_id, at, lower(status), term_note FROM written WHERE status IN ('Renewed', 'Ended'))`,
+    ...leavePortfolio("(SELECT domain_name, at, ended_for FROM written WHERE status = 'Ended')"),
+  ],
+});
 
-/** A renewal could not be written: it has changed, or its registry has another owner. @throws RenewalChanged, LeaseLost */
-export async function refuseRenewal(context: RenewalContext, tx: Pick<Transaction, "query">): Promise<never> {
-  await assertLeaseStands(tx, context.lease);
-  throw new RenewalChanged();
-}
+/** Those of a registry that are due. Without its name in a portfolio, or with it in its next term, a renewal has nothing to do. */
+export const dueRenewals = dueRows({
+  ...{ table: "renewals", name: "renewal", longestWaitMs },
+  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = change.id)",
+  scheduled: "status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait'",
+});
 
-/**
- * Locks the name of a renewal until the transaction ends. Returns whether it is to be renewed.
- * @throws RenewalChanged when the renewal is not that of the name's present term any more
- */
-export async function lockName(tx: Transaction, { domain_name, id }: Renewal): Promise<boolean> {
-  const [name] = await tx.query(nameOfRenewal, [domain_name, id]);
-  if (!name) throw new RenewalChanged();
-  return name.will_renew;
+export const renewalTable: ChangeTable<Renewal, RenewalHappening> = {
+  states: renewalStateTable,
+  writer: renewalWriter,
+  find: findRenewal,
+  // They are steps of the next try.
+  keepsBackoff: new Set<RenewalEvent>(["renewable", "resumed", "pending", "unanswered"]),
+
+  after: (renewal, { baseExDate, renewedUntil }) => ({
+    base_ex_date: baseExDate ?? renewal.base_ex_date,
+    renewed_until: renewedUntil ?? null,
+  }),
+
+  values({ will_renew, base_ex_date, renewed_until }, { exDate, reason }, to) {
+    if (to === "Renewed" && !renewed_until) throw new Error("a name can only be renewed until some time");
+    return {
+      ...{ will_renew, base_ex_date, renewed_until, ex_date: exDate },
+      ...(to === "Renewed" && { term_note: renewed_until?.toISOString() }),
+      ...(to === "Ended" && { term_note: reason, ended_for: reason }),
+    };
+  },
+
+  alarms(renewal, { event, reason, alarm }, to, now) {
+    const { domain_name: subject, registry_id } = renewal;
+    const changes: AlarmChange[] = [];
+    if (event === "out-of-credit") {
+      const note = `renewals wait for credit at ${registry_id}: ${reason}`;
+      changes.push({ kind: "renewal-credit", subject: registry_id, note });
+    }
+    // A delete costs nothing, so that it is accepted says nothing of the credit.
+    const isAccepted = to === "Processing (verify: answered)" && event === "answered";
+    if (isAccepted) changes.push({ kind: "renewal-credit", subject: registry_id });
+    if (to === "Attention") changes.push({ kind: "renewal", subject, note: reason ?? event ?? "" });
+    // It stays open until somebody has seen it.
+    if (alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: alarm });
+    // Once its term is over, a name that nobody wants still has to go.
+    const isSettled = isRenewalOver(to as RenewalState) || (event === "not-wanted" && now < renewal.term_ends_at);
+    if (isSettled) changes.push({ kind: "renewal", subject });
+    return changes;
+  },
+};
+
+export async function findRenewal({ database, clock }: ChangeContext, id: number): Promise<Renewal | undefined> {
+  const [row] = await database.query(renewalById, { id, now: clock.now() });
+  return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
 }
 
 const moveRenewal = statement(
   "renewal-move-step",
-  "UPDATE renewals SET next_step_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING registry_id",
-  { registry_id: "text" },
+  `WITH moved AS (UPDATE renewals SET next_step_at = $at WHERE id = $id AND ended_at IS NULL RETURNING registry_id)
+   ${wakeAll("renewal", "moved")}`,
+  { told: "int8" },
 );
 
 /** Wakes a renewal: it takes its next step at another time than it meant to, e.g. now. */
-export async function rescheduleRenewal(
-  context: Pick<RenewalContext, "clock">,
-  tx: Pick<Transaction, "query">,
-  renewalId: number,
-  nextStepAt: Date,
-): Promise<void> {
-  const [row] = await tx.query(moveRenewal, [renewalId, nextStepAt]);
-  if (!row) return;
-  const delayMs = nextStepAt.getTime() - context.clock.now().getTime();
-  await enqueueRenewal(tx, { id: renewalId, registryId: row.registry_id }, delayMs);
-}
-
-// As read: our dates have milliseconds.
-const postponeStep = statement(
-  "renewal-postpone",
-  `UPDATE renewals SET next_step_at = $3
-   WHERE id = $1 AND date_trunc('milliseconds', next_step_at) = $2 AND ended_at IS NULL
-     AND ($4::int8 IS NULL OR ${isPresentEpoch("renewals.registry_id", "$4")}) RETURNING id`,
-  { id: "int8" },
-);
-
-/**
- * Lets a renewal wait, of which a step has found that there is nothing to do.
- * @throws RenewalChanged when it was woken since it was read: what for must not be slept over
- * @throws LeaseLost when this process does not own the registry any more
- */
-export async function postponeRenewal(context: RenewalContext, renewal: Renewal, nextStepAt: Date): Promise<void> {
-  const { id, registry_id: registryId, next_step_at, will_renew } = renewal;
-  await context.database.transaction(async (tx) => {
-    const isSame = (await lockName(tx, renewal)) === will_renew;
-    const values = [id, next_step_at, nextStepAt, context.lease?.epoch ?? null];
-    const [postponed] = isSame ? await tx.query(postponeStep, values) : [];
-    if (!postponed) await refuseRenewal(context, tx);
-    await enqueueRenewal(tx, { id, registryId }, nextStepAt.getTime() - context.clock.now().getTime());
-  });
+export async function rescheduleRenewal(tx: Pick<Transaction, "query">, id: number, at: Date): Promise<void> {
+  await tx.query(moveRenewal, { id, at });
 }

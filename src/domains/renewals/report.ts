@@ -1,7 +1,8 @@
 /** What an operator sees of renewals, and what one can ask of them. */
 import { statement } from "#db/statement.ts";
-import { attemptColumns } from "#domains/registry/send-once.ts";
-import { type RenewalContext, rescheduleRenewal } from "#domains/renewals/renewals.ts";
+import type { ChangeContext } from "#domains/changes/change.ts";
+import { attemptColumns } from "#domains/changes/proof.ts";
+import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
 import { isRenewalOver, type RenewalState, type RenewalStatus, renewalState } from "#domains/renewals/states.ts";
 import { addDays } from "#domains/renewals/terms.ts";
 import { OperatorError } from "#operator-error.ts";
@@ -86,7 +87,7 @@ const renewalHistory = statement(
 
 const renewalAttempts = statement(
   "operator-renewal-attempts",
-  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM renewal_attempts
+  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
    WHERE renewal_id = $1 ORDER BY number`,
   attemptColumns,
 );
@@ -101,13 +102,13 @@ export interface RenewalFilter {
 }
 
 /** Those first whose terms end first. */
-export async function reportRenewals(context: RenewalContext, { status, resellerId, days, limit }: RenewalFilter) {
+export async function reportRenewals(context: ChangeContext, { status, resellerId, days, limit }: RenewalFilter) {
   const endsBy = days === undefined ? null : addDays(context.clock.now(), days);
   return context.database.query(renewals, [status ?? null, resellerId ?? null, endsBy, limit]);
 }
 
 /** The name, its latest renewal with what happened and was sent, and what comes next. @throws OperatorError */
-export async function reportRenewal({ database }: RenewalContext, domainName: string) {
+export async function reportRenewal({ database }: ChangeContext, domainName: string) {
   const [name] = await database.query(nameNow, [domainName]);
   const [renewal] = await database.query(latestRenewal, [domainName]);
   if (!renewal) {
@@ -149,7 +150,7 @@ function nextInWords(state: RenewalState, at: Date): string {
 }
 
 /** Takes a renewal's next step now; also before it is due. @throws OperatorError when there is none to take */
-export async function runRenewal(context: RenewalContext, domainName: string): Promise<void> {
+export async function runRenewal(context: ChangeContext, domainName: string): Promise<void> {
   await context.database.transaction(async (tx) => {
     const [name] = await tx.query(nameNow, [domainName]);
     if (!name) throw new OperatorError("not-found", `no portfolio has ${domainName}`);
@@ -161,6 +162,6 @@ export async function runRenewal(context: RenewalContext, domainName: string): P
         `an answer was lost, and nothing is believed before ${until}: it goes on then`,
       );
     }
-    await rescheduleRenewal(context, tx, name.renewal_id, context.clock.now());
+    await rescheduleRenewal(tx, name.renewal_id, context.clock.now());
   });
 }

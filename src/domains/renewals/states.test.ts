@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { columnsOf } from "#domains/changes/change.ts";
 import {
   isRenewalOver,
   isUnderWay,
   nextRenewalState,
   type RenewalState,
-  renewalColumns,
   renewalEvents,
   renewalState,
   renewalStates,
@@ -128,8 +128,8 @@ test("every event leads somewhere", () => {
 
 test("a state and its columns are one thing in two spellings", () => {
   for (const state of renewalStates) {
-    const columns = renewalColumns(state);
-    assert.ok(renewalStatuses.includes(columns.status));
+    const columns = columnsOf(state);
+    assert.ok((renewalStatuses as readonly string[]).includes(columns.status));
     assert.equal(renewalState(columns), state);
   }
 });

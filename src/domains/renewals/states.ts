@@ -6,8 +6,12 @@
  * said yes, which info must confirm) or `lost` (an answer never came, so the command may have been executed).
  */
 
+import { type StateColumns, stateOf, stateTable } from "#domains/changes/change.ts";
+
 export const renewalStatuses = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"] as const;
 export type RenewalStatus = (typeof renewalStatuses)[number];
+
+export const renewalPhases = ["look", "renew", "pending", "wait", "delete", "verify"] as const;
 
 export const renewalStates = [
   "Scheduled",
@@ -50,13 +54,6 @@ export const renewalEvents = [
   "grace-over",
 ] as const;
 export type RenewalEvent = (typeof renewalEvents)[number];
-
-interface Transition {
-  row: string;
-  from: RenewalState;
-  event: RenewalEvent;
-  to: RenewalState;
-}
 
 const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalState][] = [
   ["1", "Scheduled", "due", "Processing (look)"],
@@ -112,44 +109,14 @@ const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalSt
   ["22", "Lapsing (verify: lost)", "look-lost", "Lapsing (verify: lost)"],
 ];
 
-export const renewalTransitions: readonly Transition[] = rows.map(([row, from, event, to]) => ({
-  row,
-  from,
-  event,
-  to,
-}));
-
-const byStateAndEvent = new Map(
-  renewalTransitions.map((transition) => [`${transition.from}/${transition.event}`, transition] as const),
-);
-
-/** Where an event leads; `undefined` when it leaves the renewal unchanged. */
-export function nextRenewalState(from: RenewalState, event: RenewalEvent): Transition | undefined {
-  return byStateAndEvent.get(`${from}/${event}`);
-}
-
-interface RenewalColumns {
-  status: string;
-  phase: string | null;
-  verify_cause: string | null;
-}
+export const renewalStateTable = stateTable<RenewalState, RenewalEvent>(rows);
+export const { transitions: renewalTransitions, next: nextRenewalState } = renewalStateTable;
 
 /** The state's name from its columns. */
-export function renewalState({ status, phase, verify_cause }: RenewalColumns): RenewalState {
-  if (phase === null) return status as RenewalState;
-  return `${status} (${verify_cause === null ? phase : `${phase}: ${verify_cause}`})` as RenewalState;
-}
-
-/** The columns of a state. */
-export function renewalColumns(state: RenewalState): RenewalColumns & { status: RenewalStatus } {
-  const [, status, phase, cause] = /^(\w+)(?: \((\w+)(?:: (\w+))?\))?$/.exec(state) ?? [];
-  return { status: status as RenewalStatus, phase: phase ?? null, verify_cause: cause ?? null };
-}
+export const renewalState = (renewal: StateColumns) => stateOf<RenewalState>(renewal);
 
 /** Whether a renewal in this state will never change again. */
-export function isRenewalOver(state: RenewalState): boolean {
-  return state === "Renewed" || state === "Ended";
-}
+export const isRenewalOver = (state: RenewalState) => renewalStateTable.isFinal(state);
 
 /**
  * Whether it is the registry's turn: a command has been sent, or may have been, and cannot be taken back. Until it is

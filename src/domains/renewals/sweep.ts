@@ -1,16 +1,14 @@
 /**
- * What a registry's owner does for renewals again and again: makes a row for each name whose term comes to its end, finds
- * rows whose next step is due, and tells the operator of those that are not proven in time. Each is one look at an index
- * that holds what is due and nothing else: names with years to go cost nothing. All of it goes by the context's clock.
+ * What a registry's owner does for renewals again and again: makes a row for each name whose term comes to its end, and tells the
+ * operator of those that are not proven in time. Each is one look at an index that holds what is due and nothing else: names with
+ * years to go cost nothing. All of it goes by the context's clock.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { longestRenewalWaitMs } from "#domains/renewals/steps.ts";
 import { addDays } from "#domains/renewals/terms.ts";
 import { newRenewalCode } from "#lib/order-code.ts";
-import { enqueueRenewal } from "#queue/enqueue.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** A renewal is there to be seen so long before it is due. */
@@ -43,16 +41,6 @@ const giveRenewal = statement(
   { domain_name: "text" },
 );
 
-const dueWithoutJob = statement(
-  "renewals-due-without-job",
-  `SELECT id FROM renewals AS r WHERE registry_id = $1 AND ended_at IS NULL
-     AND (next_step_at <= $2 OR next_step_at > $4 AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait')
-     AND NOT EXISTS (SELECT FROM graphile_worker.jobs AS job WHERE job.key = 'renewal:' || r.id
-       AND (job.locked_at IS NOT NULL OR job.run_at <= now()))
-   ORDER BY next_step_at LIMIT $3`,
-  { id: "int8" },
-);
-
 const alarmsDue = statement(
   "renewal-alarms-due",
   `SELECT r.id, r.domain_name, term_ends_at, due_at, alarm_at, r.status, reason
@@ -83,7 +71,6 @@ class NameChanged extends Error {}
 /** Never throws for one name's sake: the others have their turn. */
 export async function sweepRenewals({ context, profile }: RegistrySessions): Promise<void> {
   await inBatches(context, profile, () => openRenewals(context, profile));
-  await inBatches(context, profile, () => enqueueDue(context, profile));
   await inBatches(context, profile, () => raiseAlarms(context, profile));
 }
 
@@ -114,7 +101,7 @@ async function openRenewals(context: Context, profile: RegistryProfile): Promise
   return opened;
 }
 
-/** One name in one transaction: the row, the name's word for it, and the job if it is due. */
+/** One name in one transaction: the row, and the name that has it. */
 async function openRenewal(context: Context, profile: RegistryProfile, name: Name): Promise<void> {
   const { domain_name, reseller_id, expiration_date: termEndsAt } = name;
   const now = context.clock.now();
@@ -132,7 +119,6 @@ async function openRenewal(context: Context, profile: RegistryProfile, name: Nam
     if (!given) throw new NameChanged();
     // One that says that it could not be scheduled.
     await resolveAlarm(context, { kind: "renewal", subject: domain_name }, tx);
-    if (dueAt <= now) await enqueueRenewal(tx, { id: renewal!.id, registryId: profile.id }, 0);
   });
 }
 
@@ -143,15 +129,6 @@ function nextAlarmAt(profile: RegistryProfile, termEndsAt: Date, startAt: Date, 
     .map((days) => Math.max(earliestMs, addDays(termEndsAt, -days).getTime()))
     .filter((time) => after === undefined || time > after.getTime());
   return times.length > 0 ? new Date(Math.min(...times)) : undefined;
-}
-
-/** A row whose job was lost, sleeps after many failures, or waits by a clock that is not ours. */
-async function enqueueDue(context: Context, profile: RegistryProfile): Promise<number> {
-  const now = context.clock.now();
-  const latest = new Date(now.getTime() + longestRenewalWaitMs(profile));
-  const due = await context.database.query(dueWithoutJob, [profile.id, now, batchRows, latest]);
-  for (const { id } of due) await enqueueRenewal(context.database, { id, registryId: profile.id }, 0);
-  return due.length;
 }
 
 async function raiseAlarms(context: Context, profile: RegistryProfile): Promise<number> {

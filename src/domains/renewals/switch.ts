@@ -18,7 +18,7 @@ const lockWish = statement(
 const renewalUnderWay = statement(
   "renewal-under-way",
   `SELECT status, phase, verify_cause, EXISTS (
-     SELECT FROM renewal_attempts WHERE renewal_id = renewals.id AND answered_at IS NULL) AS is_unanswered
+     SELECT FROM attempts WHERE renewal_id = renewals.id AND answered_at IS NULL) AS is_unanswered
    FROM renewals WHERE id = $1`,
   { status: "text", phase: "text?", verify_cause: "text?", is_unanswered: "bool" },
 );
@@ -35,11 +35,11 @@ const insertHistory = statement(
 /** What happened to a name that is in its portfolio. */
 interface DomainEvent {
   at: Date;
-  event: "will-renew-on" | "will-renew-off" | "renewed" | "ended";
+  event: "will-renew-on" | "will-renew-off";
   note?: string | undefined;
 }
 
-export async function writeDomainHistory(tx: Transaction, name: string, { at, event, note }: DomainEvent) {
+async function writeDomainHistory(tx: Transaction, name: string, { at, event, note }: DomainEvent) {
   await tx.query(insertHistory, [name, at, event, note ?? null]);
 }
 
@@ -64,6 +64,6 @@ export async function switchRenewal(
   await tx.query(setWish, [name, willRenew]);
   await writeDomainHistory(tx, name, { at: now, event: willRenew ? "will-renew-on" : "will-renew-off", note });
   // One that is not due yet has its time; any other goes the other way from now on.
-  if (renewal && renewal.status !== "Scheduled") await rescheduleRenewal(context, tx, found.renewal_id!, now);
+  if (renewal && renewal.status !== "Scheduled") await rescheduleRenewal(tx, found.renewal_id!, now);
   return "switched";
 }

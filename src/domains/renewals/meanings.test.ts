@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventOfDelete, eventOfRenew } from "#domains/renewals/codes.ts";
+import { eventOfDelete } from "#domains/renewals/kind-delete.ts";
+import { eventOfRenew } from "#domains/renewals/kind-renew.ts";
 import { nextRenewalState } from "#domains/renewals/states.ts";
 import { renewalMeanings } from "#registry/registries.ts";
 

@@ -1,0 +1,348 @@
+/** The kind `create`: a name's registration, from the registry's word that it is free to the proof that it is ours. */
+import { raiseAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { type AttemptResult, operatorRetryMs } from "#domains/changes/change.ts";
+import type { Answer, Kind } from "#domains/changes/kind.ts";
+import { askInfo, askInfoOn, later, type NameInfo, type Proof, sentAs } from "#domains/changes/proof.ts";
+import { lostAnswer } from "#domains/changes/send.ts";
+import { ensureContact, findKnownContact } from "#domains/orders/contact.ts";
+import { authInfoRow, type Order, type OrderHappening, type Registered } from "#domains/orders/orders.ts";
+import { nextOrderState, type OrderEvent } from "#domains/orders/states.ts";
+import { availabilityOf } from "#domains/registry/availability.ts";
+import { pauseCreates } from "#domains/registry/pause.ts";
+import { drainPollQueue } from "#domains/registry/poll.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain/create.ts";
+import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import { EppUnavailable } from "#registry/epp/errors.ts";
+
+const createName = "domain:create";
+/** Creates that one order may send; after that an operator decides. */
+const createAttemptsMax = 5;
+/** How long an order waits for the registrar's account to be topped up (2104). */
+const creditWaitMsMax = 24 * 60 * 60_000;
+/** How much earlier than our first attempt a registry's clock may date our own object. */
+const clockSkewMs = 5 * 60_000;
+/** When nobody could be asked for this long, an operator should know. */
+const unansweredAlarmMs = 24 * 60 * 60_000;
+
+// Orders that finished say nothing: what they brought is there, or has ended since.
+const inPortfolio = statement(
+  "name-in-portfolio",
+  "SELECT EXISTS (SELECT FROM domains WHERE domain_name = $name) AS is_held",
+  { is_held: "bool" },
+);
+
+const absences = statement(
+  "order-absences",
+  "SELECT count(*) AS absences FROM order_history WHERE order_id = $order_id AND event = 'absent'",
+  { absences: "int8" },
+);
+
+/** What a `<create>`'s result code means for an order (RFC 5730 §3), where a registry's profile says nothing else. */
+const createEvents: Readonly<Record<number, OrderEvent>> = {
+  1000: "created",
+  1001: "create-pending",
+  2001: "rejected",
+  2002: "not-executed",
+  2003: "rejected",
+  2004: "rejected",
+  2005: "rejected",
+  2100: "operator-needed",
+  2101: "operator-needed",
+  2102: "operator-needed",
+  2103: "operator-needed",
+  2104: "out-of-credit",
+  2200: "not-executed",
+  2201: "operator-needed",
+  2202: "not-executed",
+  2302: "exists",
+  2303: "rejected",
+  2304: "rejected",
+  2305: "rejected",
+  2306: "rejected",
+  2307: "operator-needed",
+  2308: "rejected",
+  2400: "unanswered",
+  2500: "unanswered",
+  2501: "not-executed",
+  2502: "not-executed",
+};
+
+/**
+ * The order event of a create's result code. A code that nobody has described is treated like a lost answer: the name
+ * is looked up before anything else is done.
+ * @param overrides the registry profile's own meanings, code → event; one that a create cannot have counts for nothing
+ */
+export function eventOfCreate(code: number, overrides: Readonly<Record<string, string>>): OrderEvent {
+  const own = overrides[String(code)] as OrderEvent | undefined;
+  if (own !== undefined && nextOrderState("Processing (create)", own)) return own;
+  return createEvents[code] ?? "unanswered";
+}
+
+/** Rows 2 and 3: an order counts as started once there is a session to work with. */
+export async function claim(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  try {
+    (await sessions.pool.acquire("check", { waitMs: sessionWaitMs })).release();
+  } catch (error) {
+    if (!(error instanceof EppUnavailable)) throw error;
+    return { event: "unreachable", countsAsFailure: true };
+  }
+  return { event: "claimed", ...((await isFreshlyChecked(sessions, order)) && { isFree: true }) };
+}
+
+/**
+ * Rows 4 to 6. The registry's answer to the request serves here too, for as long as it is fresh, where the create follows at
+ * once: that decides anyway.
+ */
+export async function check(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  const { pool, profile } = sessions;
+  if (await isFreshlyChecked(sessions, order)) return { event: "available", isFree: true };
+  try {
+    const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs });
+    const availability = availabilityOf(answer);
+    if (availability === "available") return { event: "available", isFree: true };
+    const reason = answer.reason ?? "the registry says that the name is not available";
+    // A create of ours may have been executed after all: a check does not say whose the name is.
+    if (sentAs(order.attempts, createName).length > 0) return { event: "exists", reason };
+    return { event: availability === "taken" ? "taken" : "refused", reason };
+  } catch (error) {
+    if (error instanceof EppUnavailable) return { event: "unreachable", countsAsFailure: true };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { event: "check-lost", countsAsFailure: true, reason };
+  }
+}
+
+async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promise<boolean> {
+  const { context, profile } = sessions;
+  const { attempts, backoff_count, checked_at, next_step_at, created_at } = order;
+  const isFirstStep =
+    attempts.length === 0 && backoff_count === 0 && (next_step_at === null || next_step_at <= created_at);
+  if (!isFirstStep || checked_at === null || checked_at <= later(sessions, -context.checkFreshMs)) return false;
+  return profile.dataModel !== "thick" || (await findKnownContact(sessions, order)) !== undefined;
+}
+
+/**
+ * Rows 7 to 14, and 15 to 19 where an answer is lost. An order's create is sent at most once for each attempt that is written
+ * down; one that may have happened is looked up before anything else.
+ */
+export const createKind: Kind<Order, OrderHappening, DomainCreated> = {
+  command: createName,
+  lanes: { command: "transform", info: "check" },
+  // A claim has just shown that there are sessions.
+  isInCrowds: ({ attempts }) => sentAs(attempts, createName).length === 0,
+
+  async frame(sessions, order) {
+    const { profile } = sessions;
+    if (order.are_creates_stopped) {
+      const reason = `creates at ${profile.id} are paused`;
+      return { instead: { event: "not-executed", countsAsFailure: true, reason, whileCreatesStopped: true } };
+    }
+    const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
+    if (contact?.happening) return { instead: contact.happening };
+    return { command: createCommand(sessions, order, contact?.id) };
+  },
+
+  async lookAgain(session, sessions, order) {
+    const name = await askInfoOn(session, sessions, order.domain_name);
+    if (name.is === "unknown") return { event: "not-executed", countsAsFailure: true, reason: name.reason };
+    if (name.is === "absent") return undefined;
+    return { event: "exists", reason: "the name is registered since it was looked for" };
+  },
+
+  meaning: (code, { profile }) => eventOfCreate(code, profile.resultCodes),
+  answered: readAnswer,
+  unreachable: () => ({ event: "unreachable", countsAsFailure: true }),
+  // Sending it again would not be better.
+  invalid: (attempt, reason) => ({
+    event: "rejected",
+    attempt,
+    operatorNote: `the create could not be sent: ${reason}`,
+  }),
+  proof: proofOfCreate,
+  isLost: (order) => order.verify_cause === "lost",
+  seenOnce: "seen-once",
+  unknown: ({ context }, order, reason) => stillUnknown(context, order, reason),
+};
+
+/** @param contactId the registrant's, and everybody else's; a thin registry has no contacts */
+function createCommand(
+  { context, profile }: RegistrySessions,
+  order: Order,
+  contactId: string | undefined,
+): EppCommand<DomainCreated> {
+  const { fee_amount: amount, fee_currency: currency } = order;
+  return domainCreate({
+    name: order.domain_name,
+    periodYears: order.period_years,
+    ...(contactId !== undefined && {
+      registrant: contactId,
+      contacts: profile.contactTypes.map((type) => ({ type, id: contactId })),
+    }),
+    authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
+    ...(amount !== null && currency !== null && { fee: { amount, currency } }),
+  });
+}
+
+async function readAnswer(
+  sessions: RegistrySessions,
+  order: Order,
+  { event, attempt, response, reason }: Answer<OrderHappening, DomainCreated>,
+): Promise<OrderHappening> {
+  const { context, profile } = sessions;
+  switch (event) {
+    case "created": {
+      sessions.createsDone += 1;
+      const { crDate, exDate } = response.data ?? {};
+      // Without an expiry date there is nothing true to tell the reseller yet: an info will bring it.
+      if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
+      // RFC 5731 §2.3: the status of a new name without delegation, and we send no name servers.
+      return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "inactive" } };
+    }
+    case "create-pending":
+      return { event, attempt, nextStepAt: later(sessions, profile.reconcileIntervalMs) };
+    case "rejected":
+      return rejected(sessions, order, attempt, response.code, reason);
+    case "operator-needed":
+      await pauseCreates(context, profile.id, "configuration", reason);
+      return { event, attempt, reason };
+    case "out-of-credit":
+      return outOfCredit(sessions, order, attempt, reason);
+    case "not-executed":
+      return { event, attempt, reason, countsAsFailure: true };
+    default:
+      return { event, attempt, reason };
+  }
+}
+
+/** Row 12. */
+function outOfCredit(sessions: RegistrySessions, order: Order, attempt: AttemptResult, reason: string): OrderHappening {
+  const pauseForCredit = { reason, createsDone: sessions.createsDone };
+  const now = sessions.context.clock.now();
+  const isOver = now.getTime() - (order.waiting_since ?? now).getTime() > creditWaitMsMax;
+  if (isOver) return { event: "credit-never-came", attempt, reason, pauseForCredit };
+  // The pause has told the operator already.
+  const nextStepAt = later(sessions, operatorRetryMs);
+  return { event: "out-of-credit", attempt, reason, countsAsFailure: true, nextStepAt, pauseForCredit };
+}
+
+/** Row 10. 2303 says that the contact is gone (RFC 5731 §3.2.1): it is made again, once. */
+async function rejected(
+  { context, profile }: RegistrySessions,
+  order: Order,
+  attempt: AttemptResult,
+  code: number,
+  reason: string,
+): Promise<OrderHappening> {
+  if (code === 2303 && profile.dataModel === "thick" && !order.contact_renewed) {
+    return { event: "not-executed", attempt, reason, contactRenewed: true };
+  }
+  const isOurMistake = code === 2001;
+  if (isOurMistake) await raiseAlarm(context, { kind: "epp-syntax", subject: profile.id, note: reason });
+  return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
+}
+
+async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderHappening>> {
+  const { context, profile } = sessions;
+  const decided = (happening: OrderHappening) => ({ is: "decided", happening }) as const;
+  if (name.is === "unknown") return { is: "unknown", happening: stillUnknown(context, order, name.reason) };
+  if (name.is === "held-by-other") return decided({ event: name.is, reason: "the name is held by another registrar" });
+  if (name.is === "absent") {
+    const reason = "the registry refuses the name as existing, yet does not hold it: it is reserved";
+    if (order.verify_cause === "exists") return decided({ event: "absent", reason });
+    return { is: "not-done", happening: () => absent(sessions, order) };
+  }
+  const { info } = name;
+  // First: a registry that shows no authInfo leaves only a date to go by, which another's name may have too.
+  if (await isInPortfolio(context, order)) {
+    return decided({ event: "held-by-own-other", reason: "the name was registered by another order" });
+  }
+  if (!isOrdersOwn(context, order, info)) {
+    // Row 16a: held by us, but not through this order. It is never created again.
+    return decided(unexplained("the registry holds the name for us, but no order explains it"));
+  }
+  if (info.statuses.includes("pendingCreate")) {
+    const pending = () =>
+      ({ event: "ours-pending", nextStepAt: later(sessions, profile.reconcileIntervalMs) }) as const;
+    return { is: "done", happening: pending };
+  }
+  const registered = registeredOf(info);
+  const happening = registered
+    ? ({ event: "ours", registered } as const)
+    : stillUnknown(context, order, "info brought no dates");
+  return { is: "done", happening };
+}
+
+/** Row 17. */
+async function absent(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+  const { context } = sessions;
+  // It may have been pending and denied. Then a message says so, and the order is not Processing any more after this.
+  const isHeardOut = await drainPollQueue(sessions).catch(() => false);
+  if (!isHeardOut) return stillUnknown(context, order, "the registry's messages could not be read");
+  const [row] = await context.database.query(absences, { order_id: order.id });
+  const lost = (row?.absences ?? 0) + 1;
+  return lost < createAttemptsMax
+    ? { event: "absent" }
+    : unexplained(`${lost} creates were lost without a trace at the registry`);
+}
+
+const unexplained = (operatorNote: string): OrderHappening => ({
+  event: "unexplained",
+  operatorNote,
+  countsAsFailure: true,
+});
+
+/** Row 19: asked again, for as long as it takes; after a day an operator is told. */
+export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, reason?: string): OrderHappening {
+  const since = order.cancel_requested_at ?? order.created_at;
+  const isLong = clock.now().getTime() - since.getTime() > unansweredAlarmMs;
+  return {
+    event: "verify-lost",
+    countsAsFailure: true,
+    reason,
+    confirmAfter: order.confirm_after ?? undefined,
+    ...(isLong && { operatorNote: "the registry has not said for a day what became of the name" }),
+  };
+}
+
+/** Whether the name is in a portfolio already: an order that lives has not brought it there. */
+export async function isInPortfolio({ database }: Pick<Context, "database">, order: Order): Promise<boolean> {
+  const [other] = await database.query(inPortfolio, { name: order.domain_name });
+  return other?.is_held ?? false;
+}
+
+/**
+ * Whether the object is this order's: its authInfo came back, or, where the registry does not show it, it was created
+ * no earlier than five minutes before our first attempt (whole seconds: registries' clocks differ from ours).
+ */
+function isOrdersOwn({ sealer }: Context, order: Order, info: DomainInfo): boolean {
+  if (info.authInfo) {
+    return info.authInfo.reveal() === sealer.open(authInfoRow(order.order_code), order.auth_info_sealed).reveal();
+  }
+  const [first] = sentAs(order.attempts, createName);
+  if (!first || !info.crDate) return false;
+  const seconds = (time: number) => Math.floor(time / 1000);
+  return seconds(info.crDate.getTime()) >= seconds(first.committed_at.getTime() - clockSkewMs);
+}
+
+/** What a held name's domain row needs; `undefined` when the registry does not tell its dates. */
+export function registeredOf(info: DomainInfo): Registered | undefined {
+  if (!info.crDate || !info.exDate) return undefined;
+  return { registeredAt: info.crDate, expiresAt: info.exDate, status: info.statuses[0] ?? "ok" };
+}
+
+/**
+ * Row 21: what became of a pending create whose message never came, at a registry that may have no message queue: nothing
+ * while it still is pending, or nobody can say.
+ */
+export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+  const name = await askInfo(sessions, order.domain_name);
+  if (name.is === "unknown") return undefined;
+  if (name.is === "absent") return { event: "absent", reason: "the registry did not approve the registration" };
+  if (name.is === "held-by-other") return { event: "held-by-other", reason: "the name is held by another registrar" };
+  if (name.info.statuses.includes("pendingCreate")) return undefined;
+  const registered = registeredOf(name.info);
+  return registered && { event: "ours", registered };
+}

@@ -1,0 +1,43 @@
+/** What a renewal does in each of its states (states.ts says what follows). */
+
+import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
+import { sendKind, verifyKind } from "#domains/changes/kind.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { deleteKind, waitForEnd } from "#domains/renewals/kind-delete.ts";
+import { lookAtPendingRenew, lookBeforeRenew, renewKind } from "#domains/renewals/kind-renew.ts";
+import { type Renewal, type RenewalHappening, renewalTable } from "#domains/renewals/renewals.ts";
+import { renewalState } from "#domains/renewals/states.ts";
+
+export const renewalMachine: Machine<Renewal, RenewalHappening> = {
+  ...renewalTable,
+  step,
+  delayMs: (_renewal, _happening, to) => (to === "Attention" ? attentionLookMs : undefined),
+};
+
+async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+  const state = renewalState(renewal);
+  switch (state) {
+    case "Scheduled":
+      return { event: renewal.will_renew ? "due" : "not-wanted" };
+    case "Attention":
+      return { event: "resumed" };
+    case "Processing (look)":
+      return lookBeforeRenew(sessions, renewal);
+    case "Processing (renew)":
+      return sendKind(sessions, renewalTable, renewal, renewKind);
+    case "Processing (pending)":
+      return lookAtPendingRenew(sessions, renewal);
+    case "Processing (verify: answered)":
+    case "Processing (verify: lost)":
+      return verifyKind(sessions, renewal, renewKind);
+    case "Lapsing (wait)":
+      return waitForEnd(sessions, renewal);
+    case "Lapsing (delete)":
+      return sendKind(sessions, renewalTable, renewal, deleteKind);
+    case "Lapsing (verify: answered)":
+    case "Lapsing (verify: lost)":
+      return verifyKind(sessions, renewal, deleteKind);
+    default:
+      throw new Error(`a renewal in ${state} has no step`);
+  }
+}

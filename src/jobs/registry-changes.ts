@@ -1,0 +1,70 @@
+/** Advances the changes of one registry, for its owner: each row as soon as it is due, one step at a time. */
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { advance } from "#domains/changes/advance.ts";
+import { machineName } from "#domains/changes/due.ts";
+import { orderMachine } from "#domains/orders/machine.ts";
+import { dueOrders, findOrder } from "#domains/orders/orders.ts";
+import { LeaseLost } from "#domains/registry/owner-lease.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { renewalMachine } from "#domains/renewals/machine.ts";
+import { dueRenewals } from "#domains/renewals/renewals.ts";
+import { startMachine } from "#progress/engine.ts";
+
+/**
+ * While one order's command is on its way, others read and write the database, together with as many as can be gathered: sessions
+ * should never wait for that (bench/README.md).
+ */
+const rowsPerSession = 12;
+/** Orders, and as many renewals: together they fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
+const rowsMax = 400;
+/** A step that fails so often in a row, and not for want of the database, will not mend itself. */
+const failuresToleratedMax = 1;
+
+/** @param ended fires when the lease is lost: nothing new is begun then */
+export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { stop(): Promise<void> } {
+  const { context, profile } = sessions;
+  const limits = {
+    rowsMax: Math.min(profile.sessionsMax * rowsPerSession, rowsMax),
+    exclusion: { until: ended },
+  };
+  const orders = startMachine(context, {
+    ...{ name: machineName("order", profile.id), rows: dueOrders(context, profile), ...limits },
+    step: orderStep(sessions),
+  });
+  const renewals = startMachine(context, {
+    ...{ name: machineName("renewal", profile.id), rows: dueRenewals(context, profile), ...limits },
+    step: (id) => advance(sessions, renewalMachine, id),
+  });
+  return {
+    async stop() {
+      await Promise.all([orders.stop(), renewals.stop()]);
+    },
+  };
+}
+
+/** @returns the step of an order; it throws when that is to be tried again, and tells an operator when that does not help */
+function orderStep(sessions: RegistrySessions): (id: number) => Promise<void> {
+  const { context } = sessions;
+  const failures = new Map<number, number>();
+  const alarmOf = async (id: number) => {
+    const order = await findOrder(context, id);
+    return { kind: "order-step", subject: order?.order_code ?? String(id) } as const;
+  };
+  return async (id) => {
+    try {
+      await advance(sessions, orderMachine, id);
+      if (failures.delete(id)) await resolveAlarm(context, await alarmOf(id));
+    } catch (error) {
+      // Its successor finds the order, and may be at work on it already.
+      if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) throw error;
+      const count = (failures.get(id) ?? 0) + 1;
+      failures.set(id, count);
+      if (count > failuresToleratedMax) {
+        const note = "its step fails again and again, by a fault of ours: the worker's log says which";
+        await raiseAlarm(context, { ...(await alarmOf(id)), note });
+      }
+      throw error;
+    }
+  };
+}
