@@ -17,7 +17,7 @@ export interface WorkerRole {
 /**
  * Provisions accounts, follows what they use, keeps house, and competes for the ownership of each registry; several
  * workers can run at once.
- * @param databaseUrl for the connections of locks, beside those of the context
+ * @param databaseUrl for the connections that hold locks, beside those of the context
  * @throws the driver's error when the database cannot be asked
  */
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {

@@ -1,6 +1,6 @@
 /**
- * What a process is at work on, as advisory locks on one connection, which ends with the process. Who works on a registry's
- * changes says so by a lock that is named by the registry (src/jobs/predecessor.ts), and more than one process may hold it.
+ * What a process is working on, as shared advisory locks on one connection, which ends with the process. More than one process
+ * may hold a lock of the same name: who works on a registry's changes says so by one (src/jobs/predecessor.ts).
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -27,11 +27,11 @@ const holderElsewhere = statement(
 
 export interface Liveness {
   /**
-   * Call it before work of that name begins. Resolves when others can see it; without a connection at once, and they see it when
-   * there is one again.
+   * Call it before work of that name begins. Resolves when others can see it; without a connection it resolves at once, and
+   * they see it when the connection is back.
    */
   add(name: string): Promise<void>;
-  /** Call it when that work has ended. */
+  /** Call it when work of that name has ended. */
   remove(name: string): void;
   /** Another process that is at work on what has that name: "process 4711 on host", or nothing. */
   findElsewhere(name: string): Promise<string | undefined>;

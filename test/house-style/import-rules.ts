@@ -165,7 +165,7 @@ export const importRules: ImportRule[] = [
       ...["src/watch/", "src/alarms.ts", "src/build-context.ts", "src/context.ts", "src/errors.ts", ...settings],
     ],
     allowedInTests: [],
-    why: "a request changes nothing outside the database: it knows no queue, no registry and no node",
+    why: "a request changes nothing outside the database: it knows no registry and no node",
   },
   {
     from: "src/jobs/",
