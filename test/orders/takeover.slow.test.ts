@@ -194,7 +194,8 @@ test("an owner whose link to the registry is cut lets go of it for a worker that
 
 test("a create that arrives after the takeover is not sent again: not within its time, and not before another look", async (t) => {
   const { gateway, start } = await startWithWorkers(t, {
-    profile: { queryTimeoutMs: 30_000, takeoverSettleMs: 6_000 },
+    // Nothing but the command is on its way when bytes are kept.
+    profile: { queryTimeoutMs: 30_000, takeoverSettleMs: 6_000, pollIntervalMs: 600_000 },
   });
   const { databaseUrl, registry } = gateway;
   const network = await startLateRelay(registry.port);

@@ -26,7 +26,8 @@ const curExpDates = (frames: readonly { xml?: string | undefined }[]) =>
 
 test("a renew that arrives after the takeover is repeated only after its time and from the same date, so one is executed", async (t) => {
   const { gateway, start } = await startWithWorkers(t, {
-    profile: { renewalIntervalMs: 100, queryTimeoutMs: 30_000, takeoverSettleMs: 6_000 },
+    // Nothing but the command is on its way when bytes are kept.
+    profile: { renewalIntervalMs: 100, queryTimeoutMs: 30_000, takeoverSettleMs: 6_000, pollIntervalMs: 600_000 },
   });
   const { databaseUrl, registry } = gateway;
   const network = await startLateRelay(registry.port);
