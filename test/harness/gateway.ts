@@ -158,7 +158,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
     registries,
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
-    commonPasswords: loadCommonPasswords(),
+    commonPasswords: loadCommonPasswords,
     reservedHosts: ["panel.deedhouse.test"],
     // More than in service: a busy machine must not turn an accepted name into an unanswered question.
     checkBudgetMs: 10_000,
