@@ -3,7 +3,7 @@ import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { systemClock } from "#lib/clock.ts";
-import { loadCommonPasswords } from "#lib/ftp-password.ts";
+import { loadCommonPasswords, readCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -43,7 +43,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     sealer: asSet(() => createSealer({ keys: config.masterKeys.map(parseNamedKey), random })),
     registries: asSet(() => loadRegistries(config.registriesFile)),
     passwordQueue: createPasswordQueue({ waitingMax: passwordsWaitingMax, cost: bcryptCost, random }),
-    commonPasswords: asSet(() => loadCommonPasswords(config.commonPasswordsFile)),
+    commonPasswords: commonPasswordsOf(config),
     reservedHosts: config.reservedHosts,
     checkBudgetMs: config.checkBudgetMs,
     checkFreshMs: config.checkFreshMs,
@@ -54,6 +54,11 @@ export function buildContext(config: Config, role: string): OpenContext {
       await Promise.all([listener.close(), database.close()]);
     },
   };
+}
+
+function commonPasswordsOf({ commonPasswordsFile }: Config): Context["commonPasswords"] {
+  const own = commonPasswordsFile === undefined ? undefined : asSet(() => readCommonPasswords(commonPasswordsFile));
+  return own ? () => Promise.resolve(own) : loadCommonPasswords;
 }
 
 /** What a setting names, read: what is wrong with that is the setting's mistake. */

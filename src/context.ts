@@ -19,7 +19,8 @@ export interface Context {
   /** The configured registries; the first one that serves a suffix is the one that is asked. */
   registries: readonly RegistryProfile[];
   passwordQueue: PasswordQueue;
-  commonPasswords: ReadonlySet<string>;
+  /** Read when first asked for. */
+  commonPasswords(): Promise<ReadonlySet<string>>;
   /** Host names of the service itself, which nobody can have as an identifier. */
   reservedHosts: readonly string[];
   /** How long a registration waits for the registry's word on availability. */

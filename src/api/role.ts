@@ -32,6 +32,8 @@ export async function startApi(config: Config): Promise<Role> {
   if (first?.is_first) await database.query(rememberStart, [clock.now()]);
   const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
   replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
+  // Reading the bundled list takes a tenth of a second, in which no request would be answered.
+  await context.commonPasswords();
   const server = await startServer(context, {
     host: config.apiHost,
     port: config.apiPort,

@@ -10,37 +10,34 @@ const passwordBytesMax = 72;
 /** C0, DEL and C1: NUL ends a bcrypt input early, CR and LF end an FTP command. */
 const controlCharacter = /\p{Cc}/u;
 
-const bundledList = new URL("./common-passwords.txt", import.meta.url);
-/** What people put behind a word when a rule asks for more. */
-const commonEndings = ["1", "2", "11", "12", "22", "69", "99", "01", "123", "1234", "12345", "!", "1!", "123!", "2025"];
+/** What people put behind a word when a rule asks for more: "sunshine" is as easy to guess as "sunshine123!". */
+const commonEnding = /[0-9]{0,5}[!.?]?$/;
+
+let loading: Promise<ReadonlySet<string>> | undefined;
 
 /** Whether a password will do; the reason is the end of a sentence that begins with "the password" and says what to do. */
 export type PasswordVerdict = { ok: true; password: Secret } | { ok: false; reason: string };
 
 /**
- * The passwords that are refused for being common, in lower case.
- * @param listFile a list of the operator's own, one password a line; without it, the words bundled here, alone and with
- *   common endings (some 11,000). Read once, at start; throws when the file can't be read
+ * The passwords that are refused for being common, folded: the 49,000 most common of leaked ones.
+ * @see https://github.com/zxcvbn-ts/zxcvbn, the package's source of the list
  */
-export function loadCommonPasswords(listFile?: string): ReadonlySet<string> {
-  if (listFile !== undefined) return new Set(longEnough(linesOf(listFile)));
-  const words = linesOf(bundledList).filter((line) => !line.startsWith("#"));
-  return new Set(longEnough(words.flatMap((word) => [word, ...commonEndings.map((ending) => word + ending)])));
+export function loadCommonPasswords(): Promise<ReadonlySet<string>> {
+  loading ??= import("@zxcvbn-ts/language-common").then(
+    ({ dictionary }) => new Set(dictionary["passwords-common"].map(fold)),
+  );
+  return loading;
 }
 
-function linesOf(file: string | URL): string[] {
-  return readFileSync(file, "utf8").toLowerCase().split(/\r?\n/);
-}
-
-/** Shorter ones are refused for their length. */
-function longEnough(passwords: string[]): string[] {
-  return passwords.filter((password) => password.length >= passwordCharsMin);
+/** The same from an operator's own list, one password a line. @throws when the file cannot be read */
+export function readCommonPasswords(listFile: string): ReadonlySet<string> {
+  return new Set(readFileSync(listFile, "utf8").split(/\r?\n/).filter(Boolean).map(fold));
 }
 
 /**
  * Whether a password may guard a hosting account.
  * @param identifier the account's, canonical: neither it nor its U-labels may be part of the password
- * @param commonPasswords in lower case, from `loadCommonPasswords`
+ * @param commonPasswords folded, from `loadCommonPasswords` or `readCommonPasswords`
  * @returns the password as a secret, or why not; the reason never repeats it
  */
 export function checkFtpPassword(
@@ -65,7 +62,9 @@ function refusal(password: string, identifier: string, commonPasswords: Readonly
   if (folded.includes(identifier) || folded.includes(fold(displayHostName(identifier)))) {
     return "contains the identifier: choose one that does not";
   }
-  if (commonPasswords.has(password.toLowerCase())) return "is among the most common: choose a rarer one";
+  if (commonPasswords.has(folded) || commonPasswords.has(folded.replace(commonEnding, ""))) {
+    return "is among the most common: choose a rarer one";
+  }
   return undefined;
 }
 

@@ -41,7 +41,6 @@ const registrars = [
   { id: registrarId, password: registrarPassword },
   { id: "rival", password: "rival-pw-1" },
 ];
-const commonPasswords = loadCommonPasswords();
 /** Long enough for a machine that does other things too; a test that waits this long has failed. */
 const patienceMs = 60_000;
 
@@ -160,7 +159,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
     registries,
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
-    commonPasswords,
+    commonPasswords: loadCommonPasswords,
     reservedHosts: ["panel.deedhouse.test"],
     // More than in service: a busy machine must not turn an accepted name into an unanswered question.
     checkBudgetMs: 10_000,

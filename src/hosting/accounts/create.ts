@@ -95,7 +95,7 @@ export const createHostingAccount: UseCase = {
     if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
     const body = parseBody(requestBody, request.rawBody);
     const identifier = parseIdentifier(context, body.identifier);
-    const password = parsePassword(context, body.password, identifier);
+    const password = await parsePassword(context, body.password, identifier);
     return oneAtATime(identifier, async () => {
       let pack = await checkFacts(context, request, body.servicepack_id, identifier);
       await checkCaps(context.database, request, pack);

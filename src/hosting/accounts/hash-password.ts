@@ -5,8 +5,8 @@ import { PasswordQueueFull } from "#lib/password-queue.ts";
 import type { Secret } from "#lib/secret.ts";
 
 /** @throws ApiError `bad_request` that says what is wrong with it, and never repeats it */
-export function parsePassword(context: Context, text: string, identifier: string): Secret {
-  const verdict = checkFtpPassword(text, identifier, context.commonPasswords);
+export async function parsePassword(context: Context, text: string, identifier: string): Promise<Secret> {
+  const verdict = checkFtpPassword(text, identifier, await context.commonPasswords());
   if (!verdict.ok) throw invalidField("password", `The password ${verdict.reason}.`);
   return verdict.password;
 }

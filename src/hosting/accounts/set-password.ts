@@ -27,7 +27,7 @@ export const setHostingPassword: UseCase = {
   async handle(context, request) {
     const body = parseBody(requestBody, request.rawBody);
     const account = await getOwnAccount(context.database, request);
-    const password = parsePassword(context, body.password, account.identifier);
+    const password = await parsePassword(context, body.password, account.identifier);
     // Asked before the hash, to spare it.
     if (account.status === "Failed" || account.removal_requested_at)
       throw new ApiError("hostingaccount_not_changeable");

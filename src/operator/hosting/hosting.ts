@@ -150,7 +150,8 @@ function addPasswordCommand(hosting: Command): void {
     .action(
       onDatabase(async (context, text: string, options: PasswordOptions & WaitOptions) => {
         const identifier = parseIdentifier(text);
-        const verdict = checkFtpPassword(await obtainPassword(options, identifier), identifier, loadCommonPasswords());
+        const password = await obtainPassword(options, identifier);
+        const verdict = checkFtpPassword(password, identifier, await loadCommonPasswords());
         if (!verdict.ok) throw new CommandFailure(`the password ${verdict.reason}`, exitCodes.usage);
         const queue = createPasswordQueue({ waitingMax: 1, cost: bcryptCost, random: context.random });
         const hash = await queue.hash("operator", verdict.password);

@@ -5,7 +5,6 @@
  */
 import { SaxesParser } from "saxes";
 import type { Secret } from "#lib/secret.ts";
-import { parsePlainXml } from "#registry/epp/xml/plain.ts";
 
 export const xmlDepthMax = 64;
 export const xmlElementsMax = 20_000;
@@ -41,11 +40,6 @@ export class XmlError extends Error {
  * @throws XmlError when it is malformed, has a DOCTYPE, or passes a limit
  */
 export function parseXml(text: string): XmlElement {
-  return parsePlainXml(text) ?? parseAnyXml(text);
-}
-
-/** The same, whatever the document makes use of. @throws XmlError */
-export function parseAnyXml(text: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, position: false, defaultXMLVersion: "1.0", forceXMLVersion: true });
   const open: (XmlElement & { children: XmlNode[] })[] = [];
   let root: XmlElement | undefined;
