@@ -99,13 +99,13 @@ async function measureChanges(context: Context, nodeId: string, count: number): 
   };
   const fillMs = await timed(async () => {
     // The first change waits behind all accounts; a wait ends sooner than many of them are made.
-    while (!(await succeeds(driver.resume(accountOf(firstUid + 1)))));
+    while (!(await succeeds(driver.ensureAccount(accountOf(firstUid + 1)))));
   });
   const changes: number[] = [];
   for (let change = -warmupChangesCount; change < changesCount; change++) {
     const account = accountOf(firstUid + 1 + systemRandom.below(count));
     const filesMax = 1_000 + systemRandom.below(1_000);
-    const ms = await timed(() => driver.setLimits(account, { ...account, filesMax }));
+    const ms = await timed(() => driver.ensureAccount({ ...account, filesMax }));
     if (change >= 0) changes.push(ms);
   }
   const createMs = await timed(() => Promise.all(Array.from({ length: createsAtOnce }, createSeveral)));

@@ -17,20 +17,16 @@ export const PasswordHash = Type.String({ pattern: "^\\$2b\\$[0-9]{2}\\$[./A-Za-
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-export const limitFields = {
-  diskBytesMax: count,
-  filesMax: count,
-  sessionsMax: count,
-  ftpEnabled: Type.Boolean(),
-};
-
 /** A DesiredAccount as JSON, on disk and on the control port. */
 export const AccountJson = Type.Object(
   {
     identifier: Identifier,
     uid: Uid,
     passwordHash: Type.Union([PasswordHash, Type.Null()]),
-    ...limitFields,
+    diskBytesMax: count,
+    filesMax: count,
+    sessionsMax: count,
+    ftpEnabled: Type.Boolean(),
     suspended: Type.Boolean(),
     hostNames: Type.Array(Identifier, { maxItems: hostNamesMax, uniqueItems: true, default: [] }),
   },

@@ -134,21 +134,17 @@ export interface CommandCounter {
 export interface HostingNode {
   /** Without: all of them. */
   readonly capabilities?: Capabilities;
-  /** Makes the account exactly as described, whatever is there now: creates it, or corrects it. */
+  /**
+   * Makes the account exactly as described: creates it, or corrects it. Once this returns, the description is in force:
+   * another password has cut the open sessions, and a suspended account refuses FTP, has no open session and answers 503.
+   */
   ensureAccount(account: DesiredAccount): Promise<void>;
-  /** Open sessions are cut. */
-  setPassword(account: AccountKey, passwordHash: Secret): Promise<void>;
-  setLimits(account: AccountKey, limits: AccountLimits): Promise<void>;
-  /** FTP is refused, open sessions are cut and the site answers 503 once this returns. */
-  suspend(account: AccountKey): Promise<void>;
-  resume(account: AccountKey): Promise<void>;
   /** Login and site are gone and the files moved to a trash named by uid once this returns. Unknown account: done. */
   remove(account: AccountKey): Promise<void>;
   find(identifier: string): Promise<NodeAccount | undefined>;
   list(): Promise<NodeAccount[]>;
   /** The highest uid that the node was ever told, of removed accounts too as far as it remembers them; 0: of none. */
   highestUid(): Promise<number>;
-  usage(identifier: string): Promise<Usage>;
   /** The accounts whose usage changed since `after`, at once if there are any, else when there are or after `waitMs`. */
   usageChanges(question: UsageQuestion): Promise<UsageChanges>;
   /**

@@ -1,7 +1,7 @@
 /** For tests: an account of any kind of node, and its password. */
 import { hashSync } from "@node-rs/bcrypt";
 import { Secret } from "#lib/secret.ts";
-import type { DesiredAccount } from "#nodes/driver.ts";
+import type { DesiredAccount, HostingNode, Usage } from "#nodes/driver.ts";
 
 export const password = "correct horse battery";
 export const passwordHash = quickHash(password);
@@ -25,4 +25,22 @@ export function testAccount(identifier: string, uid: number, changes: Partial<De
     hostNames: [],
     ...changes,
   };
+}
+
+/** Changes an account behind the gateway's back. Its password becomes the tests' one: a node shows no hash. */
+export async function changeAccount(
+  node: HostingNode,
+  identifier: string,
+  changes: Partial<DesiredAccount>,
+): Promise<void> {
+  const account = await node.find(identifier);
+  if (account === undefined) throw new Error(`there is no account ${identifier} on the node`);
+  await node.ensureAccount({ ...account, passwordHash, ...changes });
+}
+
+/** What an account uses, as its node shows it. */
+export async function usageOf(node: HostingNode, identifier: string): Promise<Usage> {
+  const account = await node.find(identifier);
+  if (account === undefined) throw new Error(`there is no account ${identifier} on the node`);
+  return account.usage;
 }

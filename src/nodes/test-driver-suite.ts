@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "basic-ftp";
 import {
   allCapabilities,
@@ -13,7 +14,7 @@ import {
   type RefusalReason,
   type Usage,
 } from "#nodes/driver.ts";
-import { password, passwordHash, quickHash } from "#nodes/test-account.ts";
+import { password, passwordHash, quickHash, usageOf } from "#nodes/test-account.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 
 export interface DriverUnderTest {
@@ -34,6 +35,7 @@ const second = { password: "another password", hash: quickHash("another password
 
 /** Each process has uids of its own: an FTP session is known by its uid, whichever of the machine's nodes it belongs to. */
 const uidsMax = 400;
+const pollMs = 10;
 
 /**
  * @param kind the kind of node, for the tests' names
@@ -89,9 +91,11 @@ export function testDriver(
       await node.driver.ensureAccount(account);
       return account;
     };
-    const usesAbout = (usage: Usage, { bytes, files }: Usage) => {
-      assert.ok(Math.abs(usage.bytes - bytes) < can.diskUnitBytes, `${usage.bytes} bytes, and not ${bytes}`);
-      if (can.limitsFilesAndSessions) assert.equal(usage.files, files);
+    const usesAbout = (usage: Usage, { bytes, files }: Usage) =>
+      Math.abs(usage.bytes - bytes) < can.diskUnitBytes && (!can.limitsFilesAndSessions || usage.files === files);
+    /** Some kinds of node count in the background. */
+    const untilUses = async (identifier: string, usage: Usage) => {
+      while (!usesAbout(await usageOf(node.driver, identifier), usage)) await pause(pollMs);
     };
     const refuses = (reason: RefusalReason, run: Promise<unknown>) =>
       assert.rejects(run, (error) => error instanceof NodeRefused && error.reason === reason);
@@ -101,7 +105,7 @@ export function testDriver(
       await upload(account.identifier, first.password, "index.html", "hello");
       assert.equal(await pageStatus(account.identifier, "/"), 200);
       await node.driver.probe(account);
-      usesAbout(await node.driver.usage(account.identifier), { bytes: 5, files: 1 });
+      await untilUses(account.identifier, { bytes: 5, files: 1 });
     });
 
     test("making an account twice, also at the same time, makes one", async () => {
@@ -130,7 +134,7 @@ export function testDriver(
       const stranger = describeNew();
       await refuses("identifier_taken", node.driver.ensureAccount({ ...account, uid: stranger.uid }));
       await refuses("uid_taken", node.driver.ensureAccount({ ...account, identifier: stranger.identifier }));
-      await refuses("account_unknown", node.driver.suspend({ ...account, uid: stranger.uid }));
+      await refuses("account_unknown", node.driver.probe({ ...account, uid: stranger.uid }));
     });
 
     test("refuses an identifier that is no host name, and stores nothing", async () => {
@@ -143,8 +147,8 @@ export function testDriver(
 
     test("a changed password opens the account, the old one does not", async () => {
       const account = await make();
-      await node.driver.setPassword(account, second.hash);
-      await node.driver.setPassword(account, second.hash);
+      for (let times = 0; times < 2; times++)
+        await node.driver.ensureAccount({ ...account, passwordHash: second.hash });
       assert.equal(await canLogIn(account.identifier, first.password), false);
       assert.equal(await canLogIn(account.identifier, second.password), true);
     });
@@ -163,7 +167,7 @@ export function testDriver(
       const { identifier } = account;
       const big = "x".repeat(10 * can.diskUnitBytes + 1);
       const limitTo = (units: number) =>
-        node.driver.setLimits(account, { ...account, diskBytesMax: units * can.diskUnitBytes });
+        node.driver.ensureAccount({ ...account, diskBytesMax: units * can.diskUnitBytes });
       await limitTo(10);
       await assert.rejects(upload(identifier, first.password, "big.txt", big));
       await limitTo(11);
@@ -173,14 +177,12 @@ export function testDriver(
     test("a suspended account refuses FTP and its site answers 503, until it is resumed", async () => {
       const account = await make();
       await upload(account.identifier, first.password, "index.html", "hello");
-      await node.driver.suspend(account);
-      await node.driver.suspend(account);
+      for (let times = 0; times < 2; times++) await node.driver.ensureAccount({ ...account, suspended: true });
       assert.equal(await canLogIn(account.identifier, first.password), false);
       const status = await pageStatus(account.identifier, "/");
       assert.ok(can.answers503 ? status === 503 : status !== 200, `${status}`);
       await refuses("suspended", node.driver.probe(account));
-      await node.driver.resume(account);
-      await node.driver.resume(account);
+      for (let times = 0; times < 2; times++) await node.driver.ensureAccount(account);
       assert.equal(await canLogIn(account.identifier, first.password), true);
       assert.equal(await pageStatus(account.identifier, "/"), 200);
     });
@@ -221,20 +223,18 @@ export function testDriver(
       if (can.remembersUids) assert.equal(await node.driver.highestUid(), neverMade.uid);
     });
 
-    test("an unknown account is found by nobody and refused by everything else", async () => {
+    test("an unknown account is not found, and cannot be probed", async () => {
       const account = describeNew();
       assert.equal(await node.driver.find(account.identifier), undefined);
-      await refuses("account_unknown", node.driver.usage(account.identifier));
-      await refuses("account_unknown", node.driver.setPassword(account, first.hash));
-      await refuses("account_unknown", node.driver.setLimits(account, account));
-      await refuses("account_unknown", node.driver.resume(account));
       await refuses("account_unknown", node.driver.probe(account));
     });
 
     test("a probe leaves nothing behind", async () => {
       const account = await make();
       await node.driver.probe(account);
-      usesAbout(await node.driver.usage(account.identifier), { bytes: 0, files: 0 });
+      const client = await node.logIn(account.identifier, first.password);
+      assert.deepEqual(await client.list(node.folder ?? "/www").finally(() => client.close()), []);
+      await untilUses(account.identifier, { bytes: 0, files: 0 });
     });
 
     if (!can.oneTimeLogins) {
@@ -294,9 +294,9 @@ export function testDriver(
 
     test("a suspended account's host name answers 503, until it is resumed", unless(can.hostNames), async () => {
       const account = await makeAt(["paused.customer.example"], "a.txt");
-      await node.driver.suspend(account);
+      await node.driver.ensureAccount({ ...account, suspended: true });
       assert.equal(await node.hostStatus("paused.customer.example", "/a.txt"), 503);
-      await node.driver.resume(account);
+      await node.driver.ensureAccount(account);
       assert.equal(await node.hostStatus("paused.customer.example", "/a.txt"), 200);
     });
 
@@ -307,7 +307,7 @@ export function testDriver(
       const second = await makeAt(["moving.customer.example"], "second.txt");
       assert.deepEqual((await node.driver.find(first.identifier))?.hostNames, []);
       await node.driver.ensureAccount({ ...first, hostNames: [] });
-      await node.driver.suspend(first);
+      await node.driver.ensureAccount({ ...first, hostNames: [], suspended: true });
       await node.driver.remove(first);
       assert.equal(await node.hostStatus("moving.customer.example", "/first.txt"), 404);
       assert.equal(await node.hostStatus("moving.customer.example", "/second.txt"), 200);
@@ -338,7 +338,7 @@ export function testDriver(
         const told = accounts.find(({ uid }) => uid === account.uid);
         if (told !== undefined) {
           assert.equal(told.identifier, account.identifier);
-          usesAbout(told, { bytes: 3, files: 1 });
+          assert.ok(usesAbout(told, { bytes: 3, files: 1 }), JSON.stringify(told));
           return;
         }
         // What earlier tests have sent is told in its own time.

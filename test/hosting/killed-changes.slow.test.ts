@@ -1,10 +1,12 @@
 /** A worker is killed around every write of an account's changes; each is brought about all the same, once. */
+
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import type { TestNode } from "#nodes/embedded/test-node.ts";
+import { changeAccount } from "#nodes/test-account.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
@@ -161,8 +163,8 @@ test("what a killed worker told a node after it was overtaken is told anew by an
   await worker.kill();
   // As an earlier worker leaves it that was late with an older word, and killed before it could say the newest again: the
   // queue has taken the key from its job, and never gives it out again.
-  const { id, uid } = await rowOf(site);
-  await site.node.driver.resume({ identifier: site.identifier, uid: Number(uid) });
+  const { id } = await rowOf(site);
+  await changeAccount(site.node.driver, site.identifier, { suspended: false });
   await runSql(
     gateway.databaseUrl,
     "SELECT graphile_worker.add_job('provision', json_build_object('accountId', $1::bigint))",

@@ -50,21 +50,24 @@ test("a change that the node refuses is not wanted any more", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
-  await machine.start(node);
+  const agent = await machine.start(node);
   const account = site(200_001);
 
   node.refusing.set(account.uid, "identifier_taken");
   await assert.rejects(machine.driver.ensureAccount(account), refusedFor("identifier_taken"));
   node.refusing.clear();
-  await assert.rejects(machine.driver.suspend(account), refusedFor("account_unknown"));
+  const next = site(200_002, { identifier: account.identifier });
+  await machine.driver.ensureAccount(next);
+  await machine.driver.remove(next);
   await machine.driver.ensureAccount(account);
 
   node.refusing.set(account.uid, "invalid");
-  await assert.rejects(machine.driver.setLimits(account, { ...account, filesMax: 7 }), refusedFor("invalid"));
-  node.refusing.clear();
-  await machine.driver.suspend(account);
-  assert.equal(node.accounts.get(account.uid)?.filesMax, account.filesMax);
-  assert.equal(node.accounts.get(account.uid)?.suspended, true);
+  await assert.rejects(machine.driver.ensureAccount({ ...account, filesMax: 7 }), refusedFor("invalid"));
+  await agent.close();
+  const another = memoryNode();
+  await machine.start(another, undefined, `${machine.progressFile}.new`);
+  await machine.driver.ensureAccount(site(200_003));
+  assert.equal(another.accounts.get(account.uid)?.filesMax, account.filesMax);
 });
 
 test("several workers wait for one node at once, and each hears of its own change", async (t) => {
@@ -108,7 +111,7 @@ test("what is wanted while an agent is down is in force once it is back", async 
   const agent = await machine.start(node);
   await machine.driver.ensureAccount(site(200_001));
   await agent.close();
-  const late = machine.driver.suspend(site(200_001));
+  const late = machine.driver.ensureAccount(site(200_001, { suspended: true }));
   await machine.start(node);
   await late;
   assert.equal(node.accounts.get(200_001)?.suspended, true);
@@ -124,7 +127,7 @@ test("a node that lost its disk gets everything again, removals too", async (t) 
   await agent.close();
   const node = memoryNode();
   await machine.start(node, undefined, `${machine.progressFile}.new`);
-  await machine.driver.suspend(site(200_003));
+  await machine.driver.ensureAccount(site(200_003, { suspended: true }));
   assert.deepEqual([...node.accounts.keys()], [200_001, 200_003]);
   assert.deepEqual(
     node.applied.reduce((sum, size) => sum + size),
@@ -142,7 +145,7 @@ test("a gateway restored from a backup removes nothing from a node until its ope
   for (const uid of [200_001, 200_002, 200_009]) await machine.driver.ensureAccount(site(uid));
   const tables = ["node_channels", "node_states"];
   for (const table of tables) await runSql(databaseUrl, `CREATE TABLE backup_of_${table} AS TABLE ${table}`);
-  await machine.driver.suspend(site(200_001));
+  await machine.driver.ensureAccount(site(200_001, { suspended: true }));
   await machine.driver.ensureAccount(site(200_003));
   await agent.close();
   await runSql(databaseUrl, "DELETE FROM node_channels");

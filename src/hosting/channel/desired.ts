@@ -13,7 +13,7 @@ import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channel
 import { isAheadText, silentText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
 import { removesNothingText } from "#hosting/nodes/restored.ts";
 import { Secret } from "#lib/secret.ts";
-import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
+import { AccountJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
 import {
   type AccountKey,
   type DesiredAccount,
@@ -97,18 +97,13 @@ const Key = Type.Object({ identifier: Identifier, uid: Uid });
 type Wanted = DesiredAccount | undefined;
 
 /**
- * @param change gets what the account shall be now, undefined when nothing is known of it; throws NodeRefused
- * @throws NodeRefused, NodeUnavailable
+ * @param wanted of the account that `key` names
+ * @throws NodeRefused uid_taken, uid_retired, identifier_taken, invalid; NodeUnavailable
  */
-export async function changeState(
-  context: Context,
-  nodeId: string,
-  key: AccountKey,
-  change: (before: Before | undefined) => Wanted,
-): Promise<void> {
+export async function changeState(context: Context, nodeId: string, key: AccountKey, wanted: Wanted): Promise<void> {
   // What the agent cannot read would keep everything behind it from the node.
   if (!Value.Check(Key, { identifier: key.identifier, uid: key.uid })) throw new NodeRefused("invalid");
-  const taken = await context.database.transaction((tx) => writeChange(context, tx, nodeId, key, change));
+  const taken = await context.database.transaction((tx) => writeChange(context, tx, nodeId, key, wanted));
   if (!taken.isListening) throw new NodeUnavailable(silentText(nodeId));
   await untilHeld(context, nodeId, key.uid, taken);
 }
@@ -118,11 +113,12 @@ async function writeChange(
   tx: Transaction,
   nodeId: string,
   { identifier, uid }: AccountKey,
-  change: (before: Before | undefined) => Wanted,
+  wanted: Wanted,
 ): Promise<TakenVersion> {
   const taken = await takeNodeVersion(context, tx, nodeId);
   const [row] = await tx.query(readState, [nodeId, uid]);
-  const wanted = change(row && beforeOf(context, nodeId, uid, row));
+  if (row && row.identifier !== identifier) throw new NodeRefused("uid_taken");
+  if (row && row.state === null && wanted) throw new NodeRefused("uid_retired");
   if (!wanted && taken.isRestored) throw new NodeUnavailable(removesNothingText(nodeId));
   if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
   const names = wanted?.hostNames ?? [];
@@ -142,19 +138,6 @@ function columnsOf({ sealer }: Context, nodeId: string, wanted: Wanted): SqlValu
   const { passwordHash, ...state } = accountToJson(wanted);
   const row = nodeHashRow(nodeId, wanted.uid);
   return [JSON.stringify(state), passwordHash === null ? null : sealer.seal(row, new Secret(passwordHash))];
-}
-
-/** What an account shall be, before a change. */
-export interface Before {
-  identifier: string;
-  account: Wanted;
-}
-
-function beforeOf({ sealer }: Context, nodeId: string, uid: number, row: StateRow): Before {
-  const { identifier, state, password_hash_sealed: sealed } = row;
-  if (state === null) return { identifier, account: undefined };
-  const passwordHash = sealed === null ? null : sealer.open(nodeHashRow(nodeId, uid), sealed).reveal();
-  return { identifier, account: accountFromJson({ ...(state as StoredState), passwordHash }) };
 }
 
 /** What the node surely holds of the account: the row as it was, if that was acknowledged. */

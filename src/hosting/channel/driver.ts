@@ -5,18 +5,11 @@
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { type Before, changeState } from "#hosting/channel/desired.ts";
+import { changeState } from "#hosting/channel/desired.ts";
 import { askNode, results } from "#hosting/channel/questions.ts";
 import { usageChangesOf } from "#hosting/channel/usage.ts";
 import { Secret } from "#lib/secret.ts";
-import {
-  type AccountKey,
-  type DesiredAccount,
-  type Endpoint,
-  type HostingNode,
-  NodeRefused,
-  NodeUnavailable,
-} from "#nodes/driver.ts";
+import { type Endpoint, type HostingNode, NodeUnavailable } from "#nodes/driver.ts";
 
 const readHighestUid = statement("node-uid-highest-read", "SELECT uid_highest FROM node_channels WHERE node_id = $1", {
   uid_highest: "int8?",
@@ -30,25 +23,9 @@ const probeMs = 45_000;
  * @param ftp where the node's FTP server is found from here: the agent knows it from its own side only
  */
 export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoint): HostingNode {
-  const change = (key: AccountKey, fields: Partial<DesiredAccount>) =>
-    changeState(context, nodeId, key, (before) => ({ ...existing(key, before), ...fields }));
   const driver: HostingNode = {
-    ensureAccount: (account) =>
-      changeState(context, nodeId, account, (before) => {
-        if (before && before.identifier !== account.identifier) throw new NodeRefused("uid_taken");
-        if (before && !before.account) throw new NodeRefused("uid_retired");
-        return account;
-      }),
-    setPassword: (key, passwordHash) => change(key, { passwordHash }),
-    setLimits: (key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }) =>
-      change(key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }),
-    suspend: (key) => change(key, { suspended: true }),
-    resume: (key) => change(key, { suspended: false }),
-    remove: (key) =>
-      changeState(context, nodeId, key, (before) => {
-        if (before && before.identifier !== key.identifier) throw new NodeRefused("uid_taken");
-        return undefined;
-      }),
+    ensureAccount: (account) => changeState(context, nodeId, account, account),
+    remove: (key) => changeState(context, nodeId, key, undefined),
     find: async (identifier) =>
       (await askNode(context, nodeId, { method: "find", key: { identifier }, result: results.find })) ?? undefined,
     list: () => askNode(context, nodeId, { method: "list", result: results.list, waitMs: probeMs }),
@@ -58,7 +35,6 @@ export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoin
       const [channel] = await context.database.query(readHighestUid, [nodeId]);
       return channel?.uid_highest ?? (await driver.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
     },
-    usage: (identifier) => askNode(context, nodeId, { method: "usage", key: { identifier }, result: results.usage }),
     usageChanges: (question) => usageChangesOf(context, nodeId, question),
     probe: async (key) => {
       await askNode(context, nodeId, { method: "probe", key, result: results.probe, waitMs: probeMs });
@@ -69,12 +45,6 @@ export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoin
     },
   };
   return withoutDatabaseErrors(driver);
-}
-
-/** @throws NodeRefused account_unknown */
-function existing(key: AccountKey, before: Before | undefined): DesiredAccount {
-  if (before?.account?.identifier !== key.identifier) throw new NodeRefused("account_unknown");
-  return before.account;
 }
 
 /** The contract knows two errors: a node whose state cannot be written is one that cannot be reached. */

@@ -62,13 +62,14 @@ describe("an agent that is killed", async () => {
       const made = done(() => machine.driver.ensureAccount(account));
       // What comes with the next change has been acknowledged before it.
       if (moment === "after acknowledging") await made;
-      const suspended = moment === "after acknowledging" ? done(() => machine.driver.suspend(account)) : undefined;
+      const suspending = () => machine.driver.ensureAccount({ ...account, suspended: true });
+      const suspended = moment === "after acknowledging" ? done(suspending) : undefined;
       assert.deepEqual(await killed.ended, [null, "SIGKILL"]);
 
       const successor = startChild(t);
       await made;
       await suspended;
-      await machine.driver.resume(account);
+      await machine.driver.ensureAccount(account);
       await machine.driver.probe(account);
       const found = (await machine.driver.list()).filter(({ identifier }) => identifier === account.identifier);
       assert.deepEqual(

@@ -95,7 +95,6 @@ function parseAnswer(text: string): Answer | undefined {
 }
 
 const count = Type.Integer({ minimum: 0 });
-const UsageResult = Type.Object({ bytes: count, files: count });
 const AccountResult = Type.Object({
   identifier: Type.String(),
   uid: Type.Integer(),
@@ -105,14 +104,13 @@ const AccountResult = Type.Object({
   ftpEnabled: Type.Boolean(),
   suspended: Type.Boolean(),
   hostNames: Type.Array(Type.String()),
-  usage: UsageResult,
+  usage: Type.Object({ bytes: count, files: count }),
 });
 
 /** What the answers to each kind of question are; compiled, for a node's list is long. */
 export const results = {
   find: Compile(Type.Union([AccountResult, Type.Null()])),
   list: Compile(Type.Array(AccountResult)),
-  usage: Compile(UsageResult),
   probe: Compile(Type.Null()),
   oneTimeLogin: Compile(Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() })),
 };

@@ -22,8 +22,6 @@ async function ask(node: AgentNode, { method, identifier, uid }: Question): Prom
       return node.find(identifier);
     case "list":
       return node.list();
-    case "usage":
-      return node.usage(identifier);
     case "probe":
       return node.probe({ identifier, uid });
     case "oneTimeLogin": {

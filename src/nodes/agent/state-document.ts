@@ -29,7 +29,7 @@ const RemovedEntry = Type.Object({ version: Version, removed: Type.Object({ iden
 const Entry = Type.Union([AccountEntry, RemovedEntry]);
 export type StateEntry = Static<typeof Entry>;
 
-export const questionMethods = ["find", "list", "usage", "probe", "oneTimeLogin"] as const;
+export const questionMethods = ["find", "list", "probe", "oneTimeLogin"] as const;
 export type QuestionMethod = (typeof questionMethods)[number];
 
 /** A look at the node that the gateway wants: nothing that a question asks changes what is desired. */

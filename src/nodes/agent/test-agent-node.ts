@@ -57,11 +57,9 @@ export function memoryNode(): MemoryNode {
       applied.push(states.length);
       return states.flatMap(take);
     },
-    ...{ ensureAccount: nothing, setPassword: nothing, setLimits: nothing, suspend: nothing, resume: nothing },
-    ...{ remove: nothing, probe: nothing, close: nothing },
+    ...{ ensureAccount: nothing, remove: nothing, probe: nothing, close: nothing },
     highestUid: async () => highestUid,
     find: async (identifier) => (await list()).find((account) => account.identifier === identifier),
-    usage: async () => ({ bytes: 0, files: 0 }),
     usageChanges: ({ signal }) =>
       new Promise((resolve) => {
         const version = 1;

@@ -89,16 +89,6 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
       checkDesired(account);
       await inTurn(account, () => ensure(panel, account));
     },
-    setPassword: (key, hash) => inTurn(key, async () => panel.ftpAccounts.setCustomer(await found(key), hash)),
-    setLimits: (key, { diskBytesMax, ftpEnabled }) =>
-      inTurn(key, async () => {
-        const account = await found(key);
-        await setQuota(panel, account, diskBytesMax);
-        // Opening it again needs the hash, which only ensureAccount brings.
-        if (!ftpEnabled) await panel.ftpAccounts.setCustomer(account, undefined);
-      }),
-    suspend: (key) => inTurn(key, async () => suspend(panel, await found(key))),
-    resume: (key) => inTurn(key, async () => resume(panel, await found(key))),
     remove: (key) => inTurn(key, () => remove(panel, key)),
     find: async (identifier) => {
       const account = Value.Check(Identifier, identifier) ? await look.find(identifier) : undefined;
@@ -106,11 +96,6 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
     },
     list: async () => (await look.list()).map(shown),
     highestUid: async () => (await look.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0),
-    usage: async (identifier) => {
-      const account = Value.Check(Identifier, identifier) ? await look.find(identifier) : undefined;
-      if (!account) throw new NodeRefused("account_unknown");
-      return shown(account).usage;
-    },
     usageChanges: ({ after, waitMs, signal }) => usage.changes(after, waitMs, signal),
     probe: (key) => inTurn(key, async () => probe(panel, await found(key))),
     oneTimeLogin: async () => {

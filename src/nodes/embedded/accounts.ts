@@ -8,10 +8,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createLane, type Lane } from "#lib/lane.ts";
-import type { Secret } from "#lib/secret.ts";
 import {
   type AccountKey,
-  type AccountLimits,
   type DesiredAccount,
   type NodeAccount,
   NodeRefused,
@@ -108,17 +106,6 @@ export class Accounts {
       this.#checkHostNames(wanted);
       await this.#takeHostNames(wanted);
       await this.#replace(existing, wanted);
-    });
-  }
-
-  /** @throws NodeRefused account_unknown */
-  change(
-    key: AccountKey,
-    change: Partial<AccountLimits & { passwordHash: Secret; suspended: boolean }>,
-  ): Promise<void> {
-    return this.#changes(async () => {
-      const account = this.get(key);
-      await this.#replace(account, { ...account.record, ...change });
     });
   }
 

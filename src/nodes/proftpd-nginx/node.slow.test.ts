@@ -8,7 +8,7 @@ import { generate } from "selfsigned";
 import { NodeUnavailable, type Traffic } from "#nodes/driver.ts";
 import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
 import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
-import { password, testAccount } from "#nodes/test-account.ts";
+import { password, testAccount, usageOf } from "#nodes/test-account.ts";
 import { getPage } from "#nodes/test-page.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 
@@ -59,7 +59,7 @@ test("usage is known again after a start, also of what was uploaded in the meant
   t.after(() => node.close());
   await node.node.ensureAccount(account);
   await upload(node, "a.bin", 10);
-  await node.node.usage(account.identifier);
+  while ((await usageOf(node.node, account.identifier)).bytes !== 10) await pause(10);
   await node.node.close();
   await upload(node, "b.bin", 5);
   await node.reopen();

@@ -13,17 +13,14 @@
  */
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import { createLane } from "#lib/lane.ts";
-import type { Secret } from "#lib/secret.ts";
 import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
 import {
   type AccountKey,
-  type AccountLimits,
   type DesiredAccount,
   type NodeAccount,
   NodeRefused,
   NodeUnavailable,
   type OneTimeLogin,
-  type Usage,
   type UsageChanges,
 } from "#nodes/driver.ts";
 import { type ProbeOptions, probeAccount } from "#nodes/probe.ts";
@@ -110,28 +107,11 @@ class Node implements ProftpdNode {
   }
 
   async ensureAccount(account: DesiredAccount): Promise<void> {
-    await this.#applyOne(() => ({ kind: "account", account }));
-  }
-
-  async setPassword(key: AccountKey, passwordHash: Secret): Promise<void> {
-    await this.#change(key, { passwordHash });
-  }
-
-  async setLimits(key: AccountKey, limits: AccountLimits): Promise<void> {
-    const { diskBytesMax, filesMax, sessionsMax, ftpEnabled } = limits;
-    await this.#change(key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled });
-  }
-
-  async suspend(key: AccountKey): Promise<void> {
-    await this.#change(key, { suspended: true });
-  }
-
-  async resume(key: AccountKey): Promise<void> {
-    await this.#change(key, { suspended: false });
+    await this.#applyOne({ kind: "account", account });
   }
 
   async remove({ identifier, uid }: AccountKey): Promise<void> {
-    await this.#applyOne(() => ({ kind: "removed", account: { identifier, uid } }));
+    await this.#applyOne({ kind: "removed", account: { identifier, uid } });
   }
 
   async find(identifier: string): Promise<NodeAccount | undefined> {
@@ -145,15 +125,6 @@ class Node implements ProftpdNode {
 
   async highestUid(): Promise<number> {
     return this.#parts.records.highestUid;
-  }
-
-  async usage(identifier: string): Promise<Usage> {
-    const { records, usage } = this.#parts;
-    const account = records.find(identifier);
-    if (account === undefined) throw new NodeRefused("account_unknown");
-    return usage.count(account.uid).catch((error) => {
-      throw new NodeUnavailable("the account's files change while they are counted", { cause: error });
-    });
   }
 
   async usageChanges({ after, waitMs, signal }: Parameters<AgentNode["usageChanges"]>[0]): Promise<UsageChanges> {
@@ -196,16 +167,10 @@ class Node implements ProftpdNode {
     });
   }
 
-  async #change(key: AccountKey, change: Partial<DesiredAccount>): Promise<void> {
-    await this.#applyOne(() => ({ kind: "account", account: { ...this.#parts.accounts.get(key), ...change } }));
-  }
-
   /** @throws NodeRefused */
-  #applyOne(describe: () => AccountState): Promise<void> {
-    return this.#lane(async () => {
-      const [refused] = await this.#apply([describe()]);
-      if (refused !== undefined) throw new NodeRefused(refused.reason);
-    });
+  async #applyOne(state: AccountState): Promise<void> {
+    const [refused] = await this.apply([state]);
+    if (refused !== undefined) throw new NodeRefused(refused.reason);
   }
 
   async #apply(states: readonly AccountState[]): Promise<RefusedState[]> {

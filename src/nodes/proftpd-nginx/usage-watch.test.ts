@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { pino } from "pino";
 import { UsageWatch } from "#nodes/proftpd-nginx/usage-watch.ts";
 
@@ -19,10 +20,8 @@ test("what was counted is kept although files change all the time, and who is to
     ...{ activityLog: join(folder, "activity.log"), file, docroot: (uid) => join(folder, String(uid)) },
     ...{ onChange: nothing, onLogin: nothing, logBytesMax: 1_000, log: pino({ level: "silent" }) },
   });
-  for (const uid of [1, 2]) {
-    watch.watch(uid);
-    await watch.count(uid);
-  }
+  for (const uid of [1, 2]) watch.watch(uid);
+  while ([1, 2].some((uid) => watch.get(uid).bytes < 5)) await pause(1);
   await watch.close();
   // Closed, it counts nothing any more: as if there were always somebody else to be counted first.
   watch.recount(2);

@@ -82,20 +82,6 @@ export class UsageWatch {
     });
   }
 
-  /** Counts now. */
-  async count(uid: number): Promise<Usage> {
-    const usage = await countUsage(this.#options.docroot(uid));
-    const before = this.#usage.get(uid);
-    // Removed meanwhile.
-    if (before === undefined) return usage;
-    if (before.bytes !== usage.bytes || before.files !== usage.files) {
-      this.#usage.set(uid, usage);
-      this.#isChanged = true;
-      this.#options.onChange(uid);
-    }
-    return usage;
-  }
-
   /** Reads what ProFTPD has logged since the last time. */
   async look(): Promise<void> {
     const { onLogin, logBytesMax } = this.#options;
@@ -132,10 +118,20 @@ export class UsageWatch {
       this.#waiting.delete(uid);
       this.#current = uid;
       // Files come and go while they are counted: whoever removed one is in the log too, so it is counted again.
-      await this.count(uid).catch((error) => {
+      await this.#count(uid).catch((error) => {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.error({ err: error, uid }, "usage not counted");
       });
       this.#current = undefined;
     }
+  }
+
+  async #count(uid: number): Promise<void> {
+    const usage = await countUsage(this.#options.docroot(uid));
+    const before = this.#usage.get(uid);
+    // Undefined: the account was removed meanwhile.
+    if (before === undefined || (before.bytes === usage.bytes && before.files === usage.files)) return;
+    this.#usage.set(uid, usage);
+    this.#isChanged = true;
+    this.#options.onChange(uid);
   }
 }

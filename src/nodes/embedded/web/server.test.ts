@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
-import { testAccount } from "#nodes/test-account.ts";
+import { changeAccount, testAccount } from "#nodes/test-account.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 describe("a site", () => {
@@ -170,9 +170,9 @@ describe("a site", () => {
   });
 
   test("a suspended site answers 503 to everything", async () => {
-    await node.driver.suspend({ identifier: "b.example", uid: 2 });
+    await changeAccount(node.driver, "b.example", { suspended: true });
     for (const path of ["/", "/missing", "/.env"]) assert.equal((await get(path, { host: "b.example" })).status, 503);
-    await node.driver.resume({ identifier: "b.example", uid: 2 });
+    await changeAccount(node.driver, "b.example", { suspended: false });
     assert.equal((await get("/", { host: "b.example" })).status, 200);
   });
 
