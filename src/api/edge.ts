@@ -119,7 +119,6 @@ function complete(answer: Answer, requestId: string, rateLimit: RateLimit): Edge
       ...rateLimitHeaders(rateLimit),
       "cache-control": "no-store",
       ...(body !== undefined && { "content-type": "application/json; charset=utf-8" }),
-      "content-length": String(Buffer.byteLength(body ?? "")),
       ...answer.headers,
     },
     body,

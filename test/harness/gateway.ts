@@ -6,11 +6,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReplayGuard } from "#api/replay/replay.ts";
-import { type Server, type ServerOptions, startServer } from "#api/server.ts";
+import { type ServerOptions, startServer } from "#api/server.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
+import type { HttpServer } from "#front/http-server.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
 import { createPack } from "#hosting/packs/manage.ts";
 import { startWorker, type WorkerRole } from "#jobs/worker.ts";
@@ -250,7 +251,7 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
     return guard;
   };
   let replayGuard = startGuard(true);
-  const listen = (): Promise<Server> =>
+  const listen = (): Promise<HttpServer> =>
     startServer(context, {
       ...{ host: "127.0.0.1", port: 0, replayGuard, windowSeconds, sourceFailuresMax: 1_000 },
       ...own,

@@ -27,7 +27,7 @@ test("a wish is answered with 204 and no body, shown at once, and kept in the na
   for (const path of ["/domains/own.example/renew", "/v1/domains/OWN.Example/renew"]) {
     const reply = await gateway.send(reseller, "PUT", path, body(false));
     assert.deepEqual([reply.status, reply.text], [204, ""]);
-    assert.equal(reply.headers["content-length"] ?? "0", "0");
+    assert.equal(reply.headers["content-length"], undefined);
     assert.equal(reply.headers["content-type"], undefined);
   }
   assert.equal((await portfolioEntry(gateway, reseller, "own.example")).will_renew, false);
