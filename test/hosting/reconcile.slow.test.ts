@@ -40,8 +40,8 @@ test("what a node has, has not, or has otherwise is found, told to the operator,
   assert.deepEqual(shortly(await reconcile("embedded")), []);
   const [, different = 0] = ids;
   const { uid } = await stage.inside(different);
-  const others = testAccount(names[1] ?? "", uid, { diskBytesMax: 5, suspended: true });
-  await node.driver.ensureAccount(others);
+  const changes = { diskBytesMax: 5, filesMax: 100, sessionsMax: 10, suspended: true };
+  await changeAccount(node.driver, names[1] ?? "", changes);
   // The node has lost it, and the uid with it: nothing of it is in the trash.
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET uid = nextval('hosting_uid') WHERE identifier = $1", [
     names[2],
