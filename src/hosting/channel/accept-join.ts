@@ -4,9 +4,9 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { SourceBudget } from "#front/rate-limit.ts";
 import {
+  AgentRefusal,
+  type AgentRequest,
   type Claim,
-  DoorRefusal,
-  type DoorRequest,
   readClaim,
   recordRefusal,
   requireBudget,
@@ -37,12 +37,12 @@ const usedToken = statement(
   { node_id: "text" },
 );
 
-/** @throws DoorRefusal; TooManyWaiting */
+/** @throws AgentRefusal; TooManyWaiting */
 export async function acceptJoin(
   context: Context,
   gatewayKey: GatewayKey,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<JoinAnswer> {
   requireBudget(budget, request);
   const body = await request.readBody(unprovenBytesMax);
@@ -57,7 +57,7 @@ export async function acceptJoin(
   });
   if (node === undefined) {
     await recordRefusal(context, undefined, request, "a token that is unknown, used or too old");
-    throw new DoorRefusal(401, "unauthorized");
+    throw new AgentRefusal(401, "unauthorized");
   }
   context.log.info({ node, address: request.sourceAddress }, "a machine has joined as a node");
   return { node, gatewayKey: gatewayKey.publicKey, siteDomain: context.siteDomain };

@@ -97,9 +97,9 @@ test("a node whose gateway is away works on, and catches up when it is back", as
   const node = memoryNode();
   await machine.start(node);
   await machine.driver.ensureAccount(site(200_001));
-  await channel.closeDoor();
+  await channel.closeEndpoint();
   const late = machine.driver.ensureAccount(site(200_002));
-  await channel.openDoor();
+  await channel.openEndpoint();
   await late;
   assert.deepEqual([...node.accounts.keys()], [200_001, 200_002]);
 });

@@ -1,5 +1,5 @@
 /**
- * Whose request it is, at the door of the nodes. Every refusal looks the same from outside, counts on the source address,
+ * Whose request it is, at the endpoint for agents. Every refusal looks the same from outside, counts on the source address,
  * and is written down on the node whose name was used.
  */
 import type { IncomingHttpHeaders } from "node:http";
@@ -36,8 +36,8 @@ const noteRefusal = statement(
 );
 
 /** An answer that is a refusal: its code is all that the caller is told. */
-export class DoorRefusal extends Error {
-  override readonly name = "DoorRefusal";
+export class AgentRefusal extends Error {
+  override readonly name = "AgentRefusal";
   readonly status: number;
   readonly code: string;
   /** With `counter_too_low`. */
@@ -51,14 +51,14 @@ export class DoorRefusal extends Error {
   }
 }
 
-export interface DoorRequest {
+export interface AgentRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** @throws DoorRefusal when it is longer, or does not come whole */
+  /** @throws AgentRefusal when it is longer, or does not come whole */
   readBody(bytesMax: number): Promise<Buffer>;
   sourceAddress: string;
-  /** Fires when the caller is gone, or the door closes. */
+  /** Fires when the caller is gone, or the endpoint closes. */
   signal: AbortSignal;
 }
 
@@ -70,12 +70,12 @@ export interface SignedRequest extends NodeRequest {
 /**
  * Reads the body of who has signed its digest. An agent that does not say the digest beforehand has little read of what it
  * sends, whoever it is.
- * @returns the request as its node signed it @throws DoorRefusal; TooManyWaiting
+ * @returns the request as its node signed it @throws AgentRefusal; TooManyWaiting
  */
 export async function authenticate(
   context: Context,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<SignedRequest> {
   const claimed = readClaim(request);
   requireBudget(budget, request, claimed?.node);
@@ -93,19 +93,19 @@ export async function authenticate(
   if (!isSigned) return refuseSignature(context, budget, request, node);
   // Looked at again, and counted, in the transaction of what is asked.
   const last = channel.last_counter ?? 0;
-  if (claimed.counter <= last) throw new DoorRefusal(401, "counter_too_low", last);
+  if (claimed.counter <= last) throw new AgentRefusal(401, "counter_too_low", last);
   const body = early ?? (await request.readBody(requestBytesMax));
   if (bodyDigest(body) !== digest) return refuseSignature(context, budget, request, node);
   budget.noteGood(request.sourceAddress, node);
   return { ...unsigned, digest, body };
 }
 
-/** @throws DoorRefusal when the source, or the node at it, has used up its failures */
-export function requireBudget(budget: SourceBudget, { sourceAddress }: DoorRequest, node?: string): void {
-  if (!budget.check(sourceAddress, node).allowed) throw new DoorRefusal(429, "too_many_failures");
+/** @throws AgentRefusal when the source, or the node at it, has used up its failures */
+export function requireBudget(budget: SourceBudget, { sourceAddress }: AgentRequest, node?: string): void {
+  if (!budget.check(sourceAddress, node).allowed) throw new AgentRefusal(429, "too_many_failures");
 }
 
-async function findChannel({ database }: Context, budget: SourceBudget, request: DoorRequest, node: string) {
+async function findChannel({ database }: Context, budget: SourceBudget, request: AgentRequest, node: string) {
   // Those whose turns came first may have used it up.
   requireBudget(budget, request, node);
   const [channel] = await database.point(readChannel, [node, request.path === reportPath]);
@@ -116,12 +116,12 @@ async function findChannel({ database }: Context, budget: SourceBudget, request:
 async function refuseSignature(
   context: Context,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
   node: string | undefined,
 ): Promise<never> {
   budget.noteFailure(request.sourceAddress, node);
   await recordRefusal(context, node, request, "not signed by this node");
-  throw new DoorRefusal(401, "unauthorized");
+  throw new AgentRefusal(401, "unauthorized");
 }
 
 /** What the headers say, not yet believed. */
@@ -134,7 +134,7 @@ export function readClaim({
   method,
   path,
   headers,
-}: Pick<DoorRequest, "method" | "path" | "headers">): Claim | undefined {
+}: Pick<AgentRequest, "method" | "path" | "headers">): Claim | undefined {
   const header = (name: string) => String(headers[name] ?? "");
   const [node, counter, signature] = [header(nodeHeader), header(counterHeader), header(signatureHeader)];
   const digest = header(digestHeader) || undefined;
@@ -151,7 +151,7 @@ export function readClaim({
 export async function recordRefusal(
   { database, clock, log }: Context,
   nodeId: string | undefined,
-  { path, sourceAddress }: DoorRequest,
+  { path, sourceAddress }: AgentRequest,
   reason: string,
 ): Promise<void> {
   log.warn({ node: nodeId, path, address: sourceAddress, reason }, "a request in a node's name was refused");

@@ -36,7 +36,7 @@ function send(path: string, node: string, content: object): Promise<Reply> {
   const signed = signedHeaders({ path, node, counter: 1_000_000 }, body, strangers.privateKey);
   const headers = { host: "gateway", connection: "close", "content-length": String(body.length), ...signed };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return sendRaw(channel.door.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, body);
+  return sendRaw(channel.endpoint.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, body);
 }
 
 const countOf = (replies: Reply[], wanted: number) => replies.filter(({ status }) => status === wanted).length;
@@ -48,8 +48,8 @@ test("verifies no more signatures of a burst in a node's name than its source ma
 });
 
 test("looks up no more tokens of a burst than its source may fail", async () => {
-  await channel.closeDoor();
-  await channel.openDoor();
+  await channel.closeEndpoint();
+  await channel.openEndpoint();
   const replies = await sendTogether(() => {
     const secret = randomBytes(32).toString("base64url");
     return send(joinPath, "", { secret, publicKey: publicKeyText(strangers.publicKey), agentVersion: "test" });

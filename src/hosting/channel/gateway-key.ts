@@ -16,8 +16,8 @@ const readKey = statement("node-gateway-key", "SELECT public_key, private_key_se
   public_key: "text",
   private_key_sealed: "bytea",
 });
-const writeDoor = statement(
-  "node-gateway-door",
+const writeEndpoint = statement(
+  "node-gateway-endpoint",
   "UPDATE node_gateway SET door_url = $1, door_pin = $2 WHERE id = 1",
   {},
 );
@@ -44,6 +44,6 @@ export async function loadGatewayKey({ database, sealer }: KeyContext): Promise<
 }
 
 /** Writes down where nodes find this gateway, for the tokens that are made from now on. */
-export async function announceDoor({ database }: KeyContext, url: string, pin: string | null): Promise<void> {
-  await database.query(writeDoor, [url, pin]);
+export async function announceEndpoint({ database }: KeyContext, url: string, pin: string | null): Promise<void> {
+  await database.query(writeEndpoint, [url, pin]);
 }

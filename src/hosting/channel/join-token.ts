@@ -9,7 +9,7 @@ import { OperatorError } from "#operator-error.ts";
 const secretBytes = 32;
 const validMs = 24 * 60 * 60_000;
 
-const readDoor = statement("node-gateway-where", "SELECT door_url, door_pin FROM node_gateway WHERE id = 1", {
+const readEndpoint = statement("node-gateway-where", "SELECT door_url, door_pin FROM node_gateway WHERE id = 1", {
   door_url: "text?",
   door_pin: "text?",
 });
@@ -28,14 +28,14 @@ export const joinSecretHash = (secret: string) => createHash("sha256").update(se
 
 /**
  * A token that makes one machine this node within 24 hours; tokens made for it before are worth nothing any more.
- * @throws OperatorError when there is no such node, or no door for nodes has been open
+ * @throws OperatorError when there is no such node, or no endpoint for agents has been started
  */
 export async function createJoinToken(
   { database, random, clock }: Pick<Context, "database" | "random" | "clock">,
   nodeId: string,
 ): Promise<Secret> {
-  const [door] = await database.query(readDoor, []);
-  if (!door?.door_url) {
+  const [endpoint] = await database.query(readEndpoint, []);
+  if (!endpoint?.door_url) {
     throw new OperatorError(
       "refused",
       "nodes cannot reach this gateway yet: set DEEDHOUSE_NODES_PORT and start the api (docs/hosting.md)",
@@ -45,5 +45,5 @@ export async function createJoinToken(
   const until = new Date(clock.now().getTime() + validMs);
   const [written] = await database.query(writeToken, [nodeId, joinSecretHash(secret.reveal()), until]);
   if (!written) throw new OperatorError("not-found", `there is no node ${nodeId}`);
-  return formatJoinToken({ url: door.door_url, pin: door.door_pin, secret });
+  return formatJoinToken({ url: endpoint.door_url, pin: endpoint.door_pin, secret });
 }

@@ -43,8 +43,8 @@ test("a node's machine joins anew with a token of its own node, and with no othe
   assert.equal(await asks(), "web-1");
   assert.deepEqual([await pending(first), await pending()], [[], []], "said again, it changes nothing");
 
-  await channel.closeDoor();
-  await channel.openDoor({ tls: await testCertificate() });
+  await channel.closeEndpoint();
+  await channel.openEndpoint({ tls: await testCertificate() });
   await assert.rejects(asks(), /the gateway shows another key than the one in the node's token/);
   const second = (await channel.token("web-1")).reveal();
   assert.match((await pending(second)).join(), /^join the gateway at https:\/\/.* anew with the one-time token/);

@@ -3,7 +3,7 @@ import { Compile } from "typebox/compile";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { DoorRefusal, type SignedRequest } from "#hosting/channel/authenticate.ts";
+import { AgentRefusal, type SignedRequest } from "#hosting/channel/authenticate.ts";
 import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAnsweredChannel, nodeUsageChannel } from "#hosting/channel/channels.ts";
 import { answerRow } from "#hosting/channel/questions.ts";
@@ -62,7 +62,7 @@ async function takeIn({ sealer }: Context, tx: Transaction, { node, counter }: N
   const [channel] = await tx.query(takeCounter, [node, counter, body.usage.length > 0 ? 1 : 0]);
   if (!channel) {
     const [kept] = await tx.query(readCounter, [node]);
-    throw new DoorRefusal(401, "counter_too_low", kept?.report_counter ?? 0);
+    throw new AgentRefusal(401, "counter_too_low", kept?.report_counter ?? 0);
   }
   if (body.usage.length > 0) await tx.query(writeUsage, [node, JSON.stringify(body.usage), channel.usage_version]);
   for (const { question, part, parts, text } of body.answers) {

@@ -7,7 +7,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { DoorRefusal, type DoorRequest, recordRefusal, type SignedRequest } from "#hosting/channel/authenticate.ts";
+import { AgentRefusal, type AgentRequest, recordRefusal, type SignedRequest } from "#hosting/channel/authenticate.ts";
 import { parseBody } from "#hosting/channel/body.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
@@ -123,13 +123,13 @@ export async function sync(
   context: Context,
   gatewayKey: GatewayKey,
   claim: SignedRequest,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<SyncAnswer | undefined> {
   const body = parseBody(syncForm, claim.body);
   const { isAhead, isBack } = await context.database.transaction((tx) => takeIn(context, tx, claim, body));
   if (isAhead) {
     await recordRefusal(context, claim.node, request, "it has applied what was never issued");
-    throw new DoorRefusal(409, "node_is_ahead");
+    throw new AgentRefusal(409, "node_is_ahead");
   }
   if (isBack) await wakeOnNode(context, claim.node);
   const { node, counter } = claim;
@@ -166,7 +166,7 @@ async function takeIn(
   const [channel] = await tx.query(takeCounter, [node, counter, now, body.agentVersion, body.highestUid ?? null]);
   if (!channel) {
     const [kept] = await tx.query(readCounter, [node]);
-    throw new DoorRefusal(401, "counter_too_low", kept?.sync_counter ?? 0);
+    throw new AgentRefusal(401, "counter_too_low", kept?.sync_counter ?? 0);
   }
   const known = Math.max(body.after, body.head);
   if (known > channel.issued_version) {

@@ -1,4 +1,4 @@
-/** What the door reads of whom: nothing of these bodies ever comes, so an answer shows that nobody waited for it. */
+/** What the endpoint reads of whom: nothing of these bodies ever comes, so an answer shows that nobody waited for it. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
@@ -28,7 +28,7 @@ const signed = (path: string, content: Uint8Array = body) => {
 /** The answer to a request that says how much comes, and then sends only `parts`. */
 async function answered(path: string, headers: Record<string, string>, ...parts: string[]) {
   const lines = Object.entries({ host: "gateway", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const reply = await sendRaw(channel.door.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, ...parts);
+  const reply = await sendRaw(channel.endpoint.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, ...parts);
   return [reply.status, (reply.body as { error: string } | undefined)?.error];
 }
 

@@ -15,14 +15,14 @@ import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
 import { TooManyWaiting } from "#front/source-turns.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
+  AgentRefusal,
+  type AgentRequest,
   authenticate,
-  DoorRefusal,
-  type DoorRequest,
   readClaim,
   recordRefusal,
 } from "#hosting/channel/authenticate.ts";
 import { readAgentBody } from "#hosting/channel/body.ts";
-import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
+import { announceEndpoint, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
@@ -39,14 +39,14 @@ const failuresMax = 20;
 const knownGoodFailuresMax = 100;
 
 /** Without TLS it speaks plain HTTP: on loopback, or behind a proxy that speaks TLS. */
-export interface DoorOptions extends FrontOptions {
+export interface AgentEndpointOptions extends FrontOptions {
   /** How often the files of its certificate are looked at. Default 10 s. */
   tlsLookMs?: number;
   /** Where nodes find it; by default where it listens. */
   url?: string;
 }
 
-export interface Door {
+export interface AgentEndpoint {
   port: number;
   url: string;
   /** Lets go of the nodes that wait, and closes. */
@@ -54,7 +54,7 @@ export interface Door {
 }
 
 /** @throws when the address cannot be listened on, or the certificate cannot be read */
-export async function openDoor(context: Context, options: DoorOptions): Promise<Door> {
+export async function startAgentEndpoint(context: Context, options: AgentEndpointOptions): Promise<AgentEndpoint> {
   const gatewayKey = await loadGatewayKey(context);
   const { clock } = context;
   const budget = createSourceBudget({ clock, windowMs: failureWindowMs, failuresMax, knownGoodFailuresMax });
@@ -62,7 +62,7 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
 
   async function answer({ message, sourceAddress, signal }: HttpRequest): Promise<HttpAnswer> {
     const { method = "", url: path = "", headers } = message;
-    if (!hasOneHost(message)) return { ...refusal(new DoorRefusal(400, "not_understood")), isLast: true };
+    if (!hasOneHost(message)) return { ...refusal(new AgentRefusal(400, "not_understood")), isLast: true };
     const answered = await answerAgent(context, gatewayKey, budget, {
       ...{ method, path, headers, sourceAddress },
       signal: AbortSignal.any([signal(), closing.signal]),
@@ -80,9 +80,9 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
   });
   const { port } = server;
   const url = options.url ?? `${options.tls ? "https" : "http"}://${hostInUrl(options.host)}:${port}`;
-  await announceDoor(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);
+  await announceEndpoint(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);
   const unfollow = options.tls && followTls(context, options, options.tls, server);
-  context.log.info({ port, url }, "the door of the hosting nodes is open");
+  context.log.info({ port, url }, "the endpoint for the agents of hosting nodes listens");
   return {
     port,
     url,
@@ -94,15 +94,20 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
   };
 }
 
-const refusals: Record<FrontRefusal, DoorRefusal> = {
-  busy: new DoorRefusal(503, "unavailable"),
-  "not-http": new DoorRefusal(400, "not_understood"),
-  "headers-too-large": new DoorRefusal(431, "too_large"),
-  timeout: new DoorRefusal(408, "timeout"),
+const refusals: Record<FrontRefusal, AgentRefusal> = {
+  busy: new AgentRefusal(503, "unavailable"),
+  "not-http": new AgentRefusal(400, "not_understood"),
+  "headers-too-large": new AgentRefusal(431, "too_large"),
+  timeout: new AgentRefusal(408, "timeout"),
 };
 
 /** Nodes trust the key that was announced, whatever certificate it is in. */
-function followTls(context: Context, { tlsLookMs }: DoorOptions, served: TlsPair, server: HttpServer): () => void {
+function followTls(
+  context: Context,
+  { tlsLookMs }: AgentEndpointOptions,
+  served: TlsPair,
+  server: HttpServer,
+): () => void {
   const pin = pinOf(new X509Certificate(served.certificate));
   return followCertificate(context, {
     ...{ subject: "the door of the nodes", served, lookMs: tlsLookMs },
@@ -119,28 +124,28 @@ async function answerAgent(
   context: Context,
   gatewayKey: GatewayKey,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<HttpAnswer> {
   try {
-    if (request.method !== "POST") throw new DoorRefusal(404, "not_found");
+    if (request.method !== "POST") throw new AgentRefusal(404, "not_found");
     if (request.path === joinPath) return json(200, await acceptJoin(context, gatewayKey, budget, request));
-    if (request.path !== syncPath && request.path !== reportPath) throw new DoorRefusal(404, "not_found");
+    if (request.path !== syncPath && request.path !== reportPath) throw new AgentRefusal(404, "not_found");
     return await answerNode(context, gatewayKey, budget, request).catch(recordRepetition(context, request));
   } catch (error) {
-    if (error instanceof DoorRefusal) return refusal(error);
-    if (error instanceof TooManyWaiting) return refusal(new DoorRefusal(429, "too_many_waiting"));
-    if (error instanceof DatabaseUnavailable) return refusal(new DoorRefusal(503, "unavailable"));
+    if (error instanceof AgentRefusal) return refusal(error);
+    if (error instanceof TooManyWaiting) return refusal(new AgentRefusal(429, "too_many_waiting"));
+    if (error instanceof DatabaseUnavailable) return refusal(new AgentRefusal(503, "unavailable"));
     context.log.error({ err: error }, "a node's request failed");
-    return refusal(new DoorRefusal(500, "failed"));
+    return refusal(new AgentRefusal(500, "failed"));
   }
 }
 
-/** @throws DoorRefusal */
+/** @throws AgentRefusal */
 async function answerNode(
   context: Context,
   gatewayKey: GatewayKey,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<HttpAnswer> {
   const claim = await authenticate(context, budget, request);
   if (request.path === reportPath) {
@@ -153,9 +158,9 @@ async function answerNode(
 }
 
 /** For `catch`: a request that its node has signed and that comes again, or too late, is written down. */
-function recordRepetition(context: Context, request: DoorRequest) {
+function recordRepetition(context: Context, request: AgentRequest) {
   return async (error: unknown): Promise<never> => {
-    const isRepetition = error instanceof DoorRefusal && error.code === "counter_too_low";
+    const isRepetition = error instanceof AgentRefusal && error.code === "counter_too_low";
     if (isRepetition) await recordRefusal(context, readClaim(request)?.node, request, "a repeated or late request");
     throw error;
   };
@@ -168,7 +173,7 @@ function json(status: number, content: object): HttpAnswer {
 }
 
 /** Every refusal's one form. */
-function refusal({ status, code, counter }: DoorRefusal): HttpAnswer {
+function refusal({ status, code, counter }: AgentRefusal): HttpAnswer {
   return json(status, { error: code, ...(counter === undefined ? {} : { counter }) });
 }
 
