@@ -35,8 +35,7 @@ const alarmsOf = async (subject: string, kind = "hosting-node") =>
 
 test("what a node has, has not, or has otherwise is found, told to the operator, and repaired when that is asked for", async () => {
   const names = ["good", "different", "missing"].map((name) => `${name}.reconcile.example`);
-  const ids = [];
-  for (const name of names) ids.push(await stage.createOnFirst(name));
+  for (const name of names) await stage.createOnFirst(name);
   assert.deepEqual(shortly(await reconcile("embedded")), []);
   const changes = { diskBytesMax: 5, filesMax: 100, sessionsMax: 10, suspended: true };
   await changeAccount(node.driver, names[1] ?? "", changes);

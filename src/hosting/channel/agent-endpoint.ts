@@ -1,4 +1,4 @@
-/** Where the agents of nodes reach the gateway: a listener of their own, beside the resellers' one. */
+/** The HTTP endpoint for the agents of nodes, separate from the resellers' api. */
 import { X509Certificate } from "node:crypto";
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
@@ -35,25 +35,25 @@ const requestTimeoutMs = 30_000;
 const connectionsMaxDefault = 2_000;
 const failureWindowMs = 60_000;
 const failuresMax = 20;
-/** Of a node that was good from the same address lately. */
+/** For a node that lately sent a valid request from the same address. */
 const knownGoodFailuresMax = 100;
 
-/** Without TLS it speaks plain HTTP: on loopback, or behind a proxy that speaks TLS. */
+/** Without TLS it serves plain HTTP: on loopback, or behind a proxy that terminates TLS. */
 export interface AgentEndpointOptions extends FrontOptions {
-  /** How often the files of its certificate are looked at. Default 10 s. */
+  /** How often to check the certificate's files for changes. Default 10 s. */
   tlsLookMs?: number;
-  /** Where nodes find it; by default where it listens. */
+  /** The URL that nodes connect to. Default: the listening address. */
   url?: string;
 }
 
 export interface AgentEndpoint {
   port: number;
   url: string;
-  /** Lets go of the nodes that wait, and closes. */
+  /** Ends the requests that are held, and closes. */
   close(): Promise<void>;
 }
 
-/** @throws when the address cannot be listened on, or the certificate cannot be read */
+/** @throws when it cannot listen on the address, or the certificate cannot be read */
 export async function startAgentEndpoint(context: Context, options: AgentEndpointOptions): Promise<AgentEndpoint> {
   const gatewayKey = await loadGatewayKey(context);
   const { clock } = context;
@@ -68,7 +68,7 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
       signal: AbortSignal.any([signal(), closing.signal]),
       readBody: (bytesMax) => readAgentBody(message, bytesMax),
     });
-    // What of the body was not read is not wanted any more, and whoever guesses too much has to connect again.
+    // The rest of an unread body is not wanted. A client that guesses too often has to connect again.
     return { ...answered, isLast: !message.complete || answered.status === 429 };
   }
 
@@ -101,7 +101,7 @@ const refusals: Record<FrontRefusal, AgentRefusal> = {
   timeout: new AgentRefusal(408, "timeout"),
 };
 
-/** Nodes trust the key that was announced, whatever certificate it is in. */
+/** Nodes trust the announced key, in whatever certificate. */
 function followTls(
   context: Context,
   { tlsLookMs }: AgentEndpointOptions,
@@ -157,7 +157,7 @@ async function answerNode(
   return { status: 200, headers: { ...jsonType, [signatureHeader]: state.signature }, body: state.body };
 }
 
-/** For `catch`: a request that its node has signed and that comes again, or too late, is written down. */
+/** For `catch`: records a signed request that is repeated or late. */
 function recordRepetition(context: Context, request: AgentRequest) {
   return async (error: unknown): Promise<never> => {
     const isRepetition = error instanceof AgentRefusal && error.code === "counter_too_low";
@@ -172,7 +172,7 @@ function json(status: number, content: object): HttpAnswer {
   return { status, headers: jsonType, body: JSON.stringify(content) };
 }
 
-/** Every refusal's one form. */
+/** All refusals have this form. */
 function refusal({ status, code, counter }: AgentRefusal): HttpAnswer {
   return json(status, { error: code, ...(counter === undefined ? {} : { counter }) });
 }

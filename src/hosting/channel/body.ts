@@ -5,8 +5,8 @@ import { AgentRefusal } from "#hosting/channel/authenticate.ts";
 import { readBody } from "#lib/net/read-body.ts";
 
 /**
- * @param form compiled: a report of 2,000 accounts is checked in 1 ms instead of 31, and resellers wait meanwhile
- * @throws AgentRefusal when it is not JSON of this form
+ * @param form compiled: it checks a report of 2,000 accounts in 1 ms instead of 31, while resellers wait
+ * @throws AgentRefusal when the body is not JSON of this form
  */
 export function parseBody<Schema extends TSchema>(form: Validator<TProperties, Schema>, body: Buffer): Static<Schema> {
   let value: unknown;
@@ -19,7 +19,7 @@ export function parseBody<Schema extends TSchema>(form: Validator<TProperties, S
   return value as Static<Schema>;
 }
 
-/** What is too long is not read to its end. @throws AgentRefusal when it is, or does not come whole */
+/** Stops reading a body that is too long. @throws AgentRefusal when it is too long or incomplete */
 export async function readAgentBody(message: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const body = await readBody(message, bytesMax).catch(() => {
     throw new AgentRefusal(400, "not_understood");
