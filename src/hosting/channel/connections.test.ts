@@ -14,7 +14,7 @@ async function open(t: TestContext, { endpoint }: TestChannel, localAddress: str
   return socket;
 }
 
-/** What the endpoint answers to these bytes, by TLS; nothing when it cuts the connection. */
+/** The endpoint's answer to these bytes, over TLS; empty when it cuts the connection. */
 async function ask(t: TestContext, channel: TestChannel, localAddress: string, request: string): Promise<string> {
   const raw = await open(t, channel, localAddress);
   const socket = connectTls({ socket: raw, rejectUnauthorized: false });

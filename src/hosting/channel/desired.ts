@@ -47,8 +47,10 @@ const readClaims = statement(
 const writeState = statement(
   "node-state-write",
   `WITH written AS (
-     INSERT INTO node_states (node_id, uid, identifier, version, state, password_hash_sealed, held_version, held_state, held_hash_sealed)
-     VALUES ($node_id, $uid, $identifier, $version, $state, $password_hash_sealed, $held_version, $held_state, $held_hash_sealed)
+     INSERT INTO node_states (node_id, uid, identifier, version, state, password_hash_sealed,
+       held_version, held_state, held_hash_sealed)
+     VALUES ($node_id, $uid, $identifier, $version, $state, $password_hash_sealed,
+       $held_version, $held_state, $held_hash_sealed)
      ON CONFLICT (node_id, uid) DO UPDATE SET version = EXCLUDED.version, state = EXCLUDED.state,
        password_hash_sealed = EXCLUDED.password_hash_sealed, held_version = EXCLUDED.held_version,
        held_state = EXCLUDED.held_state, held_hash_sealed = EXCLUDED.held_hash_sealed)

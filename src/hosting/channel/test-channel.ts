@@ -25,7 +25,7 @@ import { type Scope, testDatabase } from "../../../test/harness/database.ts";
 const insertNode = statement(
   "test-channel-node",
   `INSERT INTO hosting_nodes (id, kind, ftp_host, ftp_port, web_host, web_port, capacity_bytes, accounts_max, created_at, updated_at)
-   VALUES ($1, 'proftpd-nginx', 'localhost', 21, 'localhost', 80, 1000000000000, 100000, now(), now())`,
+   VALUES ($node_id, 'proftpd-nginx', 'localhost', 21, 'localhost', 80, 1000000000000, 100000, now(), now())`,
   {},
 );
 
@@ -36,7 +36,7 @@ export interface TestMachine {
   config: AgentConfig;
   configPath: string;
   progressFile: string;
-  /** What the gateway's workers use. */
+  /** The driver of the gateway's workers. */
   driver: HostingNode;
   start(node: AgentNode, transport?: Transport, progressFile?: string): Promise<Agent>;
 }
@@ -45,9 +45,9 @@ export interface TestChannel {
   context: ChannelContext;
   readonly endpoint: AgentEndpoint;
   closeEndpoint(): Promise<void>;
-  /** Opens it again where it was. @param changed what is otherwise by now */
+  /** Starts it again at the same port. @param changed options that differ now */
   openEndpoint(changed?: Partial<AgentEndpointOptions>): Promise<void>;
-  /** A row of a node, and a machine that has joined as it. */
+  /** Inserts a node, and a machine that has joined as it. */
   join(nodeId: string, ftp?: Endpoint): Promise<TestMachine>;
   token(nodeId: string): Promise<Secret>;
 }
@@ -85,7 +85,7 @@ export async function startTestChannel(scope: Scope, own: Partial<AgentEndpointO
     },
     token: (nodeId) => createJoinToken(context, nodeId),
     async join(nodeId, ftp = { host: "localhost", port: 21 }) {
-      await database.query(insertNode, [nodeId]);
+      await database.query(insertNode, { node_id: nodeId });
       const configPath = join(folder, `${nodeId}.json`);
       const usualProgressFile = join(folder, `${nodeId}.progress.json`);
       await joinGateway((await channel.token(nodeId)).reveal(), configPath, systemClock);

@@ -116,7 +116,7 @@ test("a node does not start with a count that it cannot read", async () => {
     // Stopping writes the file; what stands there when it starts again is ours.
     await assert.rejects(
       node.restart(() => writeFile(file, "{")),
-      /traffic\.json is no count of traffic/,
+      /traffic\.json is not a traffic file/,
     );
     await node.restart(() => writeFile(file, '{"month":"2026-11","bytes":{"1":5}}'));
   });
