@@ -111,7 +111,7 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, nothingKnown, { tampered }))), [401, "unauthorized"]);
   });
 
-  test("a machine that was replaced while it waited is told nothing more", async () => {
+  test("a machine that was replaced while it waited receives nothing more", async () => {
     const machine = await channel.join("web-4");
     const body = { ...nothingKnown, after: 0, head: 0 };
     const held = send(requestOf(machine, syncPath, body, { counter: systemClock.now().getTime() * 1_000 }));

@@ -137,7 +137,7 @@ test("a node that lost its disk receives all states again, including removals", 
   );
 });
 
-test("a gateway restored from a backup removes nothing from a node until its operator goes on", async (t) => {
+test("a gateway restored from a backup removes nothing from a node until its operator decides", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();

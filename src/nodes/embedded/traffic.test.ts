@@ -32,7 +32,7 @@ const trafficOf = async (node: TestNode, uid: number): Promise<Traffic> => {
   return accounts.find((account) => account.uid === uid)?.traffic ?? assert.fail("the traffic is not told");
 };
 
-test("traffic is what the site sent, with its headers, and of each account by itself", async () => {
+test("traffic is what the site sent, including headers, per account", async () => {
   await withSites(async (node) => {
     assert.equal((await trafficOf(node, 1)).bytes, 0);
     await get(node, 1, "/large.bin");

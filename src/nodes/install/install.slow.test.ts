@@ -121,7 +121,7 @@ test("what is said is kept for the next run, touches only the files that it is a
   assert.match(await read(machine, machinePaths.proftpdConf), /^Port 2121$/m);
 });
 
-test("a machine that has joined anew has its agent started anew", { skip }, async (t) => {
+test("the agent of a machine that has joined again is restarted", { skip }, async (t) => {
   const machine = await ready(t, hourAgo);
   await install(machine);
   await age(machine);

@@ -1,5 +1,5 @@
 /**
- * Sequences of commands that nobody thought of. `PROPERTY_SEED=7 npm test -- src/nodes/embedded/ftp/fuzz.test.ts` tries
+ * Random sequences of commands. `PROPERTY_SEED=7 npm test -- src/nodes/embedded/ftp/fuzz.test.ts` tries
  * other ones; a failure prints the seed and the shortest sequence that fails.
  */
 import assert from "node:assert/strict";
@@ -118,7 +118,7 @@ describe("FTP commands in any order", () => {
   });
 });
 
-/** Whether the session goes on. Each line gets one final reply, then comes the one to SYST. */
+/** Whether the session continues. Each line gets one final reply, then comes the one to SYST. */
 async function answeredOnce(session: TestFtpClient, bytes: Buffer): Promise<boolean> {
   const lines = bytes.filter((byte) => byte === 0x0a).length + 1;
   let finals = 0;

@@ -61,7 +61,7 @@ describe("a site", () => {
     assert.equal((await get("/", {}, "POST")).status, 405);
   });
 
-  test("a client that has the page already is told so", async () => {
+  test("a client that already has the page gets 304", async () => {
     const { etag, "last-modified": modified } = (await get("/")).headers;
     assert.equal((await get("/", { "if-none-match": `"x", W/${etag}` })).status, 304);
     assert.equal((await get("/", { "if-none-match": "*" })).status, 304);
@@ -121,7 +121,7 @@ describe("a site", () => {
     await truncate(path, 0);
   });
 
-  test("types are told by the name's ending, texts with their charset", async () => {
+  test("types follow the extension, and texts have a charset", async () => {
     const types = {
       "a.HTML": "text/html; charset=utf-8",
       "a.css": "text/css; charset=utf-8",
