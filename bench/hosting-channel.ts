@@ -1,6 +1,6 @@
 /**
  * From a change that a worker wants to its acknowledgement by the node's agent, with many accounts on the node: database,
- * door, TLS and agent are real. Once with a node that keeps accounts in memory, which leaves the channel's own share, and,
+ * endpoint, TLS and agent are real. Once with a node that keeps accounts in memory, which leaves the channel's own share, and,
  * as root with the servers installed, once with one of ProFTPD and nginx.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +11,7 @@ import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
-import { type Door, openDoor } from "#hosting/channel/door.ts";
+import { type AgentEndpoint, startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -63,10 +63,10 @@ async function measureNode(system: BenchSystem, kind: string, node: AgentNode, c
   const { context, close } = openContext(system.ready.database_url);
   const made = await generate([{ name: "commonName", value: "gateway.test" }], { keyType: "ec", curve: "P-256" });
   const tls = { certificate: made.cert, key: made.private };
-  let door: Door | undefined;
+  let endpoint: AgentEndpoint | undefined;
   try {
     await withDatabase(system, (client) => client.query(insertNode, [nodeId]));
-    door = await openDoor(context, { host: "127.0.0.1", port: 0, tls });
+    endpoint = await startAgentEndpoint(context, { host: "127.0.0.1", port: 0, tls });
     const configPath = join(folder, "agent.json");
     await joinGateway((await createJoinToken(context, nodeId)).reveal(), configPath, systemClock);
     await withDatabase(system, (client) => client.query(fillNode, [nodeId, firstUid, count]));
@@ -83,7 +83,7 @@ async function measureNode(system: BenchSystem, kind: string, node: AgentNode, c
     await agent.close();
     return rows;
   } finally {
-    await door?.close();
+    await endpoint?.close();
     await close();
     await rm(folder, { recursive: true });
   }
@@ -99,13 +99,13 @@ async function measureChanges(context: Context, nodeId: string, count: number): 
   };
   const fillMs = await timed(async () => {
     // The first change waits behind all accounts; a wait ends sooner than many of them are made.
-    while (!(await succeeds(driver.resume(accountOf(firstUid + 1)))));
+    while (!(await succeeds(driver.ensureAccount(accountOf(firstUid + 1)))));
   });
   const changes: number[] = [];
   for (let change = -warmupChangesCount; change < changesCount; change++) {
     const account = accountOf(firstUid + 1 + systemRandom.below(count));
     const filesMax = 1_000 + systemRandom.below(1_000);
-    const ms = await timed(() => driver.setLimits(account, { ...account, filesMax }));
+    const ms = await timed(() => driver.ensureAccount({ ...account, filesMax }));
     if (change >= 0) changes.push(ms);
   }
   const createMs = await timed(() => Promise.all(Array.from({ length: createsAtOnce }, createSeveral)));

@@ -58,9 +58,9 @@ async function measureChanges(node: TestProftpdNode, last: DesiredAccount): Prom
   const made = (round: number) => testAccount(`new-${round}.example`, firstUid - 1 - round);
   const hashes = [quickHash("another password"), last.passwordHash!];
   await series("new account", (round) => agent.ensureAccount(made(round)));
-  await series("new limits", (round) => agent.setLimits(last, { ...last, filesMax: 1_000 + round }));
-  await series("new password", (round) => agent.setPassword(last, hashes[round % 2]!));
-  await agent.setPassword(last, last.passwordHash!);
+  await series("new limits", (round) => agent.ensureAccount({ ...last, filesMax: 1_000 + round }));
+  await series("new password", (round) => agent.ensureAccount({ ...last, passwordHash: hashes[round % 2]! }));
+  await agent.ensureAccount(last);
   await series("login and upload over TLS", async () => {
     const client = await connectFtp(node, last.identifier, password);
     await client.uploadFrom(Readable.from(["x"]), "/www/page.html");
@@ -69,9 +69,9 @@ async function measureChanges(node: TestProftpdNode, last: DesiredAccount): Prom
   await series("probe", () => agent.probe(last));
   await series(
     "suspended, with an open session",
-    () => agent.suspend(last),
+    () => agent.ensureAccount({ ...last, suspended: true }),
     async () => {
-      await agent.resume(last);
+      await agent.ensureAccount(last);
       const client = await connectFtp(node, last.identifier, password);
       // It is cut: that is what is measured.
       client.ftp.socket.on("error", () => {});

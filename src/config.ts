@@ -27,7 +27,7 @@ export interface Config {
   /** In production, what resellers send goes over a network in the clear: refused, unless the operator allows it. */
   plainHttp: "no" | "refused" | "allowed";
   connectionsMax: number;
-  /** Of the connections to the api, and to the door for nodes. */
+  /** Of the connections to the api, and to the endpoint for agents. */
   sourceShares: SourceShares;
   /** Where the api keeps its journal of used nonces. */
   replayDir: string;
@@ -40,7 +40,7 @@ export interface Config {
   siteDomain: string;
   reservedHosts: string[];
   /** Where the agents of hosting nodes reach this gateway; nothing: nowhere. */
-  nodesDoor: NodesDoorConfig | undefined;
+  agentEndpoint: AgentEndpointConfig | undefined;
   /** Folders whose disks are watched, besides those that a process writes to itself. */
   diskFolders: string[];
   /** Name servers that are asked whose a host name is, with or without a port; none: the system's. */
@@ -50,7 +50,7 @@ export interface Config {
 /** Node opens a second listener for "localhost", to which none of our limits would apply. */
 const oneAddress = (host: string) => (host === "localhost" ? "127.0.0.1" : host);
 
-export interface NodesDoorConfig {
+export interface AgentEndpointConfig {
   host: string;
   port: number;
   tls?: TlsPair;
@@ -62,23 +62,23 @@ export interface NodesDoorConfig {
 
 const isLoopback = (host: string) => /^(127(\.\d+){3}|::1|localhost)$/.test(host);
 
-/** Whom the api believes, and whom the door of the nodes: the same proxies, which may not call both in the same way. */
+/** The proxies that the api and the endpoint for agents trust: the same ones, which may not call both in the same way. */
 function readProxies({ list, optional, flag, mistakes }: Reader) {
   const entries = list("DEEDHOUSE_TRUSTED_PROXIES");
   const name = optional("DEEDHOUSE_FORWARDED_HEADER")?.toLowerCase();
   const ofApi = flag("DEEDHOUSE_PROXY_PROTOCOL");
-  const ofDoor = flag("DEEDHOUSE_NODES_PROXY_PROTOCOL");
+  const ofAgents = flag("DEEDHOUSE_NODES_PROXY_PROTOCOL");
   const header = forwardedHeaders.find((known) => known === name);
   if (name !== undefined && header === undefined) {
     mistakes.push(`DEEDHOUSE_FORWARDED_HEADER must be Forwarded or X-Forwarded-For, not "${name}"`);
   }
   if (entries.length === 0) {
-    if (name !== undefined || ofApi || ofDoor) {
+    if (name !== undefined || ofApi || ofAgents) {
       mistakes.push("DEEDHOUSE_TRUSTED_PROXIES is not set: whose forwarded addresses may be believed?");
     }
-    return { api: undefined, door: undefined };
+    return { api: undefined, agents: undefined };
   }
-  if (name === undefined && !ofApi && !ofDoor) {
+  if (name === undefined && !ofApi && !ofAgents) {
     mistakes.push(
       "DEEDHOUSE_FORWARDED_HEADER is not set, nor DEEDHOUSE_PROXY_PROTOCOL: where do the trusted proxies say who calls?",
     );
@@ -87,22 +87,22 @@ function readProxies({ list, optional, flag, mistakes }: Reader) {
     const trusted = parseTrustedProxies(entries);
     const of = (proxyProtocol: boolean): ProxySettings | undefined =>
       header || proxyProtocol ? { trusted, header, proxyProtocol } : undefined;
-    return { api: of(ofApi), door: of(ofDoor) };
+    return { api: of(ofApi), agents: of(ofAgents) };
   } catch (error) {
     mistakes.push(`DEEDHOUSE_TRUSTED_PROXIES: ${(error as Error).message}`);
-    return { api: undefined, door: undefined };
+    return { api: undefined, agents: undefined };
   }
 }
 
-function readNodesDoor(
+function readAgentEndpoint(
   { optional, integer, tls: readTls, mistakes }: Reader,
   proxies: ProxySettings | undefined,
-): NodesDoorConfig | undefined {
+): AgentEndpointConfig | undefined {
   if (optional("DEEDHOUSE_NODES_PORT") === undefined) return undefined;
   const host = oneAddress(optional("DEEDHOUSE_NODES_HOST") ?? "127.0.0.1");
   const url = optional("DEEDHOUSE_NODES_URL");
   const tls = readTls("DEEDHOUSE_NODES_CERTIFICATE", "DEEDHOUSE_NODES_KEY");
-  // Password hashes go through this door.
+  // Password hashes go through this endpoint.
   if (!tls && !isLoopback(host) && !url?.startsWith("https://")) {
     mistakes.push(
       "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, of ours or of a proxy at DEEDHOUSE_NODES_URL",
@@ -173,7 +173,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
-    nodesDoor: readNodesDoor(reader, proxies.door),
+    agentEndpoint: readAgentEndpoint(reader, proxies.agents),
     // As PATH does: folders may have spaces in their names.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),

@@ -111,6 +111,6 @@ test("settings for proxies that would believe nobody, or everybody, are told at 
   ];
   for (const [own, mistake] of cases) assert.throws(() => configOf(own), mistake, JSON.stringify(own));
   assert.equal(configOf({ ...trusted, ...header }).proxies?.header, "x-forwarded-for");
-  const ofDoor = configOf({ ...trusted, DEEDHOUSE_NODES_PROXY_PROTOCOL: "1", DEEDHOUSE_NODES_PORT: "7443" });
-  assert.deepEqual([ofDoor.proxies, ofDoor.nodesDoor?.proxies?.proxyProtocol], [undefined, true]);
+  const ofAgents = configOf({ ...trusted, DEEDHOUSE_NODES_PROXY_PROTOCOL: "1", DEEDHOUSE_NODES_PORT: "7443" });
+  assert.deepEqual([ofAgents.proxies, ofAgents.agentEndpoint?.proxies?.proxyProtocol], [undefined, true]);
 });

@@ -6,7 +6,7 @@ import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { followCertificate } from "#front/certificate.ts";
-import { openDoor } from "#hosting/channel/door.ts";
+import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
@@ -49,16 +49,18 @@ export async function startApi(config: Config): Promise<Role> {
   const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
   await tellPlainHttp(context, config);
   log.info({ port: server.port }, "the API is listening");
-  const door = config.nodesDoor && (await openDoor(context, { ...config.nodesDoor, shares: config.sourceShares }));
+  const agentEndpoint =
+    config.agentEndpoint &&
+    (await startAgentEndpoint(context, { ...config.agentEndpoint, shares: config.sourceShares }));
   const watch = startWatch(context, async () => {
     await lookAround(context);
     await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
   });
   return {
-    ready: { port: server.port, ...(door && { nodesPort: door.port }) },
+    ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }) },
     async close() {
       unfollow?.();
-      await Promise.all([server.close(), door?.close(), watch.close()]);
+      await Promise.all([server.close(), agentEndpoint?.close(), watch.close()]);
       replayGuard.close();
       await context.close();
     },

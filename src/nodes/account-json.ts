@@ -1,4 +1,4 @@
-/** Accounts as JSON: on a node's disk, and on the way to it. */
+/** Accounts as JSON: on a node's disk, and in messages to it. */
 import { type Static, Type } from "typebox";
 import { Secret } from "#lib/secret.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
@@ -7,22 +7,15 @@ const identifierCharsMax = 243;
 const hostNamesMax = 1_000;
 const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 
-/** An account's identifier is a canonical host name, which is also what makes it a safe FTP user and Host header. */
+/** An account's identifier is a canonical host name, so it is safe as an FTP user name and as a Host header. */
 export const Identifier = Type.String({ maxLength: identifierCharsMax, pattern: `^${label}(\\.${label})*$` });
 
 export const Uid = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 });
 
-/** Only bcrypt `$2b$`, the one format that every node kind reads. */
+/** Only bcrypt `$2b$`, the one format that all kinds of nodes read. */
 export const PasswordHash = Type.String({ pattern: "^\\$2b\\$[0-9]{2}\\$[./A-Za-z0-9]{53}$" });
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-
-export const limitFields = {
-  diskBytesMax: count,
-  filesMax: count,
-  sessionsMax: count,
-  ftpEnabled: Type.Boolean(),
-};
 
 /** A DesiredAccount as JSON, on disk and on the control port. */
 export const AccountJson = Type.Object(
@@ -30,7 +23,10 @@ export const AccountJson = Type.Object(
     identifier: Identifier,
     uid: Uid,
     passwordHash: Type.Union([PasswordHash, Type.Null()]),
-    ...limitFields,
+    diskBytesMax: count,
+    filesMax: count,
+    sessionsMax: count,
+    ftpEnabled: Type.Boolean(),
     suspended: Type.Boolean(),
     hostNames: Type.Array(Identifier, { maxItems: hostNamesMax, uniqueItems: true, default: [] }),
   },
@@ -44,7 +40,7 @@ export function accountFromJson(json: AccountJson): DesiredAccount {
   return { ...rest, passwordHash: passwordHash === null ? undefined : new Secret(passwordHash) };
 }
 
-/** The JSON form, hash in clear: for the account's file and the control port only. */
+/** The JSON form, with the hash unsealed: only for the account's file and messages to the node. */
 export function accountToJson(account: DesiredAccount): AccountJson {
   return {
     identifier: account.identifier,

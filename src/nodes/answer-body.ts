@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** What a server answers, and no more of it than a process may hold. @throws RangeError when it is longer */
+/** Reads a response body of limited length. @throws RangeError when it is longer */
 export async function readAnswerBody(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -7,17 +7,17 @@ import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const dayMs = 86_400_000;
 const validDays = 825;
-/** A certificate that ends sooner than this is replaced. */
+/** A certificate that expires sooner than this is replaced. */
 const renewDays = 30;
 
 export interface Certificate {
   /** PEM, private key and certificate. */
   keyAndCertificate: string;
-  /** PEM, the certificate alone: what a client pins. */
+  /** PEM, the certificate alone, which a client can pin. */
   certificate: string;
 }
 
-/** The node's self-signed certificate for FTP over TLS: read from `ftp-tls.pem` in `folder`, or made and kept there. */
+/** Loads the node's self-signed certificate for FTP over TLS from `ftp-tls.pem` in `folder`, or creates it there. */
 export async function loadCertificate(folder: string, host: string, clock: Clock): Promise<Certificate> {
   const path = join(folder, "ftp-tls.pem");
   const kept = await readFile(path, "utf8").catch(ignoreMissing);
@@ -27,14 +27,14 @@ export async function loadCertificate(folder: string, host: string, clock: Clock
   return split(text);
 }
 
-/** @param pem a certificate, and whatever else is in the file @throws Error when there is none */
+/** @param pem a file that contains a certificate @throws Error when it contains none */
 export function endsSoon(pem: string, clock: Clock): boolean {
   return new X509Certificate(pem).validToDate.getTime() <= clock.now().getTime() + renewDays * dayMs;
 }
 
 /**
- * A new self-signed certificate.
- * @param host a name or an IP address; `*.` in front makes it good for all names below
+ * Creates a self-signed certificate.
+ * @param host a name or an IP address; a prefix of `*.` makes it valid for all names below
  * @returns PEM, private key and certificate
  */
 export async function makeCertificate(host: string, otherNames: readonly string[], clock: Clock): Promise<string> {

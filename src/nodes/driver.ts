@@ -1,9 +1,9 @@
 /**
  * The contract that every kind of hosting node fulfils.
  *
- * Every operation can be repeated: run twice, killed in the middle or resumed by another worker, it ends the same. An
- * account is named by its identifier *and* its uid. Uids are never used twice, so a late repetition of an operation on
- * an account that is gone can never touch the account that has its identifier now.
+ * Every operation is idempotent: run twice, killed in the middle or resumed by another worker, it ends the same. An account's
+ * key is its identifier *and* its uid. Uids are never reused, so a late repetition of an operation on a removed account never
+ * touches the account that has the identifier now.
  */
 import type { Secret } from "#lib/secret.ts";
 
@@ -15,27 +15,27 @@ export interface Endpoint {
 export interface AccountKey {
   /** Canonical host name (lower-case A-labels, at most 243 characters); also the FTP user name. */
   identifier: string;
-  /** Whole number above 0. Names the account's files; never used for a second account. */
+  /** Positive integer. Names the account's files; never reused. */
   uid: number;
 }
 
 export interface AccountLimits {
   diskBytesMax: number;
-  /** Files and folders together, `www` itself not counted. */
+  /** Files and folders together, not counting `www` itself. */
   filesMax: number;
-  /** FTP sessions that may be logged in at the same time. */
+  /** Concurrent FTP sessions. */
   sessionsMax: number;
   ftpEnabled: boolean;
 }
 
 export interface DesiredAccount extends AccountKey, AccountLimits {
-  /** bcrypt, `$2b$`; with undefined no password opens the account. */
+  /** bcrypt, `$2b$`. Undefined: no password opens the account. */
   passwordHash: Secret | undefined;
   suspended: boolean;
   /**
-   * Names beside the platform's one at which the site answers: canonical, each proven to be the customer's. On a node a
-   * name belongs to the account that was given it last, which takes it away from another; a new account takes its
-   * identifier away so too. Another account's identifier, or a name of the platform's own, is refused as invalid.
+   * Additional names of the site: canonical, each proven to be the customer's. On a node, a name belongs to the account
+   * that received it last; other accounts lose it. A new account takes its identifier away from other accounts' names in
+   * the same way. Names below the platform's site domain are refused as invalid.
    */
   hostNames: readonly string[];
 }
@@ -45,25 +45,25 @@ export interface Usage {
   files: number;
 }
 
-/** What a site has sent. */
+/** Bytes that a site has sent. */
 export interface Traffic {
   /** UTC, `2026-11`. */
   month: string;
-  /** Of that month so far, as this node counted it; never falls within a month. */
+  /** In that month so far, as this node counted; never decreases within a month. */
   bytes: number;
 }
 
-/** A login of ours into an account's home: for one FTP session, for a short time. */
+/** A short-lived login of the gateway into an account's home, for one FTP session. */
 export interface OneTimeLogin {
   host: string;
   port: number;
   user: string;
   password: Secret;
-  /** PEM: what the FTP server must show; nothing else is trusted. */
+  /** PEM: the only certificate that is trusted from the FTP server. */
   certificate: string;
 }
 
-/** An account as the node has it. Hashes never come back from a node. */
+/** An account as the node has it. A node never returns hashes. */
 export interface NodeAccount extends AccountKey, AccountLimits {
   suspended: boolean;
   hostNames: readonly string[];
@@ -71,43 +71,43 @@ export interface NodeAccount extends AccountKey, AccountLimits {
 }
 
 export interface UsageChanges {
-  /** Ask for what came after this next time. Opaque: only the node that gave it understands it. */
+  /** The next question's `after`. Opaque: only the node that issued it understands it. */
   version: number;
-  /** `traffic` where the node counts it. */
+  /** `traffic` is present if the node counts it. */
   accounts: (AccountKey & Usage & { traffic?: Traffic })[];
-  /** The node was not asked for this answer, so it does not show that the node is there. */
+  /** The answer comes from memory, so it does not prove that the node is up. */
   isRemembered?: boolean;
 }
 
 interface UsageQuestion {
-  /** The version of the last answer; 0 gives every account. */
+  /** The version of the last answer; 0 returns every account. */
   after: number;
-  /** How long the node holds the question while nothing changes. */
+  /** How long to wait for a change. */
   waitMs: number;
   signal?: AbortSignal;
 }
 
-/** What a kind of node can do of this contract. */
+/** The parts of this contract that a kind of node supports. */
 export interface Capabilities {
-  /** Disk limits are rounded up to units of so many bytes, and what is used is counted in them. */
+  /** Disk limits are rounded up to multiples of this, and disk usage is counted in it. */
   diskUnitBytes: number;
-  /** Files and FTP sessions are limited, and files counted as Usage says. */
+  /** The node limits files and FTP sessions, and counts files as `Usage` says. */
   limitsFilesAndSessions: boolean;
-  /** `find` and `list` know whether FTP is enabled. */
+  /** `find` and `list` show whether FTP is enabled. */
   showsFtp: boolean;
-  /** The uid of an account that was removed is refused from then on. */
+  /** The node refuses the uids of removed accounts. */
   remembersUids: boolean;
-  /** A suspended site answers 503, and not with some other page that is none of the site's. */
+  /** A suspended site answers 503. Otherwise it answers with some page that is not the site's. */
   answers503: boolean;
-  /** Sites answer at host names of their own; else they are left out, and `find` and `list` show none. */
+  /** Sites have host names of their own. Otherwise host names are ignored, and `find` and `list` show none. */
   hostNames: boolean;
-  /** `oneTimeLogin` is there, so that accounts can be moved to it and from it. */
+  /** `oneTimeLogin` works, so accounts can be moved to the node and from it. */
   oneTimeLogins: boolean;
-  /** The highest counter of a command is kept there; else only uids show that the gateway's database was restored. */
+  /** The node keeps the highest command counter. Otherwise only uids show that the gateway's database was restored. */
   keepsCounter: boolean;
 }
 
-/** Of nodes that say nothing else. */
+/** The default. */
 export const allCapabilities: Capabilities = {
   diskUnitBytes: 1,
   limitsFilesAndSessions: true,
@@ -120,50 +120,46 @@ export const allCapabilities: Capabilities = {
 };
 
 /**
- * Counts what a gateway commands of one node. Every command carries a counter that only rises; the node keeps the highest
- * before it does what is commanded. Commands may arrive in another order: a lower counter is no mistake of anybody's.
+ * Numbers the gateway's commands to one node. Every command carries an increasing counter, and the node stores the highest
+ * before it executes the command. Commands may arrive out of order, so a lower counter is not an error.
  */
 export interface CommandCounter {
-  /** The node has told the highest that it has seen. @throws NodeUnavailable */
+  /** Takes note of the highest counter that the node has seen. @throws NodeUnavailable */
   saw(seen: number): Promise<void>;
-  /** The next command's, higher than `seen` and than all before it. @throws NodeUnavailable */
+  /** The next command's counter, higher than `seen` and all earlier ones. @throws NodeUnavailable */
   take(seen: number): Promise<number>;
 }
 
 /** All operations throw NodeUnavailable or NodeRefused, nothing else. */
 export interface HostingNode {
-  /** Without: all of them. */
+  /** Default: all of them. */
   readonly capabilities?: Capabilities;
-  /** Makes the account exactly as described, whatever is there now: creates it, or corrects it. */
+  /**
+   * Creates the account, or changes it, to exactly this description. Once this returns, the description is in force: a new
+   * password has ended all open sessions; a suspended account refuses FTP, has no open sessions, and its site answers 503.
+   */
   ensureAccount(account: DesiredAccount): Promise<void>;
-  /** Open sessions are cut. */
-  setPassword(account: AccountKey, passwordHash: Secret): Promise<void>;
-  setLimits(account: AccountKey, limits: AccountLimits): Promise<void>;
-  /** FTP is refused, open sessions are cut and the site answers 503 once this returns. */
-  suspend(account: AccountKey): Promise<void>;
-  resume(account: AccountKey): Promise<void>;
-  /** Login and site are gone and the files moved to a trash named by uid once this returns. Unknown account: done. */
+  /** Removes login and site, and moves the files to the trash, by uid. An unknown account is not an error. */
   remove(account: AccountKey): Promise<void>;
   find(identifier: string): Promise<NodeAccount | undefined>;
   list(): Promise<NodeAccount[]>;
-  /** The highest uid that the node was ever told, of removed accounts too as far as it remembers them; 0: of none. */
+  /** The highest uid that the node ever received, including removed accounts that it remembers; 0: none. */
   highestUid(): Promise<number>;
-  usage(identifier: string): Promise<Usage>;
-  /** The accounts whose usage changed since `after`, at once if there are any, else when there are or after `waitMs`. */
+  /** Returns the accounts whose usage changed since `after`. Waits up to `waitMs` if there are none. */
   usageChanges(question: UsageQuestion): Promise<UsageChanges>;
   /**
-   * Proves that the account works, as its owner would see it: a real FTP login with a one-time login of that account's
-   * home, an upload, the page read back over HTTP, clean-up. With FTP disabled: the HTTP read only.
+   * Proves that the account works for its owner: logs in over FTP with a one-time login into the account's home, uploads a
+   * page, reads it back over HTTP, and deletes it. With FTP disabled: only the HTTP read.
    */
   probe(account: AccountKey): Promise<void>;
   /**
-   * Opens the account's home to us, to copy it: also while the account is suspended or without FTP.
+   * Opens the account's home for copying, even while the account is suspended or FTP is disabled.
    * @throws NodeRefused account_unknown, unsupported
    */
   oneTimeLogin(account: AccountKey): Promise<OneTimeLogin>;
 }
 
-/** The node did not do it and may do it later: repeat with backoff. */
+/** The node did not execute the operation, but may do so later: retry with backoff. */
 export class NodeUnavailable extends Error {
   override readonly name = "NodeUnavailable";
 }
@@ -179,15 +175,15 @@ export const refusalReasons = [
   "uid_retired",
   /** The account is suspended, so it cannot be probed. */
   "suspended",
-  /** This kind of node cannot do that. */
+  /** This kind of node does not support the operation. */
   "unsupported",
-  /** The question itself is wrong. */
+  /** The request itself is invalid. */
   "invalid",
 ] as const;
 
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** The node will never do it: repeating is useless. */
+/** The node will never execute the operation: do not retry. */
 export class NodeRefused extends Error {
   override readonly name = "NodeRefused";
   readonly reason: RefusalReason;

@@ -1,4 +1,4 @@
-/** The probe: what the owner of the account would do, over the real ports. */
+/** Probes an account as its owner would use it, over the real ports. */
 import { request } from "node:http";
 import { Readable } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
@@ -7,7 +7,7 @@ import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import { type Endpoint, NodeUnavailable } from "#nodes/driver.ts";
 
-/** The page of every kind of node for a host name without a site: it tells a probe that the account is not there yet. */
+/** The page that all kinds of nodes serve for a host name without a site: it tells a probe that there is no account yet. */
 export const noSiteText = "There is no site of this name here.";
 
 const stepMs = 10_000;
@@ -15,8 +15,8 @@ const pageBytesMax = 65_536;
 const namePrefix = "deedhouse-probe-";
 
 /**
- * `certificate`: PEM, what the FTP server must show, whatever name is in it. `authority`: PEM, who must have signed what it
- * shows for its host name; one of the system's without.
+ * `certificate`: PEM, the certificate that the FTP server must present, whatever names it contains. `authority`: PEM, the
+ * authority that must have signed the server's certificate for its host name; undefined: one of the system's.
  */
 export type ProbeLogin = { user: string; password: string } & (
   | { certificate: string }
@@ -30,9 +30,9 @@ export interface ProbeOptions {
   identifier: string;
   random: Random;
   log: Log;
-  /** Where the site is, as this login sees it; `/www` unless said. */
+  /** The site's folder, as this login sees it. Default `/www`. */
   folder?: string;
-  /** Null when the account has no FTP: only the site is asked. */
+  /** Null when FTP is disabled: then only the site is read. */
   login: ProbeLogin | null;
 }
 
@@ -71,7 +71,7 @@ async function probeUpload(options: ProbeOptions, login: ProbeLogin): Promise<vo
     const { status, body } = await readPage(options, `/${name}`);
     await client.remove(name);
     if (status !== 200 || body !== content) {
-      throw new NodeUnavailable(`the uploaded page reads back as something else, status ${status}`);
+      throw new NodeUnavailable(`the uploaded page reads back differently, with status ${status}`);
     }
   } finally {
     client.close();
@@ -79,19 +79,19 @@ async function probeUpload(options: ProbeOptions, login: ProbeLogin): Promise<vo
 }
 
 function trustOf(login: ProbeLogin): ConnectionOptions {
-  // A certificate that is pinned may have any name in it, and be signed by anybody.
+  // A pinned certificate may contain any name, and may be signed by anyone.
   if ("certificate" in login) {
     return { ca: login.certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
   }
   return login.authority === undefined ? {} : { ca: login.authority };
 }
 
-/** A probe that was killed leaves its file behind: the next one cleans it up. */
+/** Deletes the files of probes that were killed. */
 async function removeLeftovers(client: Client, { identifier, log }: ProbeOptions): Promise<void> {
   for (const { name } of await client.list()) {
     if (!name.startsWith(namePrefix)) continue;
     await client.remove(name);
-    log.info({ identifier }, "removed what an earlier probe left behind");
+    log.info({ identifier }, "removed a file that an earlier probe left behind");
   }
 }
 

@@ -1,4 +1,4 @@
-/** For tests: a customer's FTP session with a client that nobody here wrote. */
+/** For tests: a customer's FTP session with a foreign client. */
 import type { ConnectionOptions } from "node:tls";
 import { Client } from "basic-ftp";
 import type { Endpoint } from "#nodes/driver.ts";
@@ -6,7 +6,7 @@ import type { Endpoint } from "#nodes/driver.ts";
 /** As long as a machine may take that does other things too. */
 const answerMs = 30_000;
 
-/** @param tls what TLS shall trust; in clear without it @throws when the login fails; nothing is left open then */
+/** @param tls TLS options; without them the session is unencrypted @throws when the login fails, after closing the connection */
 export async function logInFtp(
   ftp: Endpoint,
   user: string,

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
-import { password, testAccount } from "#nodes/test-account.ts";
+import { password, testAccount, usageOf } from "#nodes/test-account.ts";
 
 describe("FileZilla's command sequence", () => {
   let node: TestNode;
@@ -117,7 +117,7 @@ describe("FileZilla's command sequence", () => {
       ["EPSV", 229],
       ["QUIT", 221],
     ]);
-    assert.deepEqual(await node.driver.usage("a.example"), { bytes: 0, files: 0 });
+    assert.deepEqual(await usageOf(node.driver, "a.example"), { bytes: 0, files: 0 });
   });
 
   test("a data connection without TLS is refused once PROT P was said, and stores nothing", async () => {

@@ -1,10 +1,12 @@
 /** A worker is killed around every write of an account's changes; each is brought about all the same, once. */
+
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import type { TestNode } from "#nodes/embedded/test-node.ts";
+import { changeAccount } from "#nodes/test-account.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
@@ -159,9 +161,9 @@ test("what a killed worker told a node after it was overtaken is told anew by an
   await suspendAccount(gateway.context, site.identifier, "unpaid");
   await eventually("it is suspended", async () => !(await rowOf(site)).pending);
   await worker.kill();
-  // As a worker leaves it that was late with an older command, and killed when it had called for the newest one again.
-  const { id, uid } = await rowOf(site);
-  await site.node.driver.resume({ identifier: site.identifier, uid: Number(uid) });
+  // As a worker leaves it whose older command arrived late, and that is killed after it has asked for the newest one again.
+  const { id } = await rowOf(site);
+  await changeAccount(site.node.driver, site.identifier, { suspended: false });
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET next_step_at = now() WHERE id = $1", [id]);
   await start();
   await eventually("it is suspended there", async () => (await page(site)).status === 503);

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { endMove } from "#hosting/moves/manage.ts";
-import { testAccount } from "#nodes/test-account.ts";
+import { testAccount, usageOf } from "#nodes/test-account.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept, filesOf, ftpOf, pageOf, startMoveStage } from "./move-stage.ts";
@@ -46,7 +46,7 @@ test("a moved account has all its files, its password and its new place; the old
   assert.deepEqual(await filesOf(second, moved.uid), await filesOf(first, uid));
   const shown = await stage.read(identifier);
   assert.deepEqual([shown.status, shown.ftp.port], ["Ready", second.ports.ftpPort]);
-  assert.equal(shown.disk_used_bytes, (await second.driver.usage(identifier)).bytes);
+  assert.equal(shown.disk_used_bytes, (await usageOf(second.driver, identifier)).bytes);
 
   await upload(ftpOf(second), identifier, password, "/www/new.txt", "new");
   assert.equal((await pageOf(second, identifier, "/new.txt")).body, "new");

@@ -6,6 +6,7 @@ import { getNode } from "#hosting/nodes/manage.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
 import { createPack } from "#hosting/packs/manage.ts";
 import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { changeAccount } from "#nodes/test-account.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { assertRefused, operate, operated } from "../orders/operate.ts";
 import { assertRoomIsKept, pageOf } from "./move-stage.ts";
@@ -61,7 +62,7 @@ test("an operator adds nodes while everything runs, empties one, and removes it"
   assert.equal((await stage.settled("after.nodes.example")).ftp.port, other.ports.ftpPort);
 
   await operated(gateway, "node", "reconcile", "new");
-  await other.driver.suspend({ identifier: names[0] ?? "", uid: (await other.driver.find(names[0] ?? ""))?.uid ?? 0 });
+  await changeAccount(other.driver, names[0] ?? "", { suspended: true });
   const found = await operate(gateway, "node", "reconcile", "new", "--json");
   assert.equal(found.code, 1, found.stderr);
   assert.equal(JSON.parse(found.stdout).different, 1);

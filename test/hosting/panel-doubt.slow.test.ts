@@ -76,19 +76,19 @@ const cases: Record<string, Case> = {
   },
   "setting a password": {
     before: made,
-    run: (driver) => driver.setPassword(desired, newHash),
+    run: (driver) => driver.ensureAccount({ ...desired, passwordHash: newHash }),
     calls: ["accountsummary", "Ftp::list_ftp", "Ftp::delete_ftp", "Ftp::kill_session", "Ftp::add_ftp"],
     assertDone: (stage) => assertMade(stage, false, newHash),
   },
   suspending: {
     before: made,
-    run: (driver) => driver.suspend(desired),
+    run: (driver) => driver.ensureAccount({ ...desired, suspended: true }),
     calls: ["accountsummary", "Ftp::kill_session", "suspendacct"],
     assertDone: (stage) => assertMade(stage, true),
   },
   resuming: {
     before: (driver) => driver.ensureAccount({ ...desired, suspended: true }),
-    run: (driver) => driver.resume(desired),
+    run: made,
     calls: ["accountsummary", "unsuspendacct"],
     assertDone: (stage) => assertMade(stage),
   },
@@ -145,13 +145,11 @@ test("adopts an account that carries our marker for this uid and identifier, and
     const account = stub.accounts.add({ ...ours, ...change });
     const asItWas = JSON.stringify(account);
     await refuses(reason, driver.ensureAccount(desired));
-    for (const operation of [
-      () => driver.suspend(desired),
-      () => driver.setPassword(desired, newHash),
-      () => driver.setLimits(desired, desired),
-    ]) {
-      await assert.rejects(operation(), NodeRefused);
-    }
+    await refuses(
+      reason,
+      driver.ensureAccount({ ...desired, passwordHash: newHash, suspended: true, diskBytesMax: 1 }),
+    );
+    await refuses(reason === "uid_taken" ? reason : "account_unknown", driver.probe(desired));
     await driver.remove(desired);
     assert.equal(JSON.stringify(stub.accounts.byUser.get(account.user)), asItWas, JSON.stringify(change));
     assert.equal(stub.accounts.byUser.size, 1);

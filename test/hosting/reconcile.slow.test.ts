@@ -5,7 +5,7 @@ import type { NamedStray } from "#hosting/nodes/compare.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/nodes/reconcile.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
-import { testAccount } from "#nodes/test-account.ts";
+import { changeAccount, testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate } from "../orders/operate.ts";
 import { pageOf, startMoveStage } from "./move-stage.ts";
@@ -35,13 +35,10 @@ const alarmsOf = async (subject: string, kind = "hosting-node") =>
 
 test("what a node has, has not, or has otherwise is found, told to the operator, and repaired when that is asked for", async () => {
   const names = ["good", "different", "missing"].map((name) => `${name}.reconcile.example`);
-  const ids = [];
-  for (const name of names) ids.push(await stage.createOnFirst(name));
+  for (const name of names) await stage.createOnFirst(name);
   assert.deepEqual(shortly(await reconcile("embedded")), []);
-  const [, different = 0] = ids;
-  const { uid } = await stage.inside(different);
-  await node.driver.setLimits({ identifier: names[1] ?? "", uid }, testAccount("x.example", 1, { diskBytesMax: 5 }));
-  await node.driver.suspend({ identifier: names[1] ?? "", uid });
+  const changes = { diskBytesMax: 5, filesMax: 100, sessionsMax: 10, suspended: true };
+  await changeAccount(node.driver, names[1] ?? "", changes);
   // The node has lost it, and the uid with it: nothing of it is in the trash.
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET uid = nextval('hosting_uid') WHERE identifier = $1", [
     names[2],

@@ -18,21 +18,25 @@ import { runSql } from "../../../test/harness/sql.ts";
 
 const readChannel = statement(
   "test-channel-read",
-  "SELECT applied_version, refused_count, refused_reason FROM node_channels WHERE node_id = $1",
+  "SELECT applied_version, refused_count, refused_reason FROM node_channels WHERE node_id = $node_id",
   { applied_version: "int8", refused_count: "int8", refused_reason: "text?" },
 );
-const askedQuestions = statement("test-questions", "SELECT id::text FROM node_questions WHERE node_id = $1", {
+const askedQuestions = statement("test-questions", "SELECT id::text FROM node_questions WHERE node_id = $node_id", {
   id: "text",
 });
 const answerParts = statement("test-answer-parts", "SELECT part FROM node_answer_parts", { part: "int4" });
 
-const readCounter = statement("test-channel-counter", "SELECT sync_counter FROM node_channels WHERE node_id = $1", {
-  sync_counter: "int8",
-});
+const readCounter = statement(
+  "test-channel-counter",
+  "SELECT sync_counter FROM node_channels WHERE node_id = $node_id",
+  {
+    sync_counter: "int8",
+  },
+);
 const insertQuestion = statement(
   "test-question-insert",
   `INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
-   VALUES ($1, $2, 1, 'oneTimeLogin', 'site-1.example', 200001, now() + interval '1 minute')`,
+   VALUES ($id, $node_id, 1, 'oneTimeLogin', 'site-1.example', 200001, now() + interval '1 minute')`,
   {},
 );
 
@@ -66,8 +70,8 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     return transport.send({ ...request, answerBytesMax: documentBytesMax, signal });
   };
   const errorOf = ({ status, body }: GatewayAnswer) => [status, JSON.parse(body.toString()).error];
-  const read = async (nodeId: string) => (await database.query(readChannel, [nodeId]))[0]!;
-  /** What a request in a node's name was refused for, after `run`. */
+  const read = async (nodeId: string) => (await database.query(readChannel, { node_id: nodeId }))[0]!;
+  /** The recorded reason for refusing the request that `run` sends in a node's name. */
   const recorded = async (nodeId: string, run: () => Promise<void>) => {
     const before = await read(nodeId);
     await run();
@@ -75,9 +79,9 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.equal(now.refused_count, before.refused_count + 1);
     return now.refused_reason;
   };
-  /** Wanted, and not waited for: an hour from now, the nodes have been silent for long. */
+  /** Records a desired state without waiting: by this clock, the nodes have been silent for an hour. */
   const clock = createManualClock(unixSeconds(channel.context.clock) + 3_600);
-  const want = async ({ nodeId }: TestMachine, uid: number) => {
+  const desire = async ({ nodeId }: TestMachine, uid: number) => {
     const driver = createAgentDriver({ ...channel.context, clock }, nodeId, { host: "localhost", port: 21 });
     await assert.rejects(driver.ensureAccount(testAccount(`site-${uid}.example`, uid)), NodeUnavailable);
   };
@@ -96,7 +100,7 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
   });
 
   test("a request counts once, and a changed one not at all", async () => {
-    await want(mine, 200_001);
+    await desire(mine, 200_001);
     const request = requestOf(mine, syncPath, nothingKnown);
     assert.equal((await send(request)).status, 200);
     const reason = await recorded("web-1", async () => {
@@ -107,20 +111,20 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.deepEqual(errorOf(await send(requestOf(mine, syncPath, nothingKnown, { tampered }))), [401, "unauthorized"]);
   });
 
-  test("a machine that was replaced while it waited is told nothing more", async () => {
+  test("a machine that was replaced while it waited receives nothing more", async () => {
     const machine = await channel.join("web-4");
     const body = { ...nothingKnown, after: 0, head: 0 };
     const held = send(requestOf(machine, syncPath, body, { counter: systemClock.now().getTime() * 1_000 }));
     let counter = 0;
-    while (counter === 0) counter = (await database.query(readCounter, ["web-4"]))[0]!.sync_counter;
+    while (counter === 0) counter = (await database.query(readCounter, { node_id: "web-4" }))[0]!.sync_counter;
     await joinGateway((await channel.token("web-4")).reveal(), machine.configPath, systemClock);
-    await want(machine, 200_004);
+    await desire(machine, 200_004);
     const { status, body: told } = await held;
     assert.deepEqual([status, told.toString()], [204, ""]);
   });
 
   test("an old state, or another node's, means nothing to a node", async () => {
-    await want(other, 200_002);
+    await desire(other, 200_002);
     const first = requestOf(mine, syncPath, nothingKnown);
     const old = await send(first);
     const second = requestOf(mine, syncPath, nothingKnown);
@@ -148,7 +152,7 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
   test("a node cannot answer what another was asked", async () => {
     const finding = other.driver.find("site-1.example");
     let asked: { id: string }[] = [];
-    while (asked.length === 0) asked = await database.query(askedQuestions, ["web-2"]);
+    while (asked.length === 0) asked = await database.query(askedQuestions, { node_id: "web-2" });
     const answer = { question: asked[0]!.id, part: 0, parts: 1, text: '{"result":null}' };
     const report: ReportBody = { usage: [], answers: [answer] };
     assert.equal((await send(requestOf(mine, reportPath, report))).status, 204);
@@ -157,12 +161,12 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.equal(await finding, undefined);
   });
 
-  test("an answer that cannot be read is told to nobody, and a long excuse is cut", async () => {
-    const excuse = JSON.stringify({ unavailable: "x".repeat(100_000) });
-    for (const text of ["one-time-hunter2", excuse]) {
+  test("an invalid answer is not repeated in the error, and a long explanation is cut", async () => {
+    const explanation = JSON.stringify({ unavailable: "x".repeat(100_000) });
+    for (const text of ["one-time-hunter2", explanation]) {
       const asking = other.driver.find("site-2.example").catch((error) => error);
       let asked: { id: string }[] = [];
-      while (asked.length === 0) asked = await database.query(askedQuestions, ["web-2"]);
+      while (asked.length === 0) asked = await database.query(askedQuestions, { node_id: "web-2" });
       const answers = [{ question: asked[0]!.id, part: 0, parts: 1, text }];
       assert.equal((await send(requestOf(other, reportPath, { usage: [], answers }))).status, 204);
       const error = await asking;
@@ -171,14 +175,14 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     }
   });
 
-  test("what a node reports of accounts that are another's is not believed", async () => {
+  test("a node's reports on accounts of another node are ignored", async () => {
     const usage = [{ identifier: "site-200002.example", uid: 200_002, bytes: 1_000_000, files: 5 }];
     assert.equal((await send(requestOf(mine, reportPath, { usage, answers: [] }))).status, 204);
     const { accounts } = await other.driver.usageChanges({ after: 0, waitMs: 0 });
     assert.deepEqual(accounts, [{ identifier: "site-200002.example", uid: 200_002, bytes: 0, files: 0 }]);
   });
 
-  test("what is not understood gets one fixed answer", async () => {
+  test("invalid requests get a fixed answer", async () => {
     const wrong = [{ ...nothingKnown, after: "1" }, { ...nothingKnown, after: -2 }, [], { usage: [], answers: {} }];
     for (const content of wrong) {
       for (const path of [syncPath, reportPath]) {
@@ -188,16 +192,17 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     assert.deepEqual(errorOf(await send(requestOf(mine, "/accounts", {}))), [404, "not_found"]);
   });
 
-  test("guessing from one address is stopped, and its own nodes work on", async () => {
+  test("guesses from one address are stopped, and its own nodes keep working", async () => {
     const machine = await channel.join("web-3");
     await machine.start(memoryNode());
-    await machine.driver.ensureAccount(testAccount("site-3.example", 200_003));
+    const account = testAccount("site-3.example", 200_003);
+    await machine.driver.ensureAccount(account);
     let last = 0;
     for (let guesses = 0; guesses < 40; guesses++) {
       last = (await send(requestOf(mine, syncPath, nothingKnown, { node: "web-7" }))).status;
     }
     assert.equal(last, 429);
-    await machine.driver.suspend({ identifier: "site-3.example", uid: 200_003 });
+    await machine.driver.ensureAccount({ ...account, suspended: true });
   });
 });
 
@@ -209,11 +214,11 @@ test("abuse 30: no table of the channel shows a hash, a password of ours or a ke
   const agent = await machine.start(memoryNode());
   const account = testAccount("site-1.example", 200_001);
   await machine.driver.ensureAccount(account);
-  await machine.driver.suspend(account);
+  await machine.driver.ensureAccount({ ...account, suspended: true });
   await agent.close();
-  // As while a one-time login is on its way.
+  // The state while a one-time login is being delivered.
   const question = "0a1b2c3d-4e5f-4061-8293-a4b5c6d7e8f9";
-  await database.query(insertQuestion, [question, "web-1"]);
+  await database.query(insertQuestion, { id: question, node_id: "web-1" });
   const transport = createTransport(machine.config.gateway);
   const text = '{"result":{"user":"u","password":"one-time-hunter2","certificate":"c"}}';
   const report = { usage: [], answers: [{ question, part: 0, parts: 1, text }] };

@@ -21,21 +21,23 @@ const refusedFor = (reason: RefusalReason) => (error: unknown) =>
 const fillNode = statement(
   "test-fill-node",
   `WITH filled AS (INSERT INTO node_states (node_id, uid, identifier, version, state)
-       SELECT $1, 300000 + n, 'site-' || n || '.example', n, jsonb_build_object('identifier', 'site-' || n || '.example',
+       SELECT $node_id, 300000 + n, 'site-' || n || '.example', n, jsonb_build_object('identifier', 'site-' || n || '.example',
          'uid', 300000 + n, 'diskBytesMax', 1, 'filesMax', 1, 'sessionsMax', 1, 'ftpEnabled', true, 'suspended', false,
          'hostNames', '[]'::jsonb)
-       FROM generate_series(1, $2::int) AS n)
-   UPDATE node_channels SET head = $2 WHERE node_id = $1`,
+       FROM generate_series(1, $count::int) AS n)
+   UPDATE node_channels SET head = $count WHERE node_id = $node_id`,
   {},
 );
 
-const readHead = statement("test-channel-head", "SELECT head FROM node_channels WHERE node_id = $1", { head: "int8" });
+const readHead = statement("test-channel-head", "SELECT head FROM node_channels WHERE node_id = $node_id", {
+  head: "int8",
+});
 
 test("a large state arrives in pages, and none of its accounts is lost between two", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const count = 2 * accountsInDocumentMax + 1;
-  await channel.context.database.query(fillNode, ["web-1", count]);
+  await channel.context.database.query(fillNode, { node_id: "web-1", count });
   const node = memoryNode();
   await machine.start(node);
   await machine.driver.ensureAccount(site(200_001));
@@ -46,28 +48,31 @@ test("a large state arrives in pages, and none of its accounts is lost between t
   assert.equal(new Set(listed.map(({ uid }) => uid)).size, count + 1);
 });
 
-test("a change that the node refuses is not wanted any more", async (t) => {
+test("a change that the node refuses is reverted", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
-  await machine.start(node);
+  const agent = await machine.start(node);
   const account = site(200_001);
 
   node.refusing.set(account.uid, "identifier_taken");
   await assert.rejects(machine.driver.ensureAccount(account), refusedFor("identifier_taken"));
   node.refusing.clear();
-  await assert.rejects(machine.driver.suspend(account), refusedFor("account_unknown"));
+  const next = site(200_002, { identifier: account.identifier });
+  await machine.driver.ensureAccount(next);
+  await machine.driver.remove(next);
   await machine.driver.ensureAccount(account);
 
   node.refusing.set(account.uid, "invalid");
-  await assert.rejects(machine.driver.setLimits(account, { ...account, filesMax: 7 }), refusedFor("invalid"));
-  node.refusing.clear();
-  await machine.driver.suspend(account);
-  assert.equal(node.accounts.get(account.uid)?.filesMax, account.filesMax);
-  assert.equal(node.accounts.get(account.uid)?.suspended, true);
+  await assert.rejects(machine.driver.ensureAccount({ ...account, filesMax: 7 }), refusedFor("invalid"));
+  await agent.close();
+  const another = memoryNode();
+  await machine.start(another, undefined, `${machine.progressFile}.new`);
+  await machine.driver.ensureAccount(site(200_003));
+  assert.equal(another.accounts.get(account.uid)?.filesMax, account.filesMax);
 });
 
-test("several workers wait for one node at once, and each hears of its own change", async (t) => {
+test("several workers wait for one node, and each gets the outcome of its own change", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
@@ -88,33 +93,33 @@ test("several workers wait for one node at once, and each hears of its own chang
   assert.equal(node.accounts.size, 9);
 });
 
-test("a node whose gateway is away works on, and catches up when it is back", async (t) => {
+test("a node whose gateway is down keeps working, and catches up later", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
   await machine.start(node);
   await machine.driver.ensureAccount(site(200_001));
-  await channel.closeDoor();
+  await channel.closeEndpoint();
   const late = machine.driver.ensureAccount(site(200_002));
-  await channel.openDoor();
+  await channel.openEndpoint();
   await late;
   assert.deepEqual([...node.accounts.keys()], [200_001, 200_002]);
 });
 
-test("what is wanted while an agent is down is in force once it is back", async (t) => {
+test("a change that is requested while the agent is down is in force once it is back", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
   const agent = await machine.start(node);
   await machine.driver.ensureAccount(site(200_001));
   await agent.close();
-  const late = machine.driver.suspend(site(200_001));
+  const late = machine.driver.ensureAccount(site(200_001, { suspended: true }));
   await machine.start(node);
   await late;
   assert.equal(node.accounts.get(200_001)?.suspended, true);
 });
 
-test("a node that lost its disk gets everything again, removals too", async (t) => {
+test("a node that lost its disk receives all states again, including removals", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const former = memoryNode();
@@ -124,7 +129,7 @@ test("a node that lost its disk gets everything again, removals too", async (t) 
   await agent.close();
   const node = memoryNode();
   await machine.start(node, undefined, `${machine.progressFile}.new`);
-  await machine.driver.suspend(site(200_003));
+  await machine.driver.ensureAccount(site(200_003, { suspended: true }));
   assert.deepEqual([...node.accounts.keys()], [200_001, 200_003]);
   assert.deepEqual(
     node.applied.reduce((sum, size) => sum + size),
@@ -132,7 +137,7 @@ test("a node that lost its disk gets everything again, removals too", async (t) 
   );
 });
 
-test("a gateway restored from a backup removes nothing from a node until its operator goes on", async (t) => {
+test("a gateway restored from a backup removes nothing from a node until its operator decides", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const node = memoryNode();
@@ -142,20 +147,21 @@ test("a gateway restored from a backup removes nothing from a node until its ope
   for (const uid of [200_001, 200_002, 200_009]) await machine.driver.ensureAccount(site(uid));
   const tables = ["node_channels", "node_states"];
   for (const table of tables) await runSql(databaseUrl, `CREATE TABLE backup_of_${table} AS TABLE ${table}`);
-  await machine.driver.suspend(site(200_001));
+  await machine.driver.ensureAccount(site(200_001, { suspended: true }));
   await machine.driver.ensureAccount(site(200_003));
   await agent.close();
   await runSql(databaseUrl, "DELETE FROM node_channels");
   for (const table of tables) await runSql(databaseUrl, `INSERT INTO ${table} TABLE backup_of_${table}`);
-  const [backup] = await context.database.query(readHead, ["web-1"]);
+  const [backup] = await context.database.query(readHead, { node_id: "web-1" });
 
-  // As many versions as were lost, and more, are given out again before the node comes back; a removal is among them.
+  // Before the node comes back, more versions are issued than were lost, and a removal is among them.
   const early = [
     ...[200_004, 200_005, 200_006].map((uid) => machine.driver.ensureAccount(site(uid))),
     machine.driver.remove(site(200_009)),
   ].map((told) => assert.rejects(told, /was a backup restored/));
   let head = 0;
-  while (head < backup!.head + early.length) head = (await context.database.query(readHead, ["web-1"]))[0]!.head;
+  while (head < backup!.head + early.length)
+    head = (await context.database.query(readHead, { node_id: "web-1" }))[0]!.head;
   await machine.start(node);
   await Promise.all(early);
   const alarm = async () => (await listAlarms(context, { all: false, limit: 9 })).map(({ kind }) => kind);
@@ -172,8 +178,8 @@ test("a gateway restored from a backup removes nothing from a node until its ope
   await goOnAfterRestore(context, "web-1");
   assert.deepEqual(await alarm(), []);
   await machine.driver.remove(site(200_002));
-  assert.equal(node.accounts.get(200_001)?.suspended, false, "what changed after the backup changes back");
-  // The removal that was held back is told now. What the database does not know stays, for a comparison to name.
+  assert.equal(node.accounts.get(200_001)?.suspended, false, "changes after the backup are undone");
+  // The withheld removal is sent now. Accounts that the database does not know stay, for a reconciliation to find.
   assert.deepEqual(
     [...node.accounts.keys()].sort(),
     [1, 3, 4, 5, 6, 7].map((number) => 200_000 + number),
@@ -181,7 +187,7 @@ test("a gateway restored from a backup removes nothing from a node until its ope
   await assert.rejects(goOnAfterRestore(context, "web-1"), /nothing to do/);
 });
 
-test("a question whose time is over, because who asked was killed, keeps no agent busy", async (t) => {
+test("an expired question, of a worker that was killed, does not keep the agent busy", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const expired = `WITH taken AS (UPDATE node_channels SET head = head + 1 RETURNING head)

@@ -29,10 +29,10 @@ const environment = {
   DEEDHOUSE_REPLAY_DIR: "replay",
   DEEDHOUSE_REGISTRIES_FILE: "registries.json",
 };
-const doorOf = (own: Record<string, string>) => loadConfig({ ...environment, ...own }).nodesDoor;
+const endpointOf = (own: Record<string, string>) => loadConfig({ ...environment, ...own }).agentEndpoint;
 
-test("without a port there is no door for nodes, and beyond loopback none without TLS", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-door-"));
+test("without a port there is no endpoint for agents, and beyond loopback none without TLS", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-endpoint-"));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, "x.pem");
   await writeFile(file, "pem\n");
@@ -40,18 +40,21 @@ test("without a port there is no door for nodes, and beyond loopback none withou
   const port = { DEEDHOUSE_NODES_PORT: "7443" };
   const url = "https://gateway.example:7443";
 
-  assert.equal(doorOf({}), undefined);
-  assert.deepEqual(doorOf(port), { host: "127.0.0.1", port: 7443, connectionsMax: 2_000 });
-  assert.throws(() => doorOf({ ...port, DEEDHOUSE_NODES_HOST: "192.0.2.1" }), /CERTIFICATE_FILE is not set/);
-  assert.throws(() => doorOf({ ...port, ...tls, DEEDHOUSE_NODES_HOST: "0.0.0.0" }), /DEEDHOUSE_NODES_URL is not set/);
+  assert.equal(endpointOf({}), undefined);
+  assert.deepEqual(endpointOf(port), { host: "127.0.0.1", port: 7443, connectionsMax: 2_000 });
+  assert.throws(() => endpointOf({ ...port, DEEDHOUSE_NODES_HOST: "192.0.2.1" }), /CERTIFICATE_FILE is not set/);
+  assert.throws(
+    () => endpointOf({ ...port, ...tls, DEEDHOUSE_NODES_HOST: "0.0.0.0" }),
+    /DEEDHOUSE_NODES_URL is not set/,
+  );
   const { DEEDHOUSE_NODES_KEY_FILE: _, ...half } = tls;
-  assert.throws(() => doorOf({ ...port, ...half }), /must be set together/);
+  assert.throws(() => endpointOf({ ...port, ...half }), /must be set together/);
   const proxied = { host: "192.0.2.1", port: 7443, url, connectionsMax: 2_000 };
-  assert.deepEqual(doorOf({ ...port, DEEDHOUSE_NODES_HOST: "192.0.2.1", DEEDHOUSE_NODES_URL: url }), proxied);
+  assert.deepEqual(endpointOf({ ...port, DEEDHOUSE_NODES_HOST: "192.0.2.1", DEEDHOUSE_NODES_URL: url }), proxied);
 });
 
-test("the api opens the door, and tokens name it with the key of its certificate", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-door-"));
+test("the api starts the endpoint, and tokens name it with the key of its certificate", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-endpoint-"));
   let api: Role | undefined;
   t.after(async () => {
     await api?.close();

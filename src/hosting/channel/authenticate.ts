@@ -1,6 +1,6 @@
 /**
- * Whose request it is, at the door of the nodes. Every refusal looks the same from outside, counts on the source address,
- * and is written down on the node whose name was used.
+ * Authenticates the requests of agents. Every refusal looks the same from outside, counts against the source address, and is
+ * recorded on the node whose name was used.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "#context.ts";
@@ -25,19 +25,20 @@ const digestShape = /^[0-9a-f]{64}$/;
 
 const readChannel = statement(
   "node-channel-key",
-  `SELECT public_key, CASE WHEN $2 THEN report_counter ELSE sync_counter END AS last_counter
-   FROM node_channels WHERE node_id = $1`,
+  `SELECT public_key, CASE WHEN $is_report THEN report_counter ELSE sync_counter END AS last_counter
+   FROM node_channels WHERE node_id = $node_id`,
   { public_key: "text?", last_counter: "int8?" },
 );
 const noteRefusal = statement(
   "node-channel-refused",
-  `UPDATE node_channels SET refused_count = refused_count + 1, refused_at = $2, refused_reason = $3 WHERE node_id = $1`,
+  `UPDATE node_channels SET refused_count = refused_count + 1, refused_at = $now, refused_reason = $reason
+   WHERE node_id = $node_id`,
   {},
 );
 
-/** An answer that is a refusal: its code is all that the caller is told. */
-export class DoorRefusal extends Error {
-  override readonly name = "DoorRefusal";
+/** A refusal. The caller sees nothing but its status and code. */
+export class AgentRefusal extends Error {
+  override readonly name = "AgentRefusal";
   readonly status: number;
   readonly code: string;
   /** With `counter_too_low`. */
@@ -51,31 +52,31 @@ export class DoorRefusal extends Error {
   }
 }
 
-export interface DoorRequest {
+export interface AgentRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** @throws DoorRefusal when it is longer, or does not come whole */
+  /** @throws AgentRefusal when the body is longer, or incomplete */
   readBody(bytesMax: number): Promise<Buffer>;
   sourceAddress: string;
-  /** Fires when the caller is gone, or the door closes. */
+  /** Fires when the caller disconnects, or the endpoint closes. */
   signal: AbortSignal;
 }
 
-/** What a node has signed. */
+/** A request whose signature is verified. */
 export interface SignedRequest extends NodeRequest {
   body: Buffer;
 }
 
 /**
- * Reads the body of who has signed its digest. An agent that does not say the digest beforehand has little read of what it
- * sends, whoever it is.
- * @returns the request as its node signed it @throws DoorRefusal; TooManyWaiting
+ * Reads a whole body only after verifying a signature of its digest. From an agent that sends no digest header, it reads
+ * `unprovenBytesMax` at most.
+ * @returns the request as its node signed it @throws AgentRefusal; TooManyWaiting
  */
 export async function authenticate(
   context: Context,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<SignedRequest> {
   const claimed = readClaim(request);
   requireBudget(budget, request, claimed?.node);
@@ -85,46 +86,46 @@ export async function authenticate(
   const early = claimed.digest === undefined ? await request.readBody(unprovenBytesMax) : undefined;
   const digest = claimed.digest ?? bodyDigest(early ?? Buffer.alloc(0));
   const { signature, ...unsigned } = claimed;
-  // Nothing is awaited from here until a failure is counted: of a burst, no more are verified than may fail.
+  // Nothing is awaited from here until the failure is counted, so a burst gets no more signatures verified than may fail.
   requireBudget(budget, request, node);
   const isSigned =
     typeof channel?.public_key === "string" &&
     isRequestSigned({ ...unsigned, digest }, signature, parsePublicKey(channel.public_key));
   if (!isSigned) return refuseSignature(context, budget, request, node);
-  // Looked at again, and counted, in the transaction of what is asked.
+  // The request's own transaction checks the counter again, and raises it.
   const last = channel.last_counter ?? 0;
-  if (claimed.counter <= last) throw new DoorRefusal(401, "counter_too_low", last);
+  if (claimed.counter <= last) throw new AgentRefusal(401, "counter_too_low", last);
   const body = early ?? (await request.readBody(requestBytesMax));
   if (bodyDigest(body) !== digest) return refuseSignature(context, budget, request, node);
   budget.noteGood(request.sourceAddress, node);
   return { ...unsigned, digest, body };
 }
 
-/** @throws DoorRefusal when the source, or the node at it, has used up its failures */
-export function requireBudget(budget: SourceBudget, { sourceAddress }: DoorRequest, node?: string): void {
-  if (!budget.check(sourceAddress, node).allowed) throw new DoorRefusal(429, "too_many_failures");
+/** @throws AgentRefusal when the source, or this node at the source, has used up its failures */
+export function requireBudget(budget: SourceBudget, { sourceAddress }: AgentRequest, node?: string): void {
+  if (!budget.check(sourceAddress, node).allowed) throw new AgentRefusal(429, "too_many_failures");
 }
 
-async function findChannel({ database }: Context, budget: SourceBudget, request: DoorRequest, node: string) {
-  // Those whose turns came first may have used it up.
+async function findChannel({ database }: Context, budget: SourceBudget, request: AgentRequest, node: string) {
+  // Requests ahead in the queue may have used it up.
   requireBudget(budget, request, node);
-  const [channel] = await database.point(readChannel, [node, request.path === reportPath]);
+  const [channel] = await database.point(readChannel, { node_id: node, is_report: request.path === reportPath });
   return channel;
 }
 
-/** Counts the failure before anything is awaited. */
+/** Counts the failure before awaiting anything. */
 async function refuseSignature(
   context: Context,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
   node: string | undefined,
 ): Promise<never> {
   budget.noteFailure(request.sourceAddress, node);
   await recordRefusal(context, node, request, "not signed by this node");
-  throw new DoorRefusal(401, "unauthorized");
+  throw new AgentRefusal(401, "unauthorized");
 }
 
-/** What the headers say, not yet believed. */
+/** The content of the headers, not yet verified. */
 export interface Claim extends Omit<NodeRequest, "digest"> {
   digest: string | undefined;
   signature: string;
@@ -134,7 +135,7 @@ export function readClaim({
   method,
   path,
   headers,
-}: Pick<DoorRequest, "method" | "path" | "headers">): Claim | undefined {
+}: Pick<AgentRequest, "method" | "path" | "headers">): Claim | undefined {
   const header = (name: string) => String(headers[name] ?? "");
   const [node, counter, signature] = [header(nodeHeader), header(counterHeader), header(signatureHeader)];
   const digest = header(digestHeader) || undefined;
@@ -147,13 +148,13 @@ export function readClaim({
   return { method, path, node, counter: Number(counter), digest, signature };
 }
 
-/** For the operator: on the node's row, and in the log. */
+/** Records the refusal for the operator: on the node's row, and in the log. */
 export async function recordRefusal(
   { database, clock, log }: Context,
   nodeId: string | undefined,
-  { path, sourceAddress }: DoorRequest,
+  { path, sourceAddress }: AgentRequest,
   reason: string,
 ): Promise<void> {
   log.warn({ node: nodeId, path, address: sourceAddress, reason }, "a request in a node's name was refused");
-  if (nodeId !== undefined) await database.query(noteRefusal, [nodeId, clock.now(), reason]);
+  if (nodeId !== undefined) await database.query(noteRefusal, { node_id: nodeId, now: clock.now(), reason });
 }

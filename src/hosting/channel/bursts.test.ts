@@ -1,4 +1,4 @@
-/** Many requests at one moment: the failures of those that are under way count for those that come with them. */
+/** Bursts of requests: requests in progress count as failures for the others of the burst. */
 import assert from "node:assert/strict";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { after, test } from "node:test";
@@ -20,8 +20,8 @@ await channel.join("web-1");
 /** Not the node's. */
 const strangers = generateKeyPairSync("ed25519");
 
-/** Sends all while no node's row can be read or written, so that they meet. */
-async function sendTogether(request: () => Promise<Reply>): Promise<Reply[]> {
+/** Sends all requests while the table is locked, so that they run concurrently. */
+async function sendBurst(request: () => Promise<Reply>): Promise<Reply[]> {
   const lock = new Client({ connectionString: channel.context.databaseUrl });
   await lock.connect();
   await lock.query("BEGIN; LOCK TABLE node_channels");
@@ -36,21 +36,21 @@ function send(path: string, node: string, content: object): Promise<Reply> {
   const signed = signedHeaders({ path, node, counter: 1_000_000 }, body, strangers.privateKey);
   const headers = { host: "gateway", connection: "close", "content-length": String(body.length), ...signed };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return sendRaw(channel.door.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, body);
+  return sendRaw(channel.endpoint.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, body);
 }
 
 const countOf = (replies: Reply[], wanted: number) => replies.filter(({ status }) => status === wanted).length;
 
 test("verifies no more signatures of a burst in a node's name than its source may fail", async () => {
   const question: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
-  const replies = await sendTogether(() => send(syncPath, "web-1", question));
+  const replies = await sendBurst(() => send(syncPath, "web-1", question));
   assert.deepEqual([countOf(replies, 401), countOf(replies, 429)], [failuresMax, burstCount - failuresMax]);
 });
 
 test("looks up no more tokens of a burst than its source may fail", async () => {
-  await channel.closeDoor();
-  await channel.openDoor();
-  const replies = await sendTogether(() => {
+  await channel.closeEndpoint();
+  await channel.openEndpoint();
+  const replies = await sendBurst(() => {
     const secret = randomBytes(32).toString("base64url");
     return send(joinPath, "", { secret, publicKey: publicKeyText(strangers.publicKey), agentVersion: "test" });
   });

@@ -1,10 +1,10 @@
-/** What processes tell each other about nodes, by notification. The payload is the node's id, or the question's. */
+/** PostgreSQL notification channels between the gateway's processes. The payload is the node's id, or the question's. */
 
-/** An agent has something to fetch. */
+/** The agent has something to fetch. */
 export const nodeDesiredChannel = "node_desired";
-/** A node has applied more than before, or refused something. */
+/** The node has applied or refused a version. */
 export const nodeAppliedChannel = "node_applied";
-/** All parts of a question's answer are there. */
+/** All parts of an answer have arrived. */
 export const nodeAnsweredChannel = "node_answered";
-/** What accounts of a node use has changed. */
+/** The usage of accounts of a node has changed. */
 export const nodeUsageChannel = "node_usage";

@@ -6,15 +6,15 @@ import { type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { startTestChannel, type TestChannel } from "#hosting/channel/test-channel.ts";
 
-async function open(t: TestContext, { door }: TestChannel, localAddress: string): Promise<Socket> {
-  const socket = connect({ port: door.port, host: "127.0.0.1", localAddress, allowHalfOpen: true });
+async function open(t: TestContext, { endpoint }: TestChannel, localAddress: string): Promise<Socket> {
+  const socket = connect({ port: endpoint.port, host: "127.0.0.1", localAddress, allowHalfOpen: true });
   t.after(() => socket.destroy());
   socket.on("error", () => {});
   await once(socket, "connect");
   return socket;
 }
 
-/** What the door answers to these bytes, by TLS; nothing when it cuts the connection. */
+/** The endpoint's answer to these bytes, over TLS; empty when it cuts the connection. */
 async function ask(t: TestContext, channel: TestChannel, localAddress: string, request: string): Promise<string> {
   const raw = await open(t, channel, localAddress);
   const socket = connectTls({ socket: raw, rejectUnauthorized: false });
@@ -25,7 +25,7 @@ async function ask(t: TestContext, channel: TestChannel, localAddress: string, r
 
 const post = "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
 
-test("half-open TLS connections of one address leave the door open to nodes elsewhere, and end in time", async (t) => {
+test("half-open TLS connections of one address leave the endpoint open to nodes elsewhere, and end in time", async (t) => {
   const shares = { sourceConnectionsMax: 20, sourceHalfOpenMax: 4, halfOpenMs: 1_000 };
   const channel = await startTestChannel(t, {
     connectionsMax: 25,
@@ -38,7 +38,7 @@ test("half-open TLS connections of one address leave the door open to nodes else
   assert.match(await ask(t, channel, "127.0.0.66", post), /^HTTP\/1.1 404 /);
 });
 
-test("the door answers a node that has ended its side, and refuses two hosts", async (t) => {
+test("the endpoint answers a node that has ended its side, and refuses two hosts", async (t) => {
   const channel = await startTestChannel(t);
   assert.match(await ask(t, channel, "127.0.0.1", post), /^HTTP\/1.1 404 /);
   for (const hosts of ["Host: x\r\nHost: y", "X: y"]) {
@@ -47,7 +47,7 @@ test("the door answers a node that has ended its side, and refuses two hosts", a
   }
 });
 
-test("the door answers all that a connection pipelines", async (t) => {
+test("the endpoint answers all that a connection pipelines", async (t) => {
   const channel = await startTestChannel(t);
   const answers = await ask(t, channel, "127.0.0.1", post.repeat(2_000));
   assert.equal(answers.match(/HTTP\/1\.1 404 /g)?.length, 2_000);

@@ -1,26 +1,20 @@
 /**
- * Writes down what an account of a node shall be, and waits until the node holds it. What is written stays wanted also
- * when nobody waits any more; only what the node refuses is taken back (src/hosting/channel/sync.ts).
+ * Records the desired state of an account of a node, and waits until the node has applied it. A recorded state stays desired
+ * when nobody waits for it any more; only the node's refusal reverts it (src/hosting/channel/sync.ts).
  */
 
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
-import { type SqlValue, statement } from "#db/statement.ts";
+import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channels.ts";
 import { isAheadText, silentText, type TakenVersion, takeNodeVersion } from "#hosting/channel/versions.ts";
 import { removesNothingText } from "#hosting/nodes/restored.ts";
 import { Secret } from "#lib/secret.ts";
-import { AccountJson, accountFromJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
-import {
-  type AccountKey,
-  type DesiredAccount,
-  NodeRefused,
-  NodeUnavailable,
-  type RefusalReason,
-} from "#nodes/driver.ts";
+import { AccountJson, accountToJson, Identifier, Uid } from "#nodes/account-json.ts";
+import { type AccountKey, type DesiredAccount, NodeRefused, NodeUnavailable, refusalReasons } from "#nodes/driver.ts";
 
 /** How long a change may take to reach a node that listens. */
 const acknowledgedMs = 10_000;
@@ -28,7 +22,7 @@ const acknowledgedMs = 10_000;
 const readState = statement(
   "node-state-read",
   `SELECT identifier, version, state, password_hash_sealed, held_version, held_state, held_hash_sealed
-   FROM node_states WHERE node_id = $1 AND uid = $2`,
+   FROM node_states WHERE node_id = $node_id AND uid = $uid`,
   {
     identifier: "text",
     version: "int8",
@@ -43,74 +37,72 @@ type StateRow = NonNullable<(typeof readState)["row"]>;
 
 const readClaims = statement(
   "node-state-claims",
-  `SELECT EXISTS (SELECT FROM node_states WHERE node_id = $1 AND identifier = $3 AND uid <> $2 AND state IS NOT NULL)
-       AS is_taken,
-     EXISTS (SELECT FROM node_host_names WHERE node_id = $1 AND (uid = $2 OR host_name = ANY($4::text[]))) AS has_names`,
+  `SELECT EXISTS (SELECT FROM node_states
+       WHERE node_id = $node_id AND identifier = $identifier AND uid <> $uid AND state IS NOT NULL) AS is_taken,
+     EXISTS (SELECT FROM node_host_names
+       WHERE node_id = $node_id AND (uid = $uid OR host_name = ANY($host_names::text[]))) AS has_names`,
   { is_taken: "bool", has_names: "bool" },
 );
 
 const writeState = statement(
   "node-state-write",
   `WITH written AS (
-     INSERT INTO node_states (node_id, uid, identifier, version, state, password_hash_sealed, held_version, held_state, held_hash_sealed)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     INSERT INTO node_states (node_id, uid, identifier, version, state, password_hash_sealed,
+       held_version, held_state, held_hash_sealed)
+     VALUES ($node_id, $uid, $identifier, $version, $state, $password_hash_sealed,
+       $held_version, $held_state, $held_hash_sealed)
      ON CONFLICT (node_id, uid) DO UPDATE SET version = EXCLUDED.version, state = EXCLUDED.state,
        password_hash_sealed = EXCLUDED.password_hash_sealed, held_version = EXCLUDED.held_version,
        held_state = EXCLUDED.held_state, held_hash_sealed = EXCLUDED.held_hash_sealed)
-   SELECT pg_notify('${nodeDesiredChannel}', $1)::text AS notified`,
+   SELECT pg_notify('${nodeDesiredChannel}', $node_id)::text AS notified`,
   { notified: "text" },
 );
 
-// As the node does it by itself: so what is told to it anew, in whatever order, ends the same.
+// The node moves host names between accounts in the same way, so sending the states again, in any order, ends the same.
 const takeNames = statement(
   "node-host-names-take",
-  `WITH taken AS (DELETE FROM node_host_names WHERE node_id = $1 AND (uid = $2 OR host_name = ANY($3::text[]))
+  `WITH taken AS (DELETE FROM node_host_names WHERE node_id = $node_id AND (uid = $uid OR host_name = ANY($host_names::text[]))
        RETURNING uid, host_name),
-     losing AS (SELECT uid, array_agg(host_name) AS names FROM taken WHERE uid <> $2 GROUP BY uid)
+     losing AS (SELECT uid, array_agg(host_name) AS names FROM taken WHERE uid <> $uid GROUP BY uid)
    UPDATE node_states SET state = jsonb_set(state, '{hostNames}', (state->'hostNames') - names)
-   FROM losing WHERE node_id = $1 AND node_states.uid = losing.uid AND state IS NOT NULL`,
+   FROM losing WHERE node_id = $node_id AND node_states.uid = losing.uid AND state IS NOT NULL`,
   {},
 );
 const giveNames = statement(
   "node-host-names-give",
-  "INSERT INTO node_host_names (node_id, uid, host_name) SELECT $1, $2, unnest($3::text[])",
+  "INSERT INTO node_host_names (node_id, uid, host_name) SELECT $node_id, $uid, unnest($host_names::text[])",
   {},
 );
 
 const readOutcome = statement(
   "node-change-outcome",
   `SELECT applied_version, ahead_version, (SELECT reason FROM node_refusals AS refusal
-     WHERE refusal.node_id = $1 AND uid = $2 AND after_version < $3 AND version >= $3 LIMIT 1) AS reason
-   FROM node_channels WHERE node_id = $1`,
-  { applied_version: "int8", ahead_version: "int8?", reason: "text?" },
+     WHERE refusal.node_id = $node_id AND uid = $uid AND after_version < $version AND version >= $version LIMIT 1) AS reason
+   FROM node_channels WHERE node_id = $node_id`,
+  { applied_version: "int8", ahead_version: "int8?", reason: [...refusalReasons, null] },
 );
 
-/** What an account's hash is sealed for. */
+/** The context that an account's hash is sealed for. */
 export const nodeHashRow = (nodeId: string, uid: number) => `node_states.password_hash/${nodeId}/${uid}`;
 
-/** What the row's `state` holds: everything but the hash. */
+/** The content of `node_states.state`: everything but the hash. */
 export type StoredState = Omit<AccountJson, "passwordHash">;
 
 const Key = Type.Object({ identifier: Identifier, uid: Uid });
 
-/** What an account shall be; undefined: gone. */
-type Wanted = DesiredAccount | undefined;
+/** Undefined: the account is to be removed. */
+type Desired = DesiredAccount | undefined;
 
 /**
- * @param change gets what the account shall be now, undefined when nothing is known of it; throws NodeRefused
- * @throws NodeRefused, NodeUnavailable
+ * @param desired the state of the account that `key` names
+ * @throws NodeRefused uid_taken, uid_retired, identifier_taken, invalid; NodeUnavailable
  */
-export async function changeState(
-  context: Context,
-  nodeId: string,
-  key: AccountKey,
-  change: (before: Before | undefined) => Wanted,
-): Promise<void> {
-  // What the agent cannot read would keep everything behind it from the node.
+export async function changeState(context: Context, nodeId: string, key: AccountKey, desired: Desired): Promise<void> {
+  // A state that the agent cannot parse would block all later ones.
   if (!Value.Check(Key, { identifier: key.identifier, uid: key.uid })) throw new NodeRefused("invalid");
-  const taken = await context.database.transaction((tx) => writeChange(context, tx, nodeId, key, change));
+  const taken = await context.database.transaction((tx) => writeChange(context, tx, nodeId, key, desired));
   if (!taken.isListening) throw new NodeUnavailable(silentText(nodeId));
-  await untilHeld(context, nodeId, key.uid, taken);
+  await untilApplied(context, nodeId, key.uid, taken);
 }
 
 async function writeChange(
@@ -118,69 +110,64 @@ async function writeChange(
   tx: Transaction,
   nodeId: string,
   { identifier, uid }: AccountKey,
-  change: (before: Before | undefined) => Wanted,
+  desired: Desired,
 ): Promise<TakenVersion> {
   const taken = await takeNodeVersion(context, tx, nodeId);
-  const [row] = await tx.query(readState, [nodeId, uid]);
-  const wanted = change(row && beforeOf(context, nodeId, uid, row));
-  if (!wanted && taken.isRestored) throw new NodeUnavailable(removesNothingText(nodeId));
-  if (wanted && !Value.Check(AccountJson, accountToJson(wanted))) throw new NodeRefused("invalid");
-  const names = wanted?.hostNames ?? [];
-  const [claims] = await tx.query(readClaims, [nodeId, uid, identifier, names]);
-  // The node would refuse it as well, but not to whoever asks next.
-  if (wanted && claims!.is_taken) throw new NodeRefused("identifier_taken");
-  const columns = [...columnsOf(context, nodeId, wanted), ...held(row, taken)];
-  await tx.query(writeState, [nodeId, uid, identifier, taken.version, ...columns]);
-  if (claims!.has_names) await tx.query(takeNames, [nodeId, uid, names]);
-  if (names.length > 0) await tx.query(giveNames, [nodeId, uid, names]);
+  const [row] = await tx.query(readState, { node_id: nodeId, uid });
+  if (row && row.identifier !== identifier) throw new NodeRefused("uid_taken");
+  if (row && row.state === null && desired) throw new NodeRefused("uid_retired");
+  if (!desired && taken.isRestored) throw new NodeUnavailable(removesNothingText(nodeId));
+  if (desired && !Value.Check(AccountJson, accountToJson(desired))) throw new NodeRefused("invalid");
+  const names = { node_id: nodeId, uid, host_names: desired?.hostNames ?? [] };
+  const [claims] = await tx.query(readClaims, { ...names, identifier });
+  // The node would refuse it too, but would tell only the first caller.
+  if (desired && claims!.is_taken) throw new NodeRefused("identifier_taken");
+  await tx.query(writeState, {
+    node_id: nodeId,
+    uid,
+    identifier,
+    version: taken.version,
+    ...columnsOf(context, nodeId, desired),
+    ...heldColumnsOf(row, taken),
+  });
+  if (claims!.has_names) await tx.query(takeNames, names);
+  if (names.host_names.length > 0) await tx.query(giveNames, names);
   return taken;
 }
 
-/** `state` and `password_hash_sealed` */
-function columnsOf({ sealer }: Context, nodeId: string, wanted: Wanted): SqlValue[] {
-  if (!wanted) return [null, null];
-  const { passwordHash, ...state } = accountToJson(wanted);
-  const row = nodeHashRow(nodeId, wanted.uid);
-  return [JSON.stringify(state), passwordHash === null ? null : sealer.seal(row, new Secret(passwordHash))];
+function columnsOf({ sealer }: Context, nodeId: string, desired: Desired) {
+  if (!desired) return { state: null, password_hash_sealed: null };
+  const { passwordHash, ...state } = accountToJson(desired);
+  const row = nodeHashRow(nodeId, desired.uid);
+  const sealed = passwordHash === null ? null : sealer.seal(row, new Secret(passwordHash));
+  return { state: JSON.stringify(state), password_hash_sealed: sealed };
 }
 
-/** What an account shall be, before a change. */
-export interface Before {
-  identifier: string;
-  account: Wanted;
-}
-
-function beforeOf({ sealer }: Context, nodeId: string, uid: number, row: StateRow): Before {
-  const { identifier, state, password_hash_sealed: sealed } = row;
-  if (state === null) return { identifier, account: undefined };
-  const passwordHash = sealed === null ? null : sealer.open(nodeHashRow(nodeId, uid), sealed).reveal();
-  return { identifier, account: accountFromJson({ ...(state as StoredState), passwordHash }) };
-}
-
-/** What the node surely holds of the account: the row as it was, if that was acknowledged. */
-function held(row: StateRow | undefined, { applied }: TakenVersion): SqlValue[] {
-  if (!row) return [null, null, null];
-  if (row.version <= applied) return [row.version, jsonText(row.state), row.password_hash_sealed];
-  return [row.held_version, jsonText(row.held_state), row.held_hash_sealed];
+/** What the node is known to hold of the account: the row as it was, if the node acknowledged it. */
+function heldColumnsOf(row: StateRow | undefined, { applied }: TakenVersion) {
+  if (!row) return { held_version: null, held_state: null, held_hash_sealed: null };
+  const { held_version, held_state, held_hash_sealed } = row;
+  if (row.version > applied) return { held_version, held_state: jsonText(held_state), held_hash_sealed };
+  return { held_version: row.version, held_state: jsonText(row.state), held_hash_sealed: row.password_hash_sealed };
 }
 
 const jsonText = (value: unknown) => (value === null ? null : JSON.stringify(value));
 
-async function untilHeld(
+async function untilApplied(
   context: Context,
   nodeId: string,
   uid: number,
   { version, ahead }: TakenVersion,
 ): Promise<void> {
   const outcome = await waitForNotification(context, nodeAppliedChannel, nodeId, {
-    read: async () => (await context.database.point(readOutcome, [nodeId, uid, version]))[0],
+    read: async () => (await context.database.point(readOutcome, { node_id: nodeId, uid, version }))[0],
     isAwaited: (read) =>
       !read || read.reason !== null || read.ahead_version !== ahead || read.applied_version >= version,
     waitMs: acknowledgedMs,
     signal: new AbortController().signal,
   });
-  if (outcome?.reason) throw new NodeRefused(outcome.reason as RefusalReason);
-  // The version that was taken means something else by now.
+  if (outcome?.reason) throw new NodeRefused(outcome.reason);
+  // The version numbers were issued again, so ours now names another change.
   if (outcome && outcome.ahead_version !== ahead) throw new NodeUnavailable(isAheadText(nodeId));
   if (outcome && outcome.applied_version >= version) return;
   throw new NodeUnavailable(`the node ${nodeId} did not acknowledge the change within ${acknowledgedMs / 1000} s`);

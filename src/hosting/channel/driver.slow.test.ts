@@ -18,7 +18,7 @@ interface Machine {
 }
 
 async function reachedByAgent({ node, ftp, web, siteDomain, close }: Machine): Promise<DriverUnderTest> {
-  // The suite closes it: a hook that is made in the suite's own one would end everything before the first test.
+  // The suite closes the channel itself: an `after` hook in its `before` hook would run before the first test.
   const closers: (() => unknown)[] = [close];
   const channel = await startTestChannel({ after: (hook) => void closers.unshift(hook) });
   const machine = await channel.join("web-1", ftp);
@@ -34,7 +34,7 @@ async function reachedByAgent({ node, ftp, web, siteDomain, close }: Machine): P
   };
 }
 
-// The servers that agents are for; where they cannot be started, what is between them and the gateway all the same.
+// Tests ProFTPD and nginx; where they cannot start, still tests the channel, with the embedded node.
 if (cannotStart) {
   testDriver("embedded, through an agent", async () => {
     const node = await startTestNode({ limits: { addressGuessesMax: 1_000 } });

@@ -1,64 +1,43 @@
 /**
- * A node that is reached through its agent. Operations write to the database what shall be, or what is asked, and wait for
- * the agent, which fetches it by itself: nothing here connects to a node, and any process can do any of it.
+ * The driver of a node that is reached through its agent. An operation writes the desired state, or a question, to the
+ * database and waits for the agent, which fetches both by itself. Nothing here connects to a node, so any process can run
+ * any operation.
  */
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { type Before, changeState } from "#hosting/channel/desired.ts";
+import { changeState } from "#hosting/channel/desired.ts";
 import { askNode, results } from "#hosting/channel/questions.ts";
 import { usageChangesOf } from "#hosting/channel/usage.ts";
 import { Secret } from "#lib/secret.ts";
-import {
-  type AccountKey,
-  type DesiredAccount,
-  type Endpoint,
-  type HostingNode,
-  NodeRefused,
-  NodeUnavailable,
-} from "#nodes/driver.ts";
+import { type Endpoint, type HostingNode, NodeUnavailable } from "#nodes/driver.ts";
 
-const readHighestUid = statement("node-uid-highest-read", "SELECT uid_highest FROM node_channels WHERE node_id = $1", {
-  uid_highest: "int8?",
-});
+const readHighestUid = statement(
+  "node-uid-highest-read",
+  "SELECT uid_highest FROM node_channels WHERE node_id = $node_id",
+  { uid_highest: "int8?" },
+);
 
-/** FTP log-in, upload and HTTP read, each of which may take 10 s. */
+/** FTP login, upload and HTTP read may take 10 s each. */
 const probeMs = 45_000;
 
 /**
- * @param nodeId of a row in hosting_nodes that is, or will be, joined by an agent
- * @param ftp where the node's FTP server is found from here: the agent knows it from its own side only
+ * @param nodeId a row in hosting_nodes that an agent has joined, or will join
+ * @param ftp the FTP server's address as seen from here: the agent knows only its own side
  */
 export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoint): HostingNode {
-  const change = (key: AccountKey, fields: Partial<DesiredAccount>) =>
-    changeState(context, nodeId, key, (before) => ({ ...existing(key, before), ...fields }));
   const driver: HostingNode = {
-    ensureAccount: (account) =>
-      changeState(context, nodeId, account, (before) => {
-        if (before && before.identifier !== account.identifier) throw new NodeRefused("uid_taken");
-        if (before && !before.account) throw new NodeRefused("uid_retired");
-        return account;
-      }),
-    setPassword: (key, passwordHash) => change(key, { passwordHash }),
-    setLimits: (key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }) =>
-      change(key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }),
-    suspend: (key) => change(key, { suspended: true }),
-    resume: (key) => change(key, { suspended: false }),
-    remove: (key) =>
-      changeState(context, nodeId, key, (before) => {
-        if (before && before.identifier !== key.identifier) throw new NodeRefused("uid_taken");
-        return undefined;
-      }),
+    ensureAccount: (account) => changeState(context, nodeId, account, account),
+    remove: (key) => changeState(context, nodeId, key, undefined),
     find: async (identifier) =>
       (await askNode(context, nodeId, { method: "find", key: { identifier }, result: results.find })) ?? undefined,
     list: () => askNode(context, nodeId, { method: "list", result: results.list, waitMs: probeMs }),
     highestUid: async () => {
-      // The agent tells it whenever it asks for its state, so also before it is told of anything new. One of an earlier
-      // release does not.
-      const [channel] = await context.database.query(readHighestUid, [nodeId]);
+      // The agent reports it with every request for its state, so also before it receives anything new. An agent of an
+      // earlier release does not report it.
+      const [channel] = await context.database.query(readHighestUid, { node_id: nodeId });
       return channel?.uid_highest ?? (await driver.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
     },
-    usage: (identifier) => askNode(context, nodeId, { method: "usage", key: { identifier }, result: results.usage }),
     usageChanges: (question) => usageChangesOf(context, nodeId, question),
     probe: async (key) => {
       await askNode(context, nodeId, { method: "probe", key, result: results.probe, waitMs: probeMs });
@@ -71,13 +50,7 @@ export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoin
   return withoutDatabaseErrors(driver);
 }
 
-/** @throws NodeRefused account_unknown */
-function existing(key: AccountKey, before: Before | undefined): DesiredAccount {
-  if (before?.account?.identifier !== key.identifier) throw new NodeRefused("account_unknown");
-  return before.account;
-}
-
-/** The contract knows two errors: a node whose state cannot be written is one that cannot be reached. */
+/** The contract has two errors: a node whose state cannot be written counts as a node that cannot be reached. */
 function withoutDatabaseErrors(driver: HostingNode): HostingNode {
   const wrapped = Object.entries(driver).map(([name, operation]) => [
     name,

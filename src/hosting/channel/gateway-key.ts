@@ -1,4 +1,4 @@
-/** The key that signs every node's desired state: made once, the same for all of the gateway's processes. */
+/** The key that signs the desired states of all nodes: created once, and shared by all processes of the gateway. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -9,16 +9,16 @@ const sealedRow = "node_gateway.private_key/1";
 
 const insertKey = statement(
   "node-gateway-insert",
-  "INSERT INTO node_gateway (id, public_key, private_key_sealed) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING",
+  "INSERT INTO node_gateway (id, public_key, private_key_sealed) VALUES (1, $public_key, $private_key_sealed) ON CONFLICT (id) DO NOTHING",
   {},
 );
 const readKey = statement("node-gateway-key", "SELECT public_key, private_key_sealed FROM node_gateway WHERE id = 1", {
   public_key: "text",
   private_key_sealed: "bytea",
 });
-const writeDoor = statement(
-  "node-gateway-door",
-  "UPDATE node_gateway SET door_url = $1, door_pin = $2 WHERE id = 1",
+const writeEndpoint = statement(
+  "node-gateway-endpoint",
+  "UPDATE node_gateway SET door_url = $url, door_pin = $pin WHERE id = 1",
   {},
 );
 
@@ -35,15 +35,16 @@ export async function loadGatewayKey({ database, sealer }: KeyContext): Promise<
   if (!row) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const pem = new Secret(privateKey.export({ type: "pkcs8", format: "pem" }).toString());
-    await database.query(insertKey, [publicKeyText(publicKey), sealer.seal(sealedRow, pem)]);
-    // Another process may have been first.
+    const private_key_sealed = sealer.seal(sealedRow, pem);
+    await database.query(insertKey, { public_key: publicKeyText(publicKey), private_key_sealed });
+    // Another process may have inserted its own key first.
     [row] = await database.query(readKey, []);
   }
   const pem = sealer.open(sealedRow, row!.private_key_sealed);
   return { privateKey: createPrivateKey(pem.reveal()), publicKey: row!.public_key };
 }
 
-/** Writes down where nodes find this gateway, for the tokens that are made from now on. */
-export async function announceDoor({ database }: KeyContext, url: string, pin: string | null): Promise<void> {
-  await database.query(writeDoor, [url, pin]);
+/** Stores the address of this gateway for the join tokens that are created from now on. */
+export async function announceEndpoint({ database }: KeyContext, url: string, pin: string | null): Promise<void> {
+  await database.query(writeEndpoint, { url, pin });
 }

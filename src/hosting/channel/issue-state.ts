@@ -1,4 +1,4 @@
-/** Makes the document that tells a node its desired state, or a page of it. */
+/** Builds the signed document that holds a node's desired state, or a page of it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { nodeHashRow, type StoredState } from "#hosting/channel/desired.ts";
@@ -7,18 +7,18 @@ import type { SyncAnswer } from "#hosting/channel/sync.ts";
 import {
   accountBytesInDocumentMax,
   accountsInDocumentMax,
-  type Question,
-  type QuestionMethod,
+  questionMethods,
   questionsInDocumentMax,
   type StateEntry,
   signState,
 } from "#nodes/agent/state-document.ts";
 
-// Committed before anything is sent. It waits for whoever has taken a version and not committed yet. Only a node's newest
-// request is answered: an earlier one that is still held may be of a machine that is not the node any more.
+// Commits before anything is sent. It waits for transactions that have taken a version and not committed yet. Only the newest
+// request is answered: an earlier one may come from a machine that is the node no longer.
 const issue = statement(
   "node-state-issue",
-  "UPDATE node_channels SET issued_version = greatest(issued_version, head) WHERE node_id = $1 AND sync_counter = $2 RETURNING head",
+  `UPDATE node_channels SET issued_version = greatest(issued_version, head)
+   WHERE node_id = $node_id AND sync_counter = $counter RETURNING head`,
   { head: "int8" },
 );
 const readPage = statement(
@@ -27,20 +27,21 @@ const readPage = statement(
      SELECT uid, identifier, version, state, password_hash_sealed,
        sum(octet_length(state::text)) OVER (ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
      FROM (SELECT uid, identifier, version, state, password_hash_sealed FROM node_states
-       WHERE node_id = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT $4) AS page) AS page
-   WHERE coalesce(bytes_before, 0) < $5 ORDER BY version`,
+       WHERE node_id = $node_id AND version > $after AND version <= $head ORDER BY version LIMIT $rows_max) AS page) AS page
+   WHERE coalesce(bytes_before, 0) < $bytes_max ORDER BY version`,
   { uid: "int8", identifier: "text", version: "int8", state: "jsonb?", password_hash_sealed: "bytea?" },
 );
 const hasMore = statement(
   "node-states-more",
-  "SELECT EXISTS (SELECT FROM node_states WHERE node_id = $1 AND version > $2 AND version <= $3) AS is_more",
+  "SELECT EXISTS (SELECT FROM node_states WHERE node_id = $node_id AND version > $after AND version <= $head) AS is_more",
   { is_more: "bool" },
 );
 const readQuestions = statement(
   "node-questions-read",
   `SELECT id::text, version, method, identifier, uid FROM node_questions
-   WHERE node_id = $1 AND version > $2 AND version <= $3 AND expires_at > $4 ORDER BY version LIMIT $5`,
-  { id: "text", version: "int8", method: "text", identifier: "text", uid: "int8" },
+   WHERE node_id = $node_id AND version > $asked AND version <= $version AND expires_at > $now
+   ORDER BY version LIMIT $rows_max`,
+  { id: "text", version: "int8", method: questionMethods, identifier: "text", uid: "int8" },
 );
 
 type PageRow = NonNullable<(typeof readPage)["row"]>;
@@ -52,29 +53,38 @@ export interface StateRequest {
   asked: number;
 }
 
-/** @returns nothing when the node has asked again meanwhile */
+/** @returns undefined when the node has sent a newer request meanwhile */
 export async function issueState(
   context: Context,
   { privateKey }: GatewayKey,
   { node, counter, after, asked }: StateRequest,
 ): Promise<SyncAnswer | undefined> {
   const { database, clock } = context;
-  const [channel] = await database.query(issue, [node, counter]);
+  const now = clock.now();
+  const [channel] = await database.query(issue, { node_id: node, counter });
   if (!channel) return undefined;
   const { head } = channel;
-  const rows = await database.query(readPage, [node, after, head, accountsInDocumentMax, accountBytesInDocumentMax]);
+  const rows = await database.query(readPage, {
+    node_id: node,
+    after,
+    head,
+    rows_max: accountsInDocumentMax,
+    bytes_max: accountBytesInDocumentMax,
+  });
   const last = rows.at(-1)?.version ?? after;
-  const [{ is_more: isMore }] = (await database.query(hasMore, [node, last, head])) as [{ is_more: boolean }];
-  const version = isMore ? last : head;
-  // A question about an account comes no sooner than the account itself.
-  const questions = await database.query(readQuestions, [node, asked, version, clock.now(), questionsInDocumentMax]);
-  const document = {
-    ...{ node, counter, after, version, head },
-    issuedAt: clock.now().toISOString(),
-    accounts: rows.map((row) => entryOf(context, node, row)),
-    questions: questions.map((question): Question => ({ ...question, method: question.method as QuestionMethod })),
-  };
-  return signState(document, privateKey);
+  const [more] = await database.query(hasMore, { node_id: node, after: last, head });
+  const version = more!.is_more ? last : head;
+  // A question about an account is sent no earlier than the account itself.
+  const questions = await database.query(readQuestions, {
+    node_id: node,
+    asked,
+    version,
+    now,
+    rows_max: questionsInDocumentMax,
+  });
+  const accounts = rows.map((row) => entryOf(context, node, row));
+  const issuedAt = now.toISOString();
+  return signState({ node, counter, after, version, head, issuedAt, accounts, questions }, privateKey);
 }
 
 function entryOf({ sealer }: Context, node: string, row: PageRow): StateEntry {

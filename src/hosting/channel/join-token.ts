@@ -1,4 +1,4 @@
-/** One-time tokens: who has one makes his machine the node. */
+/** One-time tokens, which make a machine a node. */
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -9,15 +9,15 @@ import { OperatorError } from "#operator-error.ts";
 const secretBytes = 32;
 const validMs = 24 * 60 * 60_000;
 
-const readDoor = statement("node-gateway-where", "SELECT door_url, door_pin FROM node_gateway WHERE id = 1", {
+const readEndpoint = statement("node-gateway-where", "SELECT door_url, door_pin FROM node_gateway WHERE id = 1", {
   door_url: "text?",
   door_pin: "text?",
 });
-// A machine that has joined stays the node until another one uses the token.
+// The machine that has joined stays the node until another one uses the token.
 const writeToken = statement(
   "node-join-token",
   `INSERT INTO node_channels (node_id, join_secret_hash, join_until)
-   SELECT id, $2, $3 FROM hosting_nodes WHERE id = $1
+   SELECT id, $secret_hash, $expires_at FROM hosting_nodes WHERE id = $node_id
    ON CONFLICT (node_id) DO UPDATE SET join_secret_hash = EXCLUDED.join_secret_hash, join_until = EXCLUDED.join_until,
      join_used_at = NULL
    RETURNING node_id`,
@@ -27,23 +27,24 @@ const writeToken = statement(
 export const joinSecretHash = (secret: string) => createHash("sha256").update(secret).digest();
 
 /**
- * A token that makes one machine this node within 24 hours; tokens made for it before are worth nothing any more.
- * @throws OperatorError when there is no such node, or no door for nodes has been open
+ * Creates a token that makes one machine this node within 24 hours. It replaces the node's earlier tokens.
+ * @throws OperatorError when there is no such node, or no endpoint for agents has ever been started
  */
 export async function createJoinToken(
   { database, random, clock }: Pick<Context, "database" | "random" | "clock">,
   nodeId: string,
 ): Promise<Secret> {
-  const [door] = await database.query(readDoor, []);
-  if (!door?.door_url) {
+  const [endpoint] = await database.query(readEndpoint, []);
+  if (!endpoint?.door_url) {
     throw new OperatorError(
       "refused",
       "nodes cannot reach this gateway yet: set DEEDHOUSE_NODES_PORT and start the api (docs/hosting.md)",
     );
   }
   const secret = new Secret(random.bytes(secretBytes).toString("base64url"));
-  const until = new Date(clock.now().getTime() + validMs);
-  const [written] = await database.query(writeToken, [nodeId, joinSecretHash(secret.reveal()), until]);
+  const expires_at = new Date(clock.now().getTime() + validMs);
+  const secret_hash = joinSecretHash(secret.reveal());
+  const [written] = await database.query(writeToken, { node_id: nodeId, secret_hash, expires_at });
   if (!written) throw new OperatorError("not-found", `there is no node ${nodeId}`);
-  return formatJoinToken({ url: door.door_url, pin: door.door_pin, secret });
+  return formatJoinToken({ url: endpoint.door_url, pin: endpoint.door_pin, secret });
 }

@@ -19,7 +19,7 @@ describe("joining a gateway", async () => {
   const machine = await channel.join("web-1");
   const again = `${machine.configPath}.again`;
 
-  test("what the agent knows is root's alone", async () => {
+  test("only root can read the agent's configuration", async () => {
     assert.equal((await stat(machine.configPath)).mode & 0o777, 0o600);
   });
 
@@ -29,23 +29,23 @@ describe("joining a gateway", async () => {
     await assert.rejects(joinGateway(token, `${again}.2`, systemClock), /does not accept the token/);
   });
 
-  test("a newer token takes the older one's place", async () => {
+  test("a newer token replaces the older one", async () => {
     const older = (await channel.token("web-1")).reveal();
     await channel.token("web-1");
     await assert.rejects(joinGateway(older, `${again}.2`, systemClock), /does not accept the token/);
   });
 
-  test("a token is worth nothing after 24 hours", async () => {
+  test("a token expires after 24 hours", async () => {
     const clock = createManualClock(unixSeconds(systemClock) - 24 * 3_600 - 1);
     const token = await createJoinToken({ ...channel.context, clock }, "web-1");
     await assert.rejects(joinGateway(token.reveal(), `${again}.2`, systemClock), /does not accept the token/);
   });
 
-  test("there is no token for a node that is not there", async () => {
+  test("an unknown node gets no token", async () => {
     await assert.rejects(channel.token("web-9"), OperatorError);
   });
 
-  test("who shows another key than the token names is told nothing", async () => {
+  test("a server with another key than the token names receives nothing", async () => {
     let heard = "";
     const impostor = await generate([{ name: "commonName", value: "gateway.test" }], { keyType: "ec", curve: "P-256" });
     const server = createServer({ key: impostor.private, cert: impostor.cert }, (request) => {
@@ -60,7 +60,7 @@ describe("joining a gateway", async () => {
     assert.equal(heard, "");
   });
 
-  test("without a named key, only a certificate of a trusted authority will do", async () => {
+  test("without a pinned key, the certificate must come from a trusted authority", async () => {
     const { url, secret } = parseJoinToken((await channel.token("web-1")).reveal());
     const token = formatJoinToken({ url, pin: null, secret }).reveal();
     await assert.rejects(joinGateway(token, `${again}.2`, systemClock), /certificate/);
@@ -81,7 +81,7 @@ describe("joining a gateway", async () => {
     }
   });
 
-  test("a text that is no token is not repeated in the error", () => {
+  test("the error for an invalid token does not repeat it", () => {
     for (const text of ["hunter2", "dhnode_hunter2", `dhnode_${Buffer.from("{}").toString("base64url")}`]) {
       assert.throws(
         () => parseJoinToken(text),

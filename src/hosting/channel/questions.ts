@@ -1,4 +1,4 @@
-/** Questions to a node: rows that its agent fetches with its state, and answers with a report. */
+/** Questions to a node: rows that its agent fetches with the desired state, and answers in a report. */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import type { Context } from "#context.ts";
@@ -11,31 +11,31 @@ import type { QuestionMethod } from "#nodes/agent/state-document.ts";
 import { type AccountKey, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 const answerMsDefault = 10_000;
-/** Of what a node says of itself: it is kept with the account, and shown. */
+/** Of a node's explanation, which is stored with the account and shown. */
 const reasonCharsMax = 500;
 
 const insertQuestion = statement(
   "node-question-insert",
-  `WITH expired AS (DELETE FROM node_questions WHERE node_id = $2 AND expires_at < $7),
+  `WITH expired AS (DELETE FROM node_questions WHERE node_id = $node_id AND expires_at < $now),
      asked AS (INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $8))
-   SELECT pg_notify('${nodeDesiredChannel}', $2)::text AS notified`,
+       VALUES ($id, $node_id, $version, $method, $identifier, $uid, $expires_at))
+   SELECT pg_notify('${nodeDesiredChannel}', $node_id)::text AS notified`,
   { notified: "text" },
 );
 const readParts = statement(
   "node-answer-read",
-  "SELECT parts, text_sealed FROM node_answer_parts WHERE question_id = $1 ORDER BY part",
+  "SELECT parts, text_sealed FROM node_answer_parts WHERE question_id = $question_id ORDER BY part",
   { parts: "int4", text_sealed: "bytea" },
 );
-const deleteQuestion = statement("node-question-delete", "DELETE FROM node_questions WHERE id = $1", {});
+const deleteQuestion = statement("node-question-delete", "DELETE FROM node_questions WHERE id = $id", {});
 
-/** What an answer's parts are sealed for. */
+/** The context that an answer's parts are sealed for. */
 export const answerRow = (questionId: string) => `node_answer_parts.text/${questionId}`;
 
 export interface NodeQuestion<Result extends TSchema> {
   method: QuestionMethod;
   key?: Partial<AccountKey>;
-  /** What a node's result must be. */
+  /** The form of a valid result. */
   result: Validator<TProperties, Result>;
   waitMs?: number;
 }
@@ -52,8 +52,9 @@ export async function askNode<Result extends TSchema>(
     const { version, isListening } = await takeNodeVersion(context, tx, nodeId);
     if (!isListening) throw new NodeUnavailable(silentText(nodeId));
     const now = clock.now();
-    const until = new Date(now.getTime() + waitMs);
-    await tx.query(insertQuestion, [id, nodeId, version, method, key?.identifier ?? "", key?.uid ?? 0, now, until]);
+    const { identifier = "", uid = 0 } = key ?? {};
+    const expires_at = new Date(now.getTime() + waitMs);
+    await tx.query(insertQuestion, { id, node_id: nodeId, version, method, identifier, uid, now, expires_at });
   });
   try {
     const text = await readAnswer(context, id, waitMs);
@@ -65,17 +66,17 @@ export async function askNode<Result extends TSchema>(
     if (result.Check(answer.result)) return answer.result as Static<Result>;
     throw new NodeUnavailable(notUnderstoodText(nodeId));
   } finally {
-    // Nobody else asks for it; and if this fails, the next question clears it away.
-    await database.query(deleteQuestion, [id]).catch(() => {});
+    // If this fails, the next question deletes it once it has expired.
+    await database.query(deleteQuestion, { id }).catch(() => {});
   }
 }
 
 const notUnderstoodText = (nodeId: string) =>
-  `the node ${nodeId} answered something unknown: is its agent of another version?`;
+  `the node ${nodeId} sent an answer of an unknown form: is its agent of another version?`;
 
 async function readAnswer(context: Context, id: string, waitMs: number): Promise<string | undefined> {
   const parts = await waitForNotification(context, nodeAnsweredChannel, id, {
-    read: () => context.database.point(readParts, [id]),
+    read: () => context.database.point(readParts, { question_id: id }),
     isAwaited: (rows) => rows.length > 0 && rows.length === rows[0]!.parts,
     waitMs,
     signal: new AbortController().signal,
@@ -89,13 +90,12 @@ function parseAnswer(text: string): Answer | undefined {
     const answer: unknown = JSON.parse(text);
     return checkAnswer.Check(answer) ? answer : undefined;
   } catch {
-    // The parser's message would quote the text, and a password of ours can be in it.
+    // The parser's message would quote the text, which may contain a one-time password.
     return undefined;
   }
 }
 
 const count = Type.Integer({ minimum: 0 });
-const UsageResult = Type.Object({ bytes: count, files: count });
 const AccountResult = Type.Object({
   identifier: Type.String(),
   uid: Type.Integer(),
@@ -105,14 +105,13 @@ const AccountResult = Type.Object({
   ftpEnabled: Type.Boolean(),
   suspended: Type.Boolean(),
   hostNames: Type.Array(Type.String()),
-  usage: UsageResult,
+  usage: Type.Object({ bytes: count, files: count }),
 });
 
-/** What the answers to each kind of question are; compiled, for a node's list is long. */
+/** The form of each method's result. Compiled, because a node's list is long. */
 export const results = {
   find: Compile(Type.Union([AccountResult, Type.Null()])),
   list: Compile(Type.Array(AccountResult)),
-  usage: Compile(UsageResult),
   probe: Compile(Type.Null()),
   oneTimeLogin: Compile(Type.Object({ user: Type.String(), password: Type.String(), certificate: Type.String() })),
 };

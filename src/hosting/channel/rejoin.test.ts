@@ -1,4 +1,4 @@
-/** A machine that is a node joins its gateway again. */
+/** A machine that is already a node joins its gateway again. */
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const keys = statement("test-channel-keys", "SELECT node_id, public_key FROM nod
   public_key: "text?",
 });
 
-test("a node's machine joins anew with a token of its own node, and with no other", async (t) => {
+test("a node's machine joins again with a token of its own node, and with no other", async (t) => {
   const channel = await startTestChannel(t);
   await channel.join("web-1");
   await channel.join("web-2");
@@ -41,13 +41,13 @@ test("a node's machine joins anew with a token of its own node, and with no othe
   const first = (await channel.token("web-1")).reveal();
   await installed(first);
   assert.equal(await asks(), "web-1");
-  assert.deepEqual([await pending(first), await pending()], [[], []], "said again, it changes nothing");
+  assert.deepEqual([await pending(first), await pending()], [[], []], "repeating it changes nothing");
 
-  await channel.closeDoor();
-  await channel.openDoor({ tls: await testCertificate() });
+  await channel.closeEndpoint();
+  await channel.openEndpoint({ tls: await testCertificate() });
   await assert.rejects(asks(), /the gateway shows another key than the one in the node's token/);
   const second = (await channel.token("web-1")).reveal();
-  assert.match((await pending(second)).join(), /^join the gateway at https:\/\/.* anew with the one-time token/);
+  assert.match((await pending(second)).join(), /^join the gateway at https:\/\/.* again with the one-time token/);
   await installed(second);
   assert.equal(await asks(), "web-1");
   assert.deepEqual(await pending(second), []);
@@ -56,7 +56,7 @@ test("a node's machine joins anew with a token of its own node, and with no othe
   const before = [await channel.context.database.query(keys, []), await readFile(path, "utf8")];
   await assert.rejects(
     installed(others),
-    /is not for web-1, which this machine is\. Make one: deedhouse node token web-1/,
+    /is not for web-1, which this machine is\. Create a new one: deedhouse node token web-1/,
   );
   assert.deepEqual([await channel.context.database.query(keys, []), await readFile(path, "utf8")], before);
   assert.equal(await asks(), "web-1");

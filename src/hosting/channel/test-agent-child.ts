@@ -1,4 +1,4 @@
-// An agent for the tests of killed ones: ends itself with SIGKILL at one moment of taking in a state.
+// An agent for the tests of kills: it kills itself with SIGKILL at one moment of applying a state.
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -25,7 +25,7 @@ export interface ChildSettings {
   controlToken: string;
   ftpPort: number;
   webPort: number;
-  /** Without one it lives. */
+  /** Default: never. */
   killedWhen?: Moment;
 }
 
@@ -45,7 +45,7 @@ await runRole(async () => {
       const isSync = request.path === syncPath;
       if (isSync && isApplied) reach("before acknowledging");
       const answer = await inner.send(request);
-      // The answer to a question that acknowledges: it comes with the next change.
+      // The request after `apply` acknowledges; its answer arrives with the next change.
       if (isSync && isApplied) reach("after acknowledging");
       if (isSync && answer.status === 200) reach("after receiving");
       return answer;

@@ -1,4 +1,4 @@
-/** For tests: a gateway's door on a database of the test's own, and machines that join it. */
+/** For tests: a gateway's endpoint for agents on a database of the test's own, and machines that join it. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { generate } from "selfsigned";
 import type { Context } from "#context.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
-import { type Door, type DoorOptions, openDoor } from "#hosting/channel/door.ts";
+import { type AgentEndpoint, type AgentEndpointOptions, startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -25,7 +25,7 @@ import { type Scope, testDatabase } from "../../../test/harness/database.ts";
 const insertNode = statement(
   "test-channel-node",
   `INSERT INTO hosting_nodes (id, kind, ftp_host, ftp_port, web_host, web_port, capacity_bytes, accounts_max, created_at, updated_at)
-   VALUES ($1, 'proftpd-nginx', 'localhost', 21, 'localhost', 80, 1000000000000, 100000, now(), now())`,
+   VALUES ($node_id, 'proftpd-nginx', 'localhost', 21, 'localhost', 80, 1000000000000, 100000, now(), now())`,
   {},
 );
 
@@ -36,23 +36,23 @@ export interface TestMachine {
   config: AgentConfig;
   configPath: string;
   progressFile: string;
-  /** What the gateway's workers use. */
+  /** The driver of the gateway's workers. */
   driver: HostingNode;
   start(node: AgentNode, transport?: Transport, progressFile?: string): Promise<Agent>;
 }
 
 export interface TestChannel {
   context: ChannelContext;
-  readonly door: Door;
-  closeDoor(): Promise<void>;
-  /** Opens it again where it was. @param changed what is otherwise by now */
-  openDoor(changed?: Partial<DoorOptions>): Promise<void>;
-  /** A row of a node, and a machine that has joined as it. */
+  readonly endpoint: AgentEndpoint;
+  closeEndpoint(): Promise<void>;
+  /** Starts it again at the same port. @param changed options that differ now */
+  openEndpoint(changed?: Partial<AgentEndpointOptions>): Promise<void>;
+  /** Inserts a node, and a machine that has joined as it. */
   join(nodeId: string, ftp?: Endpoint): Promise<TestMachine>;
   token(nodeId: string): Promise<Secret>;
 }
 
-export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> = {}): Promise<TestChannel> {
+export async function startTestChannel(scope: Scope, own: Partial<AgentEndpointOptions> = {}): Promise<TestChannel> {
   const closers: (() => unknown)[] = [];
   scope.after(async () => {
     for (const close of closers.reverse()) await close();
@@ -69,23 +69,23 @@ export async function startTestChannel(scope: Scope, own: Partial<DoorOptions> =
   });
   const needed = { database, listener, clock: systemClock, random: systemRandom, log, sealer, siteDomain: "localhost" };
   const context = { ...needed, databaseUrl: url } as ChannelContext;
-  let options: DoorOptions = { host: "127.0.0.1", port: 0, tls: await testCertificate(), ...own };
-  let door = await openDoor(context, options);
-  options = { ...options, port: door.port };
-  closers.push(() => door.close());
+  let options: AgentEndpointOptions = { host: "127.0.0.1", port: 0, tls: await testCertificate(), ...own };
+  let endpoint = await startAgentEndpoint(context, options);
+  options = { ...options, port: endpoint.port };
+  closers.push(() => endpoint.close());
 
   const channel: TestChannel = {
     context,
-    get door() {
-      return door;
+    get endpoint() {
+      return endpoint;
     },
-    closeDoor: () => door.close(),
-    openDoor: async (changed = {}) => {
-      door = await openDoor(context, { ...options, ...changed });
+    closeEndpoint: () => endpoint.close(),
+    openEndpoint: async (changed = {}) => {
+      endpoint = await startAgentEndpoint(context, { ...options, ...changed });
     },
     token: (nodeId) => createJoinToken(context, nodeId),
     async join(nodeId, ftp = { host: "localhost", port: 21 }) {
-      await database.query(insertNode, [nodeId]);
+      await database.query(insertNode, { node_id: nodeId });
       const configPath = join(folder, `${nodeId}.json`);
       const usualProgressFile = join(folder, `${nodeId}.progress.json`);
       await joinGateway((await channel.token(nodeId)).reveal(), configPath, systemClock);

@@ -1,17 +1,19 @@
-/** What the accounts of a node use, as its agent reported it: from the database, with a wait for changes. */
+/** Usage of a node's accounts, as its agent reported it: read from the database, waiting for changes. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { nodeUsageChannel } from "#hosting/channel/channels.ts";
 import type { HostingNode, UsageChanges } from "#nodes/driver.ts";
 
-const readVersion = statement("node-usage-version", "SELECT usage_version FROM node_channels WHERE node_id = $1", {
-  usage_version: "int8",
-});
+const readVersion = statement(
+  "node-usage-version",
+  "SELECT usage_version FROM node_channels WHERE node_id = $node_id",
+  { usage_version: "int8" },
+);
 const readUsage = statement(
   "node-usage-read",
   `SELECT identifier, uid, used_bytes, used_files, traffic_month, traffic_bytes FROM node_states
-   WHERE node_id = $1 AND state IS NOT NULL AND usage_version > $2`,
+   WHERE node_id = $node_id AND state IS NOT NULL AND usage_version > $after`,
   {
     identifier: "text",
     uid: "int8",
@@ -34,13 +36,13 @@ export async function usageChangesOf(context: Context, nodeId: string, question:
 }
 
 async function changesAfter({ database }: Context, nodeId: string, after: number): Promise<UsageChanges> {
-  // Read first: what changes meanwhile is told once more, and nothing is left out.
-  const [channel] = await database.query(readVersion, [nodeId]);
+  // The version is read first: a change in between is returned twice, and none is left out.
+  const [channel] = await database.query(readVersion, { node_id: nodeId });
   if (!channel) return { version: 0, accounts: [] };
   const version = channel.usage_version;
-  // Versions begin with 1, and one that was never given means: everything, also what was never reported.
+  // Versions begin with 1. A version that was never issued asks for everything, accounts without a report included.
   const isOurs = after >= 1 && after <= version;
-  const rows = await database.query(readUsage, [nodeId, isOurs ? after : -1]);
+  const rows = await database.query(readUsage, { node_id: nodeId, after: isOurs ? after : -1 });
   const accounts = rows.map(
     ({ identifier, uid, used_bytes: bytes, used_files: files, traffic_month, traffic_bytes }) => {
       const traffic = traffic_month === null ? {} : { traffic: { month: traffic_month, bytes: traffic_bytes ?? 0 } };

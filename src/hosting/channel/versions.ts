@@ -1,17 +1,17 @@
-/** Versions of what a node shall know, and whether it listens. */
+/** The versions of a node's desired state, and whether its agent listens. */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 
-/** Twice what an agent is silent at most, and time to reconnect: one that is silent for longer is not waited for. */
+/** Twice the longest silence of an agent, and time to reconnect. Nobody waits for an agent that is silent for longer. */
 const silentMs = 75_000;
 
 const takeVersion = statement(
   "node-version-take",
-  `UPDATE node_channels SET head = head + 1 WHERE node_id = $1
+  `UPDATE node_channels SET head = head + 1 WHERE node_id = $node_id
    RETURNING head, applied_version, ahead_version, last_seen_at, ahead_version IS NOT NULL
-     OR (SELECT restored_at IS NOT NULL FROM hosting_nodes WHERE id = $1) AS is_restored`,
+     OR (SELECT restored_at IS NOT NULL FROM hosting_nodes WHERE id = $node_id) AS is_restored`,
   {
     head: "int8",
     applied_version: "int8",
@@ -23,22 +23,25 @@ const takeVersion = statement(
 
 export interface TakenVersion {
   version: number;
-  /** What the node has acknowledged. */
+  /** The version that the node has acknowledged. */
   applied: number;
-  /** What the node knew when it turned out to know more than this database had issued: versions begin anew after it. */
+  /**
+   * The node's version when it turned out to be higher than any that this database had issued. The numbering continues
+   * after it.
+   */
   ahead: number | null;
-  /** Whether the node knows more than this database: then nothing is removed there. */
+  /** Whether the node knows more than this database. Nothing is removed on such a node. */
   isRestored: boolean;
-  /** Whether the node's agent has asked lately: only then an answer can be expected soon. */
+  /** Whether the node's agent has sent a request lately. If not, no answer can be expected soon. */
   isListening: boolean;
 }
 
 /**
- * The node's next version. Its order is kept by the lock on the node's row, which lasts until the transaction's end.
- * @throws NodeUnavailable without a machine
+ * Takes the node's next version. The lock on the node's row keeps versions in order until the transaction ends.
+ * @throws NodeUnavailable when no machine has joined
  */
 export async function takeNodeVersion(context: Context, tx: Transaction, nodeId: string): Promise<TakenVersion> {
-  const [taken] = await tx.query(takeVersion, [nodeId]);
+  const [taken] = await tx.query(takeVersion, { node_id: nodeId });
   if (!taken) throw new NodeUnavailable(unjoinedText(nodeId));
   const silentSince = context.clock.now().getTime() - silentMs;
   const isListening = taken.last_seen_at !== null && taken.last_seen_at.getTime() > silentSince;
@@ -47,9 +50,9 @@ export async function takeNodeVersion(context: Context, tx: Transaction, nodeId:
 }
 
 const unjoinedText = (nodeId: string) =>
-  `no machine has joined as the node ${nodeId} yet: make a token with deedhouse node token`;
+  `no machine has joined as the node ${nodeId} yet: create a token with deedhouse node token`;
 
 export const isAheadText = (nodeId: string) =>
-  `the node ${nodeId} knows later states than this database had issued: was a backup restored? It is told again`;
+  `the node ${nodeId} has later states than this database had issued: was a backup restored? The states are sent again`;
 
 export const silentText = (nodeId: string) => `the agent of the node ${nodeId} has not asked for its state lately`;

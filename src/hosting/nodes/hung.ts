@@ -34,15 +34,10 @@ export function sparingJobs(node: HostingNode, clock: Pick<Clock, "monotonicMs">
   return {
     ...node,
     ensureAccount: (account) => run(() => node.ensureAccount(account)),
-    setPassword: (account, hash) => run(() => node.setPassword(account, hash)),
-    setLimits: (account, limits) => run(() => node.setLimits(account, limits)),
-    suspend: (account) => run(() => node.suspend(account)),
-    resume: (account) => run(() => node.resume(account)),
     remove: (account) => run(() => node.remove(account)),
     find: (identifier) => run(() => node.find(identifier)),
     list: () => run(() => node.list()),
     highestUid: () => run(() => node.highestUid()),
-    usage: (identifier) => run(() => node.usage(identifier)),
     probe: (account) => run(() => node.probe(account)),
     oneTimeLogin: (account) => run(() => node.oneTimeLogin(account)),
   };

@@ -2,5 +2,5 @@ import { readFileSync } from "node:fs";
 
 const packageFile = new URL("../../../package.json", import.meta.url);
 
-/** What an agent tells its gateway of itself. */
+/** The version that an agent reports to its gateway. */
 export const agentVersion = (JSON.parse(readFileSync(packageFile, "utf8")) as { version: string }).version;

@@ -1,7 +1,7 @@
 /**
- * The agent of a hosting node: asks its gateway what the node shall be, makes it so, and says so by asking for what comes
- * after. It goes by states and not by events: killed anywhere, it asks again from what is surely in force, and applying a
- * state twice is the same as once. While the gateway is away the node works on as it is.
+ * The agent of a hosting node: fetches the node's desired state from its gateway, applies it, and acknowledges it by asking
+ * for the states after it. It works with states, not events: after a kill it asks again from the last version that is known
+ * to be in force, and applying a state twice equals applying it once. While the gateway is down, the node keeps working.
  */
 import { createPublicKey } from "node:crypto";
 import { backoffMs } from "#lib/backoff.ts";
@@ -22,14 +22,14 @@ import type { AgentNode } from "#nodes/agent-node.ts";
 
 const backoff = { firstMs: 250, maxMs: 10_000 };
 const usageWaitMs = 30_000;
-/** Between two looks at what has changed: a busy site's uploads are told together. */
+/** Batches the changes of a busy site's uploads. */
 const usageGatherMs = 200;
 
 export interface AgentOptions {
   config: AgentConfig;
   transport: Transport;
   node: AgentNode;
-  /** A file of the agent's own, in a folder that exists. */
+  /** The agent's own file, in an existing folder. */
   progressFile: string;
   clock: Clock;
   random: Random;
@@ -37,7 +37,7 @@ export interface AgentOptions {
 }
 
 export interface Agent {
-  /** Lets what is being applied be applied, then ends; the node works on. */
+  /** Finishes applying the current states, then stops. The node keeps working. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
 }
 
-/** A machine that joins anew has a new key. */
+/** A machine that joins again has a new key. */
 function joinedAs({ node, gatewayKey, privateKey }: AgentConfig): string {
   return [node, publicKeyText(gatewayKey), publicKeyText(createPublicKey(privateKey))].join(" ");
 }
@@ -83,11 +83,11 @@ async function followState(following: Following, start: Progress): Promise<void>
       const { version: after, head, refused } = progress;
       const highestUid = await node.highestUid();
       const document = await channel.sync({ after, head, asked, refused, agentVersion, highestUid }, signal);
-      // An answer means that the gateway has taken in what was refused.
+      // The answer means that the gateway has recorded the refusals.
       progress = { ...progress, refused: [] };
       failures = 0;
       if (document === undefined) continue;
-      progress = await take(following, progress, document);
+      progress = await applyDocument(following, progress, document);
       for (const question of document.questions) {
         asked = Math.max(asked, question.version);
         answer(following, question);
@@ -105,8 +105,12 @@ function isAlarming(error: unknown): boolean {
   return error instanceof UntrustedState || error instanceof GatewayRefused;
 }
 
-/** Brings the node to the document's states. Only then they are acknowledged, by asking for what comes after them. */
-async function take({ node, progressFile }: Following, before: Progress, document: StateDocument): Promise<Progress> {
+/** Applies the document's states. Asking for the version after them acknowledges them. */
+async function applyDocument(
+  { node, progressFile }: Following,
+  before: Progress,
+  document: StateDocument,
+): Promise<Progress> {
   const { accounts, version, head } = document;
   if (accounts.length === 0) return { ...before, version, head };
   const versions = new Map(accounts.map((entry) => [uidOf(entry), entry.version]));
@@ -121,7 +125,7 @@ function uidOf(entry: StateDocument["accounts"][number]): number {
   return "account" in entry ? entry.account.uid : entry.removed.uid;
 }
 
-/** Beside everything else: a probe takes its time, and changes go on meanwhile. */
+/** Runs concurrently with everything else: a probe takes seconds, and changes continue meanwhile. */
 async function answer({ node, outbox, log }: Following, question: Question): Promise<void> {
   outbox.addAnswer(cutAnswer(question.id, await answerQuestion(node, question, log)));
 }
@@ -138,7 +142,7 @@ async function followUsage({ node, log, random }: AgentOptions, outbox: Outbox, 
     } catch (error) {
       if (signal.aborted) return;
       failures += 1;
-      log.warn({ err: error }, "what the accounts use could not be read");
+      log.warn({ err: error }, "the usage of the accounts could not be read");
       await sleep(backoffMs(failures, backoff, random), signal);
     }
   }

@@ -1,4 +1,4 @@
-/** Answers the gateway's questions about this node. */
+/** Answers the gateway's questions to this node. */
 import type { Log } from "#lib/log.ts";
 import { type Answer, type AnswerPart, answerPartCharsMax, answerPartsMax } from "#nodes/agent/messages.ts";
 import type { Question } from "#nodes/agent/state-document.ts";
@@ -11,7 +11,7 @@ export async function answerQuestion(node: AgentNode, question: Question, log: L
   } catch (error) {
     if (error instanceof NodeRefused) return { refused: error.reason };
     if (error instanceof NodeUnavailable) return { unavailable: error.message };
-    log.error({ err: error, method: question.method }, "a question of the gateway failed");
+    log.error({ err: error, method: question.method }, "a question of the gateway could not be answered");
     return { unavailable: "the node failed; its agent's log says why" };
   }
 }
@@ -22,8 +22,6 @@ async function ask(node: AgentNode, { method, identifier, uid }: Question): Prom
       return node.find(identifier);
     case "list":
       return node.list();
-    case "usage":
-      return node.usage(identifier);
     case "probe":
       return node.probe({ identifier, uid });
     case "oneTimeLogin": {
@@ -33,7 +31,7 @@ async function ask(node: AgentNode, { method, identifier, uid }: Question): Prom
   }
 }
 
-/** An answer cut into parts that a report has room for: the list of a full node has tens of megabytes. */
+/** Splits an answer into parts that fit in a report: the list of a full node has tens of megabytes. */
 export function cutAnswer(question: string, answer: Answer): AnswerPart[] {
   const text = JSON.stringify(answer);
   const parts = Math.ceil(text.length / answerPartCharsMax);

@@ -1,4 +1,4 @@
-/** What an agent must know of its gateway: a file on the node that only root reads, written when it joins. */
+/** The agent's configuration file, which only root can read. It is written when the machine joins its gateway. */
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
@@ -16,7 +16,7 @@ const AgentFile = Type.Object({
   /** PEM (PKCS #8): signs this node's requests. */
   privateKey: Type.String({ minLength: 1 }),
   siteDomain: Type.String({ minLength: 1 }),
-  /** SHA-256 of the secret of the token with which it joined, hexadecimal: that token was used. */
+  /** SHA-256 of the secret of the token that the machine joined with, hexadecimal. */
   tokenDigest: Type.Optional(Type.String()),
 });
 export type AgentFile = Static<typeof AgentFile>;
@@ -35,7 +35,7 @@ export async function writeAgentFile(path: string, file: AgentFile): Promise<voi
   await writeFileAtomic(path, `${JSON.stringify(file, null, 2)}\n`);
 }
 
-/** Nothing when there is none, or it cannot be used. */
+/** Undefined when the file is missing or invalid. */
 export async function findAgentFile(path: string): Promise<AgentFile | undefined> {
   const text = await readFile(path, "utf8").catch(ignoreMissing);
   try {
@@ -66,7 +66,7 @@ export async function loadAgentConfig(path: string): Promise<AgentConfig> {
       siteDomain: file.siteDomain,
     };
   } catch (error) {
-    // A parser's message may quote the file, and a private key is in it.
+    // A parser's message may quote the file, which contains a private key.
     const reason = error instanceof SyntaxError ? "it is not JSON" : (error as Error).message;
     throw new Error(`${path} cannot be used (${reason}): join the gateway again with a new token`);
   }

@@ -1,4 +1,4 @@
-/** Speaks to the gateway in this node's name: signs, counts, checks what comes back. */
+/** Sends this node's requests to the gateway: signs them, numbers them, and verifies the answers. */
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import type { AgentConfig } from "#nodes/agent/config.ts";
@@ -7,10 +7,10 @@ import { signatureHeader, signedHeaders } from "#nodes/agent/request-signature.t
 import { documentBytesMax, parseState, type StateDocument } from "#nodes/agent/state-document.ts";
 import type { GatewayAnswer, Transport } from "#nodes/agent/transport.ts";
 
-/** Above the time that the gateway holds a question. */
+/** In addition to the time that the gateway holds a request. */
 const answerGraceMs = 15_000;
 
-/** The gateway answered, and did not do it. */
+/** The gateway answered with a refusal. */
 export class GatewayRefused extends Error {
   override readonly name = "GatewayRefused";
   readonly status: number;
@@ -21,11 +21,11 @@ export class GatewayRefused extends Error {
 }
 
 const aheadText =
-  "this node knows later states than the gateway has issued: was the gateway restored from a backup? Nothing is removed here until its operator has decided (docs/hosting.md)";
+  "this node has later states than the gateway has issued: was the gateway restored from a backup? Nothing is removed here until its operator decides (docs/hosting.md)";
 
 export interface GatewayChannel {
   /**
-   * @returns what changed after `body.after`; nothing when nothing did for a while
+   * @returns the states that changed after `body.after`; undefined when none changed while the gateway held the request
    * @throws UntrustedState, GatewayRefused, or Error when the gateway cannot be reached
    */
   sync(body: SyncBody, signal: AbortSignal): Promise<StateDocument | undefined>;
@@ -39,10 +39,10 @@ export interface GatewayChannelOptions {
   clock: Clock;
 }
 
-/** Connects with the first request; one of each kind may be under way at a time, because counters must arrive in order. */
+/** Connects with the first request. Send one request of each kind at a time: counters must arrive in order. */
 export function createGatewayChannel({ config, transport, clock }: GatewayChannelOptions): GatewayChannel {
   let counter = 0;
-  /** Grows over restarts too, as long as the clock does; if it does not, the gateway says how far we were. */
+  /** Increases across restarts too, as long as the clock does; if it does not, the gateway's refusal names the last counter. */
   const nextCounter = () => {
     counter = Math.max(counter + 1, clock.now().getTime() * 1_000);
     return counter;

@@ -1,4 +1,4 @@
-/** The token that lets a machine become a node, once: where the gateway is, what it must show, and a secret. */
+/** The one-time token that makes a machine a node: the gateway's address, the key that it must present, and a secret. */
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
 import { Secret } from "#lib/secret.ts";
@@ -15,8 +15,8 @@ export interface JoinToken {
   /** `https://gateway.example:7443` */
   url: string;
   /**
-   * SHA-256 of the public key in the gateway's certificate, base64url: nothing else is trusted then. Null: the
-   * certificate must come from an authority that the machine trusts.
+   * SHA-256 of the public key in the gateway's certificate, base64url; no other key is trusted. Null: the certificate must
+   * come from an authority that the machine trusts.
    */
   pin: string | null;
   secret: Secret;
@@ -32,7 +32,9 @@ export function parseJoinToken(text: string): JoinToken {
   const trimmed = text.trim();
   const content = trimmed.startsWith(tokenPrefix) ? parseJson(trimmed.slice(tokenPrefix.length)) : undefined;
   if (!Value.Check(Content, content)) {
-    throw new Error(`This is not a node's token: it begins with ${tokenPrefix} and is one long word. Copy all of it.`);
+    throw new Error(
+      `This is not a node's token. A token is one long word that begins with ${tokenPrefix}: copy all of it.`,
+    );
   }
   return { ...content, secret: new Secret(content.secret) };
 }

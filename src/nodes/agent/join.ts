@@ -1,4 +1,4 @@
-/** Makes this machine a node of the gateway that a token names: once, before the agent runs for the first time. */
+/** Makes this machine a node of the gateway that a token names, before the agent runs for the first time. */
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -22,26 +22,26 @@ export interface Joined {
 
 const tokenDigestOf = (secret: Secret) => createHash("sha256").update(secret.reveal()).digest("hex");
 
-/** Whether the machine is what this token would make it. @throws Error when it is no token */
+/** Whether the machine has already joined with this token. @throws Error when the text is not a token */
 export async function hasJoinedWith(token: string, configPath: string): Promise<boolean> {
   const { url, pin, secret } = parseJoinToken(token);
   const file = await findAgentFile(configPath);
   if (!file) return false;
   if (file.tokenDigest !== undefined) return file.tokenDigest === tokenDigestOf(secret);
-  // It joined before tokens were remembered.
+  // A release that did not store the token's digest wrote this file.
   return file.url === url && file.pin === pin;
 }
 
 /**
- * Makes the node's key, registers it with the gateway, and writes the agent's file. A machine that has joined before stays
- * the node that it is.
- * @param token what `deedhouse node add` or `deedhouse node token` printed: good for one machine and 24 hours
- * @param configPath where the agent's file goes, in a folder that exists: `/etc/deedhouse/agent.json`
- * @throws Error that says what to do; nothing has been written then
+ * Creates the node's key, registers it with the gateway, and writes the agent's file. A machine that has joined before
+ * remains the same node.
+ * @param token the output of `deedhouse node add` or `deedhouse node token`: valid for one machine and 24 hours
+ * @param configPath the agent's file, in an existing folder: `/etc/deedhouse/agent.json`
+ * @throws Error that says what to do; then nothing was written
  */
 export async function join(token: string, configPath: string, clock: Clock): Promise<Joined> {
   const { url, pin, secret } = parseJoinToken(token);
-  // The token is good for once: what would make it useless afterwards is found before.
+  // The token works once, so check for write access before using it up.
   await access(dirname(configPath), constants.W_OK);
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const former = await findAgentFile(configPath);
@@ -50,14 +50,14 @@ export async function join(token: string, configPath: string, clock: Clock): Pro
     ...(former && { node: former.node }),
   };
   const body = Buffer.from(JSON.stringify(content));
-  // The counter counts nothing yet: the token is what makes the request good for once.
+  // This request needs no counter: the token itself works only once.
   const request = { path: joinPath, node: "", counter: clock.now().getTime() };
   const headers = signedHeaders(request, body, privateKey);
   const transport = createTransport({ url, pin });
   try {
     const send = () =>
       transport.send({ path: joinPath, headers, body, answerBytesMax, signal: AbortSignal.timeout(answerMs) });
-    // An answer may get lost: the gateway takes the same token from the same key again.
+    // The answer may get lost: the gateway accepts the same token from the same key again.
     const { status, body: answer } = await send().catch(send);
     const { node, gatewayKey, siteDomain } = parseAnswer(status, answer, former?.node);
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -72,8 +72,8 @@ export async function join(token: string, configPath: string, clock: Clock): Pro
 function parseAnswer(status: number, body: Buffer, formerNode: string | undefined): JoinAnswer {
   if (status === 401) {
     const isOther = formerNode === undefined ? "" : `, or is not for ${formerNode}, which this machine is`;
-    const advice = `Make one: deedhouse node token ${formerNode ?? "<id>"}`;
-    throw new Error(`The gateway does not accept the token: it was used or is too old${isOther}. ${advice}`);
+    const advice = `Create a new one: deedhouse node token ${formerNode ?? "<id>"}`;
+    throw new Error(`The gateway does not accept the token: it was used, or has expired${isOther}. ${advice}`);
   }
   const answer: unknown = status === 200 ? JSON.parse(body.toString("utf8")) : undefined;
   if (!Value.Check(JoinAnswer, answer)) throw new Error(`The gateway answered ${status}: is its address right?`);

@@ -1,4 +1,4 @@
-/** What a node's agent sends to the gateway, and the paths it sends it to. */
+/** The messages of a node's agent to the gateway, and their paths. */
 import { type Static, Type } from "typebox";
 import { Identifier, Uid } from "#nodes/account-json.ts";
 import { refusalReasons } from "#nodes/driver.ts";
@@ -9,24 +9,24 @@ export const reportPath = "/report";
 
 /** The largest request body that the gateway reads. */
 export const requestBytesMax = 2 * 1024 * 1024;
-/** Of who has not shown yet that he is a node. */
+/** The largest body that is read before the sender is authenticated. */
 export const unprovenBytesMax = 64 * 1024;
 
-/** How long the gateway holds a node's question while nothing changes. */
+/** How long the gateway holds a sync request while nothing changes. */
 export const holdMs = 25_000;
 
 const Version = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** "Here is what I have; what shall I have?" What is asked after is thereby acknowledged. */
+/** Acknowledges the version `after`, and asks for the states after it. */
 export const SyncBody = Type.Object({
-  /** Applied and durable up to this version; −1 asks for everything. */
+  /** All states up to this version are applied and durable; −1 asks for all states. */
   after: Version,
   /** The newest version that this node has seen. */
   head: Version,
-  /** The newest question's version that this process has been asked. */
+  /** The version of the newest question that this process has received. */
   asked: Version,
-  /** What the node will never take on, of what it was told up to `after`. */
+  /** The states up to `after` that the node refuses for good. */
   refused: Type.Array(
     Type.Object({
       version: Version,
@@ -36,7 +36,7 @@ export const SyncBody = Type.Object({
     { maxItems: 4_000 },
   ),
   agentVersion: Type.String({ maxLength: 100 }),
-  /** The highest uid that the node was ever told; an agent of an earlier release does not say it. */
+  /** The highest uid that the node ever received. An agent of an earlier release does not send it. */
   highestUid: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
 });
 export type SyncBody = Static<typeof SyncBody>;
@@ -44,7 +44,7 @@ export type RefusedVersion = SyncBody["refused"][number];
 
 /** Accounts in one report. */
 export const usageInReportMax = 2_000;
-/** An answer is cut into parts of this many characters. */
+/** An answer is split into parts of this many characters. */
 export const answerPartCharsMax = 400_000;
 export const answerPartsMax = 128;
 
@@ -73,31 +73,31 @@ export type ReportBody = Static<typeof ReportBody>;
 
 export const JoinBody = Type.Object({
   secret: Type.String({ maxLength: 100 }),
-  /** The node's own key: `publicKeyText`. The request is signed with it. */
+  /** The node's public key: `publicKeyText`. Its private key signs the request. */
   publicKey: Type.String({ maxLength: 200 }),
   agentVersion: Type.String({ maxLength: 100 }),
-  /** What the machine is already: the token must be for this node. */
+  /** The node that the machine already is: the token must be for the same one. */
   node: Type.Optional(Type.String({ maxLength: 100 })),
 });
 export type JoinBody = Static<typeof JoinBody>;
 
 export const JoinAnswer = Type.Object({
   node: Type.String({ minLength: 1 }),
-  /** Signs this node's desired state: `publicKeyText`. */
+  /** The public key for the signatures of desired states: `publicKeyText`. */
   gatewayKey: Type.String({ minLength: 1 }),
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: Type.String({ minLength: 1 }),
 });
 export type JoinAnswer = Static<typeof JoinAnswer>;
 
-/** Every refusal's body. */
+/** The body of all refusals. */
 export const Refusal = Type.Object({
   error: Type.String(),
-  /** With `counter_too_low`: the counter that was seen last. */
+  /** With `counter_too_low`: the last counter that the gateway has seen. */
   counter: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 
-/** What a node answers to a question. */
+/** A node's answer to a question. */
 export const Answer = Type.Union([
   Type.Object({ result: Type.Unknown() }),
   Type.Object({ refused: Type.Enum(refusalReasons) }),

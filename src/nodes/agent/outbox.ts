@@ -1,4 +1,4 @@
-/** What this node has to tell by itself: answers, and what its accounts use. Goes out at once, and again until it arrives. */
+/** Queues this node's reports: answers, and the usage of its accounts. Sends them at once, and retries until they arrive. */
 import { backoffMs } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -6,9 +6,9 @@ import type { Random } from "#lib/random.ts";
 import { type GatewayChannel, GatewayRefused } from "#nodes/agent/gateway-channel.ts";
 import { type AnswerPart, type UsageReport, usageInReportMax } from "#nodes/agent/messages.ts";
 
-/** Beside the usage, within the largest request. */
+/** Fits in the largest request, beside the usage. */
 const answerPartsInReportMax = 2;
-/** Who asked has given up by then. */
+/** By then the gateway no longer waits for the answer. */
 const answerKeptMs = 60_000;
 const uselessStatuses: ReadonlySet<number> = new Set([400, 413]);
 const backoff = { firstMs: 250, maxMs: 10_000 };
@@ -23,7 +23,7 @@ export interface OutboxOptions {
 export class Outbox {
   readonly #options: OutboxOptions;
   #answers: { part: AnswerPart; untilMs: number }[] = [];
-  /** By uid: only the newest counts. */
+  /** By uid: only the newest report of an account matters. */
   readonly #usage = new Map<number, UsageReport>();
   #news = Promise.withResolvers<void>();
 
@@ -62,7 +62,7 @@ export class Outbox {
         if (signal.aborted) return;
         failures += 1;
         log.warn({ err: error }, "a report did not reach the gateway");
-        // What the gateway does not understand would keep everything behind it from being told.
+        // A report that the gateway does not understand would block all later ones.
         if (error instanceof GatewayRefused && uselessStatuses.has(error.status)) this.#forget(usage);
         else this.#answers.unshift(...answers);
         await sleep(backoffMs(failures, backoff, random), signal);
@@ -70,7 +70,7 @@ export class Outbox {
     }
   }
 
-  /** What changed meanwhile is another object, and goes out next. */
+  /** Keeps reports that were replaced meanwhile: they are sent next. */
   #forget(usage: UsageReport[]): void {
     for (const report of usage) if (this.#usage.get(report.uid) === report) this.#usage.delete(report.uid);
   }

@@ -1,4 +1,4 @@
-/** How far this node is: on its disk, so that a killed agent goes on from what surely holds. */
+/** The last version that is in force, on disk, so that an agent continues from it after a kill. */
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
@@ -7,25 +7,25 @@ import { SyncBody } from "#nodes/agent/messages.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const Progress = Type.Object({
-  /** Whose: another gateway's, or another node's, versions mean nothing here. */
+  /** Gateway and node that the versions belong to: those of others mean nothing here. */
   joined: Type.String(),
-  /** Everything up to it is in force. */
+  /** All states up to this version are in force. */
   version: Type.Integer(),
-  /** The newest that was seen: an older document is a forgery or comes from a lost database. */
+  /** The newest version seen: an older document is forged, or comes from a restored database. */
   head: Type.Integer(),
-  /** What was refused on the way to `version`; the gateway may not have heard it yet. */
+  /** The states up to `version` that were refused; the gateway may not know it yet. */
   refused: SyncBody.properties.refused,
 });
 export type Progress = Static<typeof Progress>;
 
-/** @param joined names gateway and node: progress of others counts as none */
+/** @param joined names gateway and node: the progress of others is ignored */
 export async function readProgress(path: string, joined: string, log: Log): Promise<Progress> {
   const nothing: Progress = { joined, version: -1, head: -1, refused: [] };
   const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return nothing;
   const progress = parseProgress(text);
-  // To ask for everything is always right: states are what shall be, not what shall be done.
-  if (!progress) log.error({ path }, "the agent's progress cannot be read: everything is fetched and applied again");
+  // Asking for everything is always safe: applying a state twice equals applying it once.
+  if (!progress) log.error({ path }, "the agent's progress cannot be read: fetching and applying all states again");
   return progress?.joined === joined ? progress : nothing;
 }
 

@@ -1,17 +1,17 @@
 /**
- * How a node's requests are signed, so that the gateway knows which node asks: Ed25519 (RFC 8032) over method, path, node,
- * counter and the body's digest. A node's counter only grows on each path, so no request counts twice.
+ * Signs a node's requests, and verifies them: Ed25519 (RFC 8032) over method, path, node, counter and the body's digest. A
+ * node's counter increases with each request on a path, so a request cannot be replayed.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 
 export const nodeHeader = "deedhouse-node";
 export const counterHeader = "deedhouse-counter";
-/** SHA-256 of the body, hexadecimal: whose request it is shows before its body is read. */
+/** SHA-256 of the body, hexadecimal, so that the sender can be authenticated before the body is read. */
 export const digestHeader = "deedhouse-digest";
-/** Of a request, and of a state's document in an answer: base64url. */
+/** The signature of a request, or of the state document in an answer: base64url. */
 export const signatureHeader = "deedhouse-signature";
 
-/** Nothing else that this key ever signs begins so. */
+/** Domain separation: nothing else that this key signs begins like this. */
 const requestPrefix = "deedhouse node request v1";
 
 export interface NodeRequest {
@@ -19,7 +19,7 @@ export interface NodeRequest {
   path: string;
   /** The node's id; empty in the request that joins. */
   node: string;
-  /** Whole number above that of each earlier request on this path. */
+  /** Integer, higher than in all earlier requests on this path. */
   counter: number;
   digest: string;
 }
@@ -30,7 +30,7 @@ function signedText({ method, path, node, counter, digest }: NodeRequest): Buffe
   return Buffer.from([requestPrefix, method, path, node, String(counter), digest].join("\n"));
 }
 
-/** The headers of a POST that make it the node's. */
+/** The headers that authenticate a POST as the node's. */
 export function signedHeaders(
   { path, node, counter }: Pick<NodeRequest, "path" | "node" | "counter">,
   body: Uint8Array,
@@ -50,12 +50,12 @@ export function isRequestSigned(request: NodeRequest, signature: string, publicK
   return verify(null, signedText(request), publicKey, Buffer.from(signature, "base64url"));
 }
 
-/** DER of a public key (SubjectPublicKeyInfo) as base64url: how keys stand in messages and files. */
+/** A public key's DER (SubjectPublicKeyInfo) in base64url, the form of keys in messages and files. */
 export function publicKeyText(key: KeyObject): string {
   return key.export({ type: "spki", format: "der" }).toString("base64url");
 }
 
-/** @throws Error when it is no Ed25519 key */
+/** @throws Error when it is not an Ed25519 key */
 export function parsePublicKey(text: string): KeyObject {
   const key = createPublicKey({ key: Buffer.from(text, "base64url"), type: "spki", format: "der" });
   if (key.asymmetricKeyType !== "ed25519") throw new Error("the key is not an Ed25519 key");

@@ -13,12 +13,12 @@ import type { Role } from "#role.ts";
 
 export const agentHelp = `Usage: deedhouse node --agent [options]
 
-Runs the agent of a hosting node on this machine: it fetches what the node shall be from its gateway and makes it so.
-deedhouse node install sets it up as a service; run it by hand to see what it says.
+Runs the agent of a hosting node on this machine: it fetches the node's desired state from its gateway and applies it.
+deedhouse node install sets it up as a service; run it by hand to watch its log.
 
 Options:
-  --config <file>      what it knows of its gateway (default: "${machinePaths.agent}");
-                       node.json beside it has the machine's settings
+  --config <file>      the agent's configuration (default: "${machinePaths.agent}");
+                       node.json in the same folder holds the machine's settings
   --log-level <level>  trace, debug, info, warn or error (default: "info")
   -h, --help           display help for command
 
@@ -26,7 +26,7 @@ Example:
   deedhouse node --agent --log-level debug
 `;
 
-/** The role `node --agent`. @param args what follows `--agent` @throws Error that says what to do */
+/** The role `node --agent`. @param args the arguments after `--agent` @throws Error that says what to do */
 export async function startAgentRole(args: string[]): Promise<Role> {
   const { values } = parseArgs({ args, options: { config: { type: "string" }, "log-level": { type: "string" } } });
   const configFile = values.config ?? machinePaths.agent;
@@ -41,7 +41,10 @@ export async function startAgentRole(args: string[]): Promise<Role> {
   const node = await createProftpdNode({ ...surroundings, settings, ftp, web });
   const progressFile = join(settings.stateFolder, "agent-progress.json");
   const agent = await startAgent({ ...surroundings, config, transport, node, progressFile });
-  surroundings.log.info({ node: config.node, gateway: config.gateway.url, version: agentVersion }, "the agent works");
+  surroundings.log.info(
+    { node: config.node, gateway: config.gateway.url, version: agentVersion },
+    "the agent is running",
+  );
   return {
     ready: { node: config.node },
     async close() {

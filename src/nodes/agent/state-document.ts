@@ -1,10 +1,10 @@
 /**
- * What the gateway answers to a node that asks for its desired state: the accounts that changed since a version, or a
- * page of them, and the questions that the gateway has.
+ * The gateway's answer to a sync request: the accounts that changed since a version, or a page of them, and the gateway's
+ * questions.
  *
- * The gateway signs the exact bytes that it sends; the signature stands beside them in a header. The node's name, the
- * version and the counter of the node's own request are in the document, so a document of another node, of an earlier
- * time or of an earlier request is worth nothing.
+ * The gateway signs the exact bytes that it sends, and puts the signature in a header. The document contains the node's
+ * name, the version and the counter of the node's request, so a document of another node, of an earlier version or for an
+ * earlier request is rejected.
  */
 import { type KeyObject, sign, verify } from "node:crypto";
 import { type Static, Type } from "typebox";
@@ -14,12 +14,12 @@ import type { AccountState } from "#nodes/agent-node.ts";
 
 const statePrefix = "deedhouse node state v1\n";
 
-/** An account in the largest document: more are in the next one. */
+/** The most accounts in a document. The next document has the rest. */
 export const accountsInDocumentMax = 2_000;
-/** Of the accounts in a document; the last one may exceed it. */
+/** The total size of a document's accounts; the last one may exceed it. */
 export const accountBytesInDocumentMax = 4 * 1024 * 1024;
 export const questionsInDocumentMax = 200;
-/** Above all of the former. */
+/** Above the sum of the limits above. */
 export const documentBytesMax = 16 * 1024 * 1024;
 
 const Version = Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER });
@@ -29,27 +29,27 @@ const RemovedEntry = Type.Object({ version: Version, removed: Type.Object({ iden
 const Entry = Type.Union([AccountEntry, RemovedEntry]);
 export type StateEntry = Static<typeof Entry>;
 
-export const questionMethods = ["find", "list", "usage", "probe", "oneTimeLogin"] as const;
+export const questionMethods = ["find", "list", "probe", "oneTimeLogin"] as const;
 export type QuestionMethod = (typeof questionMethods)[number];
 
-/** A look at the node that the gateway wants: nothing that a question asks changes what is desired. */
+/** A question of the gateway to the node. Questions never change the desired state. */
 const Question = Type.Object({
   id: Type.String({ format: "uuid" }),
   version: Version,
   method: Type.Enum(questionMethods),
   identifier: Type.String(),
-  /** 0 where the method asks for no uid. */
+  /** 0 if the method takes no uid. */
   uid: Type.Integer({ minimum: 0 }),
 });
 export type Question = Static<typeof Question>;
 
 const StateDocument = Type.Object({
   node: Type.String(),
-  /** Of the request that this answers. */
+  /** The counter of the request that this document answers. */
   counter: Type.Integer(),
   /** The accounts are those that changed after this version. */
   after: Version,
-  /** Up to which they are all there: what to ask for next. */
+  /** The document is complete up to this version: ask for what comes after it next. */
   version: Version,
   /** The gateway's newest version for this node. Above `version`: ask again at once. */
   head: Version,
@@ -63,7 +63,7 @@ export type StateDocument = Static<typeof StateDocument>;
 /** Compiled: a document of 2,000 accounts is parsed in 22 ms instead of 230 on a busy machine. */
 const checkState = Compile(StateDocument);
 
-/** A document that does not hold: nothing of it is applied. */
+/** A document that fails verification. None of it is applied. */
 export class UntrustedState extends Error {
   override readonly name = "UntrustedState";
 }
@@ -83,18 +83,18 @@ export interface ExpectedState {
   gatewayKey: KeyObject;
 }
 
-/** @throws UntrustedState that says what does not hold */
+/** @throws UntrustedState that says why the document is rejected */
 export function parseState(body: Buffer, signature: string, expected: ExpectedState): StateDocument {
   const isSigned = verify(null, signedBytes(body), expected.gatewayKey, Buffer.from(signature, "base64url"));
   if (!isSigned) throw new UntrustedState("the state is not signed by this node's gateway");
   const document = parseJson(body);
-  if (!checkState.Check(document)) throw new UntrustedState("the state has another form: is the agent too old?");
-  if (document.node !== expected.node) throw new UntrustedState(`the state is of another node, ${document.node}`);
+  if (!checkState.Check(document)) throw new UntrustedState("the state has an unknown form: is the agent too old?");
+  if (document.node !== expected.node) throw new UntrustedState(`the state belongs to another node, ${document.node}`);
   if (document.counter !== expected.counter || document.after !== expected.after) {
     throw new UntrustedState("the state answers another request");
   }
   if (document.head < expected.head || document.version < document.after || document.version > document.head) {
-    throw new UntrustedState(`the state is older than what was applied: ${document.head} after ${expected.head}`);
+    throw new UntrustedState(`the state is older than the applied one: ${document.head} after ${expected.head}`);
   }
   return document;
 }

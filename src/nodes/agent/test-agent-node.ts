@@ -1,8 +1,8 @@
-/** For tests: nodes as the agent on them sees them. */
+/** For tests: nodes from the agent's side. */
 import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
 import { type DesiredAccount, type HostingNode, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
 
-/** Any node. */
+/** Wraps any node. */
 export function agentNodeOf(driver: HostingNode): AgentNode {
   return {
     ...driver,
@@ -24,13 +24,13 @@ export function agentNodeOf(driver: HostingNode): AgentNode {
 
 export interface MemoryNode extends AgentNode {
   accounts: Map<number, DesiredAccount>;
-  /** How many states each call of `apply` had. */
+  /** The number of states in each call of `apply`. */
   applied: number[];
   /** Refuses the states of these uids. */
   refusing: Map<number, RefusalReason>;
 }
 
-/** A node that serves nobody, for tests of how states reach it. */
+/** A node without servers, for tests of the channel. */
 export function memoryNode(): MemoryNode {
   const accounts = new Map<number, DesiredAccount>();
   const refusing = new Map<number, RefusalReason>();
@@ -57,11 +57,9 @@ export function memoryNode(): MemoryNode {
       applied.push(states.length);
       return states.flatMap(take);
     },
-    ...{ ensureAccount: nothing, setPassword: nothing, setLimits: nothing, suspend: nothing, resume: nothing },
-    ...{ remove: nothing, probe: nothing, close: nothing },
+    ...{ ensureAccount: nothing, remove: nothing, probe: nothing, close: nothing },
     highestUid: async () => highestUid,
     find: async (identifier) => (await list()).find((account) => account.identifier === identifier),
-    usage: async () => ({ bytes: 0, files: 0 }),
     usageChanges: ({ signal }) =>
       new Promise((resolve) => {
         const version = 1;

@@ -1,6 +1,6 @@
 /**
- * Requests to the gateway. Password hashes come back, so they go over TLS, or over loopback; a pinned gateway shows a key
- * that was named beforehand, and no certificate authority has a say.
+ * Sends requests to the gateway over TLS, or over loopback, because answers contain password hashes. With a pin, only the
+ * pinned key is trusted, whatever certificate authorities say.
  */
 import { createHash, type X509Certificate } from "node:crypto";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
@@ -32,12 +32,12 @@ export interface GatewayAnswer {
 }
 
 export interface Transport {
-  /** POSTs. @throws Error when there is no whole answer */
+  /** POSTs. @throws Error when the answer is missing or incomplete */
   send(request: GatewayRequest): Promise<GatewayAnswer>;
   close(): void;
 }
 
-/** @throws Error when the address is not a gateway's, or would send secrets in the clear */
+/** @throws Error when the URL is invalid, or would send secrets unencrypted */
 export function createTransport({ url, pin }: GatewayAddress): Transport {
   const base = parseGatewayUrl(url);
   const isTls = base.protocol === "https:";
@@ -81,13 +81,13 @@ async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<
   };
 }
 
-/** SHA-256 of the public key in a certificate, base64url: it stays the same when the certificate is renewed for its key. */
+/** SHA-256 of the public key in a certificate, base64url. A certificate that is renewed with the same key keeps it. */
 export function pinOf(certificate: X509Certificate): string {
   const key = certificate.publicKey.export({ type: "spki", format: "der" });
   return createHash("sha256").update(key).digest("base64url");
 }
 
-/** Gives a connection away only once the server has shown the pinned key: not a byte is sent before. */
+/** Verifies the pinned key before a connection is used: no byte of a request is sent before. */
 class PinnedAgent extends HttpsAgent {
   readonly #pin: string;
 
@@ -100,7 +100,7 @@ class PinnedAgent extends HttpsAgent {
     options: ConnectionOptions,
     made: (error: Error | null, socket: Duplex) => void,
   ): TLSSocket | undefined {
-    // The pin says more than names and authorities. Without a session to resume, the certificate is always shown.
+    // The pin replaces the checks of names and authorities. Without session resumption, the certificate is always presented.
     const socket = connect({ ...options, rejectUnauthorized: false, minVersion: "TLSv1.2" });
     const fail = (error: Error) => made(error, socket);
     socket.once("error", fail);
@@ -109,7 +109,7 @@ class PinnedAgent extends HttpsAgent {
       const shown = socket.getPeerX509Certificate();
       if (shown !== undefined && pinOf(shown) === this.#pin) return made(null, socket);
       socket.destroy();
-      made(new Error("the gateway shows another key than the one in the node's token: who answers there?"), socket);
+      made(new Error("the gateway shows another key than the one in the node's token: is it another server?"), socket);
     });
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** Looking at a panel's accounts. What a panel says about a change is never the proof of it: looking is. */
+/** Reads a panel's accounts. A panel's answer to a change never proves it; reading the account again does. */
 import { type Static, Type } from "typebox";
 import { keyOf, type MarkerSettings, panelDomain, panelUser } from "#nodes/cpanel/names.ts";
 import { parse, type Whm } from "#nodes/cpanel/whm.ts";
@@ -6,9 +6,9 @@ import { type AccountKey, NodeRefused, NodeUnavailable } from "#nodes/driver.ts"
 
 export const mebibyte = 1024 * 1024;
 
-/** Numbers come as numbers or as text. */
+/** Panels send numbers as numbers or as text. */
 const Count = Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: "^[0-9]{1,15}$" })]);
-/** `14M`, or `none` and the like where nothing was counted yet. */
+/** `14M`, or a word such as `none` where nothing was counted yet. */
 const Size = Type.Union([Type.String({ maxLength: 30 }), Type.Integer({ minimum: 0 })]);
 const Shown = Type.Object({
   user: Type.String(),
@@ -28,9 +28,9 @@ export interface PanelAccount extends AccountKey {
   domain: string;
   suspended: boolean;
   bytesUsed: number;
-  /** Files of the whole account, those of the panel's own too. */
+  /** Files of the whole account, including the panel's own. */
   filesUsed: number;
-  /** Nothing: unlimited. */
+  /** Undefined: unlimited. */
   diskBytesMax: number | undefined;
 }
 
@@ -38,16 +38,16 @@ export type LookSettings = MarkerSettings & { siteDomain: string };
 
 export interface Look {
   /**
-   * The account of this uid and identifier; nothing when there is none of either.
-   * @throws NodeRefused identifier_taken when either is somebody else's, uid_taken when the uid is another one's of ours
+   * Returns the account with this uid and identifier; undefined when neither is in use.
+   * @throws NodeRefused identifier_taken when a foreign account uses either, uid_taken when another account of ours has the uid
    */
   lookUp(key: AccountKey): Promise<PanelAccount | undefined>;
-  /** Whose main domain it is. */
+  /** Finds the account by its main domain. */
   find(identifier: string): Promise<PanelAccount | undefined>;
   list(): Promise<PanelAccount[]>;
 }
 
-/** All three throw NodeUnavailable when the panel cannot be asked; what they show carries our marker. */
+/** All three throw NodeUnavailable when the panel cannot be reached, and return only accounts that carry our marker. */
 export function createLook(whm: Whm, settings: LookSettings): Look {
   const search = async (by: Record<string, string>) => {
     const answer = await whm.call("listaccts", by);
@@ -57,11 +57,12 @@ export function createLook(whm: Whm, settings: LookSettings): Look {
   const exactly = (searchtype: "user" | "domain", text: string) =>
     search({ searchtype, searchmethod: "exact", search: text });
 
-  /** A summary that is refused may have any cause, so only an empty list says that there is none. */
+  /** A summary may be refused for any reason, so only an empty list proves that there is no account. */
   const ofUser = async (user: string): Promise<Shown | undefined> => {
     const answer = await whm.call("accountsummary", { user });
     const [shown] = answer.isOk ? parse(List, answer.data, "accountsummary").acct : await exactly("user", user);
-    if (shown && shown.user !== user) throw new NodeUnavailable("the panel shows another account than was asked for");
+    if (shown && shown.user !== user)
+      throw new NodeUnavailable("the panel returned another account than the requested one");
     return shown;
   };
 
@@ -102,7 +103,7 @@ function toAccount(settings: LookSettings, shown: Shown): PanelAccount | undefin
   };
 }
 
-/** `14M` are MiB, as the documentation says; without a number there is nothing, or no limit. */
+/** `14M` is in MiB, according to the documentation. Text without a number means nothing counted, or no limit. */
 function bytesOf(size: string | number): number | undefined {
   const [, count] = /^([0-9]{1,9})M?$/.exec(String(size)) ?? [];
   return count === undefined ? undefined : Number(count) * mebibyte;

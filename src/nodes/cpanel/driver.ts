@@ -1,7 +1,7 @@
 /**
- * The driver of a node that is a cPanel & WHM server. The panel's answer is never the proof of a change: it is looked
- * before, so that nothing is done twice or to somebody else's account, and after, since an answer can get lost. Only what
- * carries our marker for this uid and identifier is ever touched.
+ * The driver of a node that is a cPanel & WHM server. The panel's answer never proves a change. The driver reads the account
+ * before, so that it repeats nothing and changes no foreign account, and after, since an answer can get lost. It touches
+ * only accounts that carry our marker for this uid and identifier.
  */
 import { Type } from "typebox";
 import { Value } from "typebox/value";
@@ -29,7 +29,7 @@ import {
 import { probeAccount } from "#nodes/probe.ts";
 
 const usagePollMsDefault = 5 * 60_000;
-/** Operations on one account come one after the other; accounts share lanes. */
+/** Operations on one account run one after the other; accounts share lanes. */
 const lanesCount = 64;
 const suspendReason = "Suspended by its reseller";
 
@@ -41,12 +41,12 @@ export const panelCapabilities: Capabilities = {
   answers503: false,
   hostNames: false,
   oneTimeLogins: false,
-  // A panel keeps nothing of ours but its accounts; the newest one says which uid was given out last.
+  // A panel stores nothing of ours but accounts; the newest one shows the last uid that was issued.
   keepsCounter: false,
 };
 
 export interface CpanelDriverOptions extends WhmSettings, MarkerSettings {
-  /** The package of new accounts; without one, the panel's default with the quota of the account. */
+  /** The package of new accounts. Default: the panel's default with the account's quota. */
   plan: string | undefined;
   ftp: Endpoint;
   web: Endpoint;
@@ -63,7 +63,7 @@ interface Panel extends CpanelDriverOptions {
   ftpAccounts: FtpAccounts;
 }
 
-/** @param options `ftp` and `web`: where customers find the panel's servers; the API is at `url` */
+/** @param options `ftp` and `web`: the panel's servers as customers reach them; the API is at `url` */
 export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
   const whm = createWhm(options);
   const look = createLook(whm, options);
@@ -76,7 +76,7 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
   };
   const found = async (key: AccountKey): Promise<PanelAccount> => {
     const account = await look.lookUp(key).catch((error: unknown) => {
-      // Of this uid there is nothing, whoever has the identifier.
+      // No account has this uid, whoever has the identifier.
       if (error instanceof NodeRefused && error.reason === "identifier_taken") return undefined;
       throw error;
     });
@@ -89,16 +89,6 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
       checkDesired(account);
       await inTurn(account, () => ensure(panel, account));
     },
-    setPassword: (key, hash) => inTurn(key, async () => panel.ftpAccounts.setCustomer(await found(key), hash)),
-    setLimits: (key, { diskBytesMax, ftpEnabled }) =>
-      inTurn(key, async () => {
-        const account = await found(key);
-        await setQuota(panel, account, diskBytesMax);
-        // Opening it again needs the hash, which only ensureAccount brings.
-        if (!ftpEnabled) await panel.ftpAccounts.setCustomer(account, undefined);
-      }),
-    suspend: (key) => inTurn(key, async () => suspend(panel, await found(key))),
-    resume: (key) => inTurn(key, async () => resume(panel, await found(key))),
     remove: (key) => inTurn(key, () => remove(panel, key)),
     find: async (identifier) => {
       const account = Value.Check(Identifier, identifier) ? await look.find(identifier) : undefined;
@@ -106,11 +96,6 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
     },
     list: async () => (await look.list()).map(shown),
     highestUid: async () => (await look.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0),
-    usage: async (identifier) => {
-      const account = Value.Check(Identifier, identifier) ? await look.find(identifier) : undefined;
-      if (!account) throw new NodeRefused("account_unknown");
-      return shown(account).usage;
-    },
     usageChanges: ({ after, waitMs, signal }) => usage.changes(after, waitMs, signal),
     probe: (key) => inTurn(key, async () => probe(panel, await found(key))),
     oneTimeLogin: async () => {
@@ -123,7 +108,7 @@ async function ensure(panel: Panel, desired: DesiredAccount): Promise<void> {
   const { look, ftpAccounts } = panel;
   const account = (await look.lookUp(desired)) ?? (await create(panel, desired));
   if (!desired.suspended) await resume(panel, account);
-  // A panel may refuse to change the FTP accounts of an account that is suspended: done when it is resumed.
+  // A panel may refuse to change the FTP accounts of a suspended account: this happens when the account is resumed.
   if (!(desired.suspended && account.suspended)) {
     await ftpAccounts.setCustomer(account, desired.ftpEnabled ? desired.passwordHash : undefined);
   }
@@ -131,10 +116,10 @@ async function ensure(panel: Panel, desired: DesiredAccount): Promise<void> {
   if (desired.suspended) await suspend(panel, account);
 }
 
-/** The main user's password is known to nobody: customers have an FTP account of their own. */
+/** Nobody knows the main user's password: customers have an FTP account of their own. */
 async function create(panel: Panel, { identifier, uid, diskBytesMax }: DesiredAccount): Promise<PanelAccount> {
   const password = randomPassword(panel.random);
-  const told = await attempt(async () => {
+  const failure = await attempt(async () => {
     await checkPlan(panel);
     const parameters = {
       username: panelUser(uid),
@@ -149,28 +134,28 @@ async function create(panel: Panel, { identifier, uid, diskBytesMax }: DesiredAc
   });
   const account = await panel.look.lookUp({ identifier, uid });
   if (account) return account;
-  // Accounts of other owners cannot be looked at: that one of them is in the way stands in the answer alone.
-  if (told instanceof Refusal && /already|exists|taken|in use/i.test(told.message)) {
+  // Accounts of other owners cannot be read: only the answer shows that one of them conflicts.
+  if (failure instanceof Refusal && /already|exists|taken|in use/i.test(failure.message)) {
     throw new NodeRefused("identifier_taken");
   }
-  throw told ?? new NodeUnavailable("the panel made the account, and does not show it");
+  throw failure ?? new NodeUnavailable("the panel reports that it created the account, but does not list it");
 }
 
 const Packages = Type.Object({ pkg: Type.Array(Type.Object({ name: Type.String() })) });
 
-/** @throws NodeUnavailable that says what to do, when the node's package is not there */
+/** @throws NodeUnavailable that says what to do, when the node's package does not exist */
 async function checkPlan({ whm, plan }: Panel): Promise<void> {
   if (plan === undefined) return;
   const answer = await whm.call("listpkgs", {});
   if (!answer.isOk) throw new NodeUnavailable(`the panel does not list packages: ${answer.reason}`);
   const isThere = parse(Packages, answer.data, "listpkgs").pkg.some(({ name }) => name === plan);
-  if (!isThere) throw new NodeUnavailable(`the panel has no package ${plan}: make it there, or add the node anew`);
+  if (!isThere) throw new NodeUnavailable(`the panel has no package ${plan}: create it there, or add the node again`);
 }
 
 async function setQuota(panel: Panel, account: PanelAccount, diskBytesMax: number): Promise<void> {
   const quota = quotaOf(diskBytesMax);
   if (account.diskBytesMax === quota * mebibyte) return;
-  await bring(
+  await changeTo(
     panel,
     account,
     () => panel.whm.call("editquota", { user: account.user, quota }),
@@ -178,12 +163,12 @@ async function setQuota(panel: Panel, account: PanelAccount, diskBytesMax: numbe
   );
 }
 
-/** Open sessions end before: a suspended account's user may not be asked to. */
+/** Ends open sessions first: the panel may refuse that for the user of a suspended account. */
 async function suspend(panel: Panel, account: PanelAccount): Promise<void> {
   if (account.suspended) return;
   await panel.ftpAccounts.endSessions(account);
   const parameters = { user: account.user, reason: suspendReason, "leave-ftp-accts-enabled": 0 };
-  await bring(
+  await changeTo(
     panel,
     account,
     () => panel.whm.call("suspendacct", parameters),
@@ -193,7 +178,7 @@ async function suspend(panel: Panel, account: PanelAccount): Promise<void> {
 
 async function resume(panel: Panel, account: PanelAccount): Promise<void> {
   if (!account.suspended) return;
-  await bring(
+  await changeTo(
     panel,
     account,
     () => panel.whm.call("unsuspendacct", { user: account.user }),
@@ -203,12 +188,12 @@ async function resume(panel: Panel, account: PanelAccount): Promise<void> {
 
 async function remove(panel: Panel, key: AccountKey): Promise<void> {
   const account = await panel.look.lookUp(key).catch((error: unknown) => {
-    // Others have the identifier or the user's name: of this account there is nothing left.
+    // Another account has the identifier or the user name: nothing is left of this one.
     if (error instanceof NodeRefused) return undefined;
     throw error;
   });
   if (!account) return;
-  await bring(
+  await changeTo(
     panel,
     account,
     () => panel.whm.call("removeacct", { username: account.user, keepdns: 0 }),
@@ -228,21 +213,21 @@ async function probe(panel: Panel, account: PanelAccount): Promise<void> {
   );
 }
 
-/** Asks for a change, and looks whether it has come about, whatever was answered. @throws NodeUnavailable */
-async function bring(
+/** Requests a change, and checks whether it happened, whatever the answer was. @throws NodeUnavailable */
+async function changeTo(
   panel: Panel,
   key: AccountKey,
   run: () => Promise<WhmAnswer>,
   isDone: (now: PanelAccount | undefined) => boolean,
 ): Promise<void> {
-  const told = await attempt(run);
+  const failure = await attempt(run);
   if (isDone(await panel.look.lookUp(key))) return;
-  throw told ?? new NodeUnavailable("the panel says that it is done, and it is not");
+  throw failure ?? new NodeUnavailable("the panel reports success, but the account has not changed");
 }
 
 class Refusal extends NodeUnavailable {}
 
-/** Returns why it may not have been done; nothing when the panel says that it was. */
+/** @returns why the change may not have happened; undefined when the panel reports success */
 async function attempt(run: () => Promise<WhmAnswer>): Promise<NodeUnavailable | undefined> {
   try {
     const answer = await run();
@@ -253,12 +238,12 @@ async function attempt(run: () => Promise<WhmAnswer>): Promise<NodeUnavailable |
   }
 }
 
-/** Never less than what was bought; 0 would be unlimited. */
+/** Rounds up. 0 would mean unlimited. */
 function quotaOf(diskBytesMax: number): number {
   return Math.max(1, Math.ceil(diskBytesMax / mebibyte));
 }
 
-/** Files and sessions have no limit of ours, and whether FTP is open is not asked for each: `capabilities` says so. */
+/** Panels limit neither files nor sessions for us, and FTP's state is not read per account: see `capabilities`. */
 function shown({ identifier, uid, suspended, bytesUsed, filesUsed, diskBytesMax }: PanelAccount): NodeAccount {
   const unlimited = Number.MAX_SAFE_INTEGER;
   return {

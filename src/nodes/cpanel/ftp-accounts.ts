@@ -10,12 +10,12 @@ import { NodeUnavailable } from "#nodes/driver.ts";
 
 const passwordBytes = 24;
 const probeNameBytes = 4;
-/** The least that bcrypt has: what it protects is 192 random bits, for a minute. */
+/** bcrypt's minimum: the hash protects 192 random bits for a minute. */
 const probeHashCost = 4;
 
 const List = Type.Array(Type.Object({ user: Type.String() }));
 
-/** Nobody keeps it. A panel that wants some of each kind of character gets them. */
+/** Nobody stores it. The prefix satisfies panels that demand every kind of character. */
 export function randomPassword(random: Random): Secret {
   return new Secret(`aA1-${random.bytes(passwordBytes).toString("base64url")}`);
 }
@@ -30,8 +30,8 @@ export class FtpAccounts {
   }
 
   /**
-   * The customer's login opens with this hash alone, or with none. A hash cannot be read back or replaced, so the FTP
-   * account is deleted and made again, its files untouched; killed in between, the repetition ends the same.
+   * Sets the customer's password hash; undefined: there is no login. A hash cannot be read back or replaced, so this deletes
+   * the FTP account, without its files, and creates it again. A repetition after a kill in between ends the same.
    * @throws NodeUnavailable
    */
   async setCustomer(account: PanelAccount, passwordHash: Secret | undefined): Promise<void> {
@@ -46,8 +46,8 @@ export class FtpAccounts {
   }
 
   /**
-   * Runs with a login of ours, which is gone after it; so are those that a killed probe has left. It is made as the
-   * customer's is, by a hash: on a server that does not read bcrypt's, no account is ever ready.
+   * Runs with a temporary login, and deletes it afterwards, along with those of killed probes. It is created from a hash, as
+   * the customer's is: on a server that does not read bcrypt hashes, no account passes the probe.
    */
   async withProbeLogin<T>(account: PanelAccount, run: (user: string, password: string) => Promise<T>): Promise<T> {
     for (const name of await this.#names(account)) {
@@ -55,7 +55,7 @@ export class FtpAccounts {
     }
     const name = `${probeLoginPrefix}${this.#random.bytes(probeNameBytes).toString("hex")}`;
     const password = randomPassword(this.#random).reveal();
-    // The library labels `$2y$` what everybody else calls `$2b$`.
+    // The library writes `$2y$` for what others call `$2b$`.
     const label = (await hash(password, probeHashCost)).replace("$2y$", () => "$2b$");
     await this.#add(account, name, new Secret(label));
     try {
@@ -76,7 +76,7 @@ export class FtpAccounts {
     demand("delete_ftp", await this.#ftp(account, "delete_ftp", { user, domain: account.domain, destroy: 0 }));
   }
 
-  /** With or without the domain, which panels show differently. */
+  /** Panels return names with or without the domain. */
   async #names(account: PanelAccount): Promise<string[]> {
     const answer = demand("list_ftp", await this.#ftp(account, "list_ftp", { include_acct_types: "sub" }));
     const suffix = `@${account.domain}`;

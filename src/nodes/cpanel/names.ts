@@ -1,25 +1,25 @@
-/** How our accounts are called on a panel, and by what we know them again. */
+/** The names of our accounts on a panel, and the marker that identifies them. */
 import type { AccountKey } from "#nodes/driver.ts";
 
-/** Nothing else on a panel is ours. */
+/** The user names of our accounts begin with it. */
 const userPrefix = "dh";
-/** With the prefix eight characters, which all uids have room in: a panel may tell users apart by the first eight alone. */
+/** With the prefix, eight characters, enough for every uid: a panel may compare only the first eight of a user name. */
 const uidDigits = 6;
 const uidRadix = 36;
 
-/** The customer's FTP account; a panel adds `@` and the domain. */
+/** The customer's FTP account. The panel appends `@` and the domain. */
 export const customerLogin = "site";
 
-/** Of our own FTP accounts, which live as long as one probe. */
+/** Prefix of our temporary FTP accounts, which exist for one probe. */
 export const probeLoginPrefix = "dhprobe-";
 
-/** Where a panel keeps a site, below the account's home. */
+/** The folder of the site, relative to the account's home. */
 export const siteFolder = "public_html";
 
 export interface MarkerSettings {
-  /** Lower-case letters and digits: tells this gateway's node from all others that may use the panel. */
+  /** Lower-case letters and digits: distinguishes this gateway from others that use the same panel. */
   installation: string;
-  /** Of the contact addresses that mark our accounts. */
+  /** The domain of the contact addresses that mark our accounts. */
   mailDomain: string;
 }
 
@@ -27,22 +27,22 @@ export function panelUser(uid: number): string {
   return `${userPrefix}${uid.toString(uidRadix).padStart(uidDigits, "0")}`;
 }
 
-/** The site's platform name is the account's main domain: a customer's own name would become a zone before it is proven. */
+/** The account's main domain is the site's platform name: a customer's own name would become a zone before it is proven. */
 export function panelDomain(identifier: string, siteDomain: string): string {
   return `${identifier}.${siteDomain}`;
 }
 
-/** The user name with which a customer logs in to a panel's FTP server. */
+/** The user name for logins to a panel's FTP server. */
 export function panelFtpUsername(identifier: string, siteDomain: string): string {
   return `${customerLogin}@${panelDomain(identifier, siteDomain)}`;
 }
 
-/** The account's contact address: what it is for, of which gateway, and its uid. */
+/** The account's contact address, which contains the gateway and the uid. */
 export function markerOf({ installation, mailDomain }: MarkerSettings, uid: number): string {
   return `deedhouse+${installation}-${uid}@${mailDomain}`;
 }
 
-/** The key of an account that carries our marker; nothing for all others. */
+/** The key of an account that carries our marker; undefined for all others. */
 export function keyOf(
   settings: MarkerSettings & { siteDomain: string },
   shown: { user: string; domain: string; email: string },

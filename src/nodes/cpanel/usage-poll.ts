@@ -1,4 +1,4 @@
-/** A panel tells nobody when usage changes: its list of accounts is read now and then. */
+/** Polls the list of accounts: a panel does not report changes of usage. */
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { PanelAccount } from "#nodes/cpanel/accounts.ts";
 import { NodeUnavailable, type UsageChanges } from "#nodes/driver.ts";
@@ -14,7 +14,7 @@ export class UsagePoll {
   readonly #list: () => Promise<PanelAccount[]>;
   readonly #clock: Clock;
   readonly #pollMs: number;
-  /** Versions of another process are lower, so they are told from ours. */
+  /** Versions of earlier processes are lower than this one. */
   readonly #first: number;
   #version: number;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -38,7 +38,7 @@ export class UsagePoll {
     };
     if (!isKnown) await read();
     for (;;) {
-      if (signal?.aborted) throw new NodeUnavailable("nobody waits for the usage any more");
+      if (signal?.aborted) throw new NodeUnavailable("the wait for usage was cancelled");
       if (this.#clock.monotonicMs() >= this.#readAtMs + this.#pollMs) await read();
       const accounts = this.#since(isKnown ? after : 0);
       const nowMs = this.#clock.monotonicMs();

@@ -1,7 +1,7 @@
 /**
- * WHM API 1 over HTTPS, as documented at api.docs.cpanel.net. All parameters go in the body of a POST: what stands in an
- * address is written into logs. An answer that is late, cut, too long, not 200 or not of the documented form says nothing
- * about what was done: who asked has to look.
+ * WHM API 1 over HTTPS, as documented at api.docs.cpanel.net. All parameters go in the body of a POST, because servers log
+ * URLs. An answer that is late, truncated, too long, not 200 or not of the documented form proves nothing about the change:
+ * the caller has to read the account.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -12,7 +12,7 @@ import type { Secret } from "#lib/secret.ts";
 import { readAnswerBody } from "#nodes/answer-body.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 
-/** A panel makes an account in 5 to 30 s. */
+/** A panel takes 5 to 30 s to create an account. */
 const requestMsDefault = 120_000;
 /** A list of 30,000 accounts at some 1,000 bytes each. */
 const answerBytesMax = 32 * 1024 * 1024;
@@ -23,26 +23,26 @@ export interface WhmSettings {
   url: string;
   user: string;
   token: Secret;
-  /** PEM: trusted instead of the system's authorities; a self-signed certificate is its own. */
+  /** PEM: trusted instead of the system's authorities. A self-signed certificate is its own authority. */
   ca: string | undefined;
   requestMs?: number;
 }
 
-/** Values may be secret: they are never part of an error. */
+/** Values may be secret, so errors never contain them. */
 type Parameters = Readonly<Record<string, string | number>>;
 
 export interface WhmAnswer {
-  /** Whether the panel says that it did it. */
+  /** Whether the panel reports success. */
   isOk: boolean;
-  /** In the panel's words, without what was sent as a secret. */
+  /** The panel's text, with secrets masked. */
   reason: string;
   data: unknown;
 }
 
 export interface Whm {
-  /** @throws NodeUnavailable without a usable answer: it may have been done */
+  /** @throws NodeUnavailable without a usable answer: the change may have happened */
   call(name: string, parameters: Parameters, secrets?: readonly Secret[]): Promise<WhmAnswer>;
-  /** A function of UAPI in an account's name. @throws NodeUnavailable */
+  /** Calls a function of UAPI on behalf of an account. @throws NodeUnavailable */
   uapi(
     user: string,
     module: string,
@@ -62,9 +62,9 @@ const Uapi = Type.Object({
   }),
 });
 
-/** Opens nothing: every call has a connection of its own, so nothing is to be closed. */
+/** Needs no close: every call has its own connection. */
 export function createWhm({ url, user, token, ca, requestMs = requestMsDefault }: WhmSettings): Whm {
-  // Without a session to resume, the certificate is looked at anew for every connection.
+  // Without session resumption, every connection checks the certificate.
   const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
   const call: Whm["call"] = async (name, parameters, secrets = []) => {
     const form = new URLSearchParams({ "api.version": "1" });
@@ -94,7 +94,7 @@ export function createWhm({ url, user, token, ca, requestMs = requestMsDefault }
   };
 }
 
-/** @throws NodeUnavailable, which names the function alone */
+/** @throws NodeUnavailable, which names only the function */
 async function ask(url: URL, options: RequestOptions, body: string, name: string): Promise<unknown> {
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -109,7 +109,7 @@ async function ask(url: URL, options: RequestOptions, body: string, name: string
     return JSON.parse((await readAnswerBody(response, answerBytesMax)).toString("utf8"));
   } catch (error) {
     if (error instanceof NodeUnavailable) throw error;
-    // A parser's message quotes what it read, which is none of ours to repeat; a code has nothing of it.
+    // A parser's message quotes the answer, which may contain secrets; an error code does not.
     const { code, name: kind } = error as NodeJS.ErrnoException;
     throw new NodeUnavailable(`the panel gave no usable answer to ${name}: ${code ?? kind}`);
   }
@@ -118,10 +118,10 @@ async function ask(url: URL, options: RequestOptions, body: string, name: string
 /** @throws NodeUnavailable */
 export function parse<Schema extends TSchema>(schema: Schema, value: unknown, name: string) {
   if (Value.Check(schema, value)) return value;
-  throw new NodeUnavailable(`the panel answered ${name} in a form that is not the documented one`);
+  throw new NodeUnavailable(`the panel's answer to ${name} does not have the documented form`);
 }
 
-/** One line for a log and an operator's eyes. */
+/** One line, for logs and operators. */
 function readable(reason: string, secrets: readonly Secret[]): string {
   let text = reason;
   for (const secret of secrets) text = text.replaceAll(secret.reveal(), "[secret]");

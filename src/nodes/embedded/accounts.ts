@@ -1,17 +1,15 @@
 /**
- * The accounts of the node: records on disk, and in memory what FTP and web ask on every request.
+ * The accounts of the node: records on disk, and a copy in memory for FTP and web requests.
  *
- * Changes take one lane for all accounts, and inside it the account's own lane, which the file operations of FTP take
- * too. So when a change returns, no file operation that began under the old state is still running: a session that is
- * cut finds its signal aborted when its turn comes.
+ * Changes of all accounts run one after the other, and each waits for the account's own lane, which the file operations of
+ * FTP use too. So when a change returns, no file operation from before it is still running: a session that was cut finds its
+ * signal aborted when its turn comes.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createLane, type Lane } from "#lib/lane.ts";
-import type { Secret } from "#lib/secret.ts";
 import {
   type AccountKey,
-  type AccountLimits,
   type DesiredAccount,
   type NodeAccount,
   NodeRefused,
@@ -26,14 +24,14 @@ import { countUsage } from "#nodes/homes/usage.ts";
 import type { UsageFeed } from "#nodes/homes/usage-feed.ts";
 
 export interface Account {
-  /** Replaced, never changed, when something changes. */
+  /** Immutable: a change replaces it. */
   record: DesiredAccount;
   /** The account's virtual root, an absolute real path. */
   readonly home: string;
-  /** What the web serves: the folder `www` of the home. */
+  /** The folder `www` of the home, which the web server serves. */
   readonly docroot: string;
   readonly quota: Quota;
-  /** Every change to the account's files runs in here. */
+  /** All changes of the account's files run in this lane. */
   readonly lane: Lane;
 }
 
@@ -45,7 +43,7 @@ export interface AccountsOptions {
   traffic: Traffic;
   marks: Marks;
   siteDomain: string;
-  /** Called when the sessions of an account must end now. */
+  /** Ends the sessions of an account at once. */
   cutSessions: (account: Account) => void;
 }
 
@@ -64,7 +62,7 @@ export class Accounts {
   async load(): Promise<void> {
     const { recordsFolder, trash, marks } = this.#options;
     for (const record of await readRecords(recordsFolder)) await this.#open(record);
-    // Where an earlier release kept no marks, and where they were lost.
+    // For nodes of an earlier release without marks, and for lost ones.
     const uids = [...this.#byUid.keys(), ...(await trash.uids())];
     await marks.raise({ uid: uids.reduce((highest, uid) => Math.max(highest, uid), 0) });
   }
@@ -73,7 +71,7 @@ export class Accounts {
     return this.#byIdentifier.get(identifier);
   }
 
-  /** The account that has this name beside the platform's one. */
+  /** The account that has this additional host name. */
   findByHostName(name: string): Account | undefined {
     return this.#byHostName.get(name);
   }
@@ -82,7 +80,7 @@ export class Accounts {
     return [...this.#byUid.values()];
   }
 
-  /** Whether this account exists still: a long operation asks again at its end. */
+  /** Whether this account still exists: a long operation checks again at its end. */
   isCurrent(account: Account): boolean {
     return this.#byUid.get(account.record.uid) === account;
   }
@@ -111,18 +109,7 @@ export class Accounts {
     });
   }
 
-  /** @throws NodeRefused account_unknown */
-  change(
-    key: AccountKey,
-    change: Partial<AccountLimits & { passwordHash: Secret; suspended: boolean }>,
-  ): Promise<void> {
-    return this.#changes(async () => {
-      const account = this.get(key);
-      await this.#replace(account, { ...account.record, ...change });
-    });
-  }
-
-  /** An unknown account's files, if a crash left any, go to the trash all the same. */
+  /** Moves files that a crash left behind to the trash even if the account is unknown. */
   remove(key: AccountKey): Promise<void> {
     return this.#changes(async () => {
       await this.#options.marks.raise({ uid: key.uid });
@@ -156,24 +143,24 @@ export class Accounts {
     this.#checkHostNames(wanted);
     await this.#options.marks.raise({ uid });
     await this.#takeHostNames(wanted);
-    // The record comes last: until then there is no login and no site, and a repetition finds the folders and goes on.
+    // The record is written last: until then there is no login and no site, and a repetition continues with the folders.
     await mkdir(join(this.#home(uid), "www"), { recursive: true });
     await writeRecord(recordsFolder, wanted);
     await this.#open(wanted);
   }
 
-  /** @throws NodeRefused invalid for a name that is the platform's */
+  /** @throws NodeRefused invalid for a name of the platform */
   #checkHostNames({ hostNames }: DesiredAccount): void {
     if (hostNames.some((name) => this.#isPlatformName(name))) throw new NodeRefused("invalid");
   }
 
-  /** Such a name would be the platform's name of some account. */
+  /** Such a name would be the platform name of some account. */
   #isPlatformName(name: string): boolean {
     const { siteDomain } = this.#options;
     return name === siteDomain || name.endsWith(`.${siteDomain}`);
   }
 
-  /** Takes the account's names away from those that have them. They lose them first, so no crash leaves a name to two. */
+  /** Takes the account's names away from other accounts first, so that no crash leaves a name with two. */
   async #takeHostNames({ uid, hostNames }: DesiredAccount): Promise<void> {
     for (const name of hostNames) {
       const holder = this.#byHostName.get(name);
@@ -226,7 +213,7 @@ function keyOf(account: Account): AccountKey {
   return { identifier: account.record.identifier, uid: account.record.uid };
 }
 
-/** The account as the contract shows it, without its hash. */
+/** The account in the form of the contract, without its hash. */
 export function describeAccount(account: Account): NodeAccount {
   const { passwordHash: _, ...shown } = account.record;
   return { ...shown, usage: account.quota.usage };

@@ -5,8 +5,8 @@ import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import type { Log } from "#lib/log.ts";
 import { gateRequests } from "#lib/net/http-gate.ts";
-import { Secret } from "#lib/secret.ts";
-import { AccountJson, accountFromJson, Identifier, limitFields, PasswordHash, Uid } from "#nodes/account-json.ts";
+import type { Secret } from "#lib/secret.ts";
+import { AccountJson, accountFromJson, Identifier, Uid } from "#nodes/account-json.ts";
 import { NodeRefused, type RefusalReason } from "#nodes/driver.ts";
 import { type Account, type Accounts, describeAccount } from "#nodes/embedded/accounts.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
@@ -41,8 +41,6 @@ export interface ControlServer {
 const Params = Type.Object({ identifier: Identifier });
 const UidBody = Type.Object({ uid: Uid });
 const UidQuery = Type.Object({ uid: Uid });
-const PasswordBody = Type.Object({ uid: Uid, passwordHash: PasswordHash });
-const LimitsBody = Type.Object({ uid: Uid, ...limitFields }, { additionalProperties: false });
 const UsageQuery = Type.Object({ after: Type.Integer({ minimum: 0 }), waitMs: Type.Integer({ minimum: 0 }) });
 
 /** Starts the control port. @throws when the port is taken */
@@ -83,7 +81,7 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
 }
 
 function addChangeRoutes(server: FastifyInstance, { accounts, oneTimeLogins, certificate }: ControlOptions): void {
-  type Key<Body = Static<typeof UidBody>> = { Params: Static<typeof Params>; Body: Body };
+  type Key = { Params: Static<typeof Params>; Body: Static<typeof UidBody> };
   server.put<{ Params: Static<typeof Params>; Body: AccountJson }>(
     "/accounts/:identifier",
     { schema: { params: Params, body: AccountJson } },
@@ -93,33 +91,6 @@ function addChangeRoutes(server: FastifyInstance, { accounts, oneTimeLogins, cer
       return reply.code(204).send();
     },
   );
-  server.post<Key<Static<typeof PasswordBody>>>(
-    "/accounts/:identifier/password",
-    { schema: { params: Params, body: PasswordBody } },
-    async ({ params, body }, reply) => {
-      const key = { ...params, uid: body.uid };
-      await accounts.change(key, { passwordHash: new Secret(body.passwordHash) });
-      return reply.code(204).send();
-    },
-  );
-  server.post<Key<Static<typeof LimitsBody>>>(
-    "/accounts/:identifier/limits",
-    { schema: { params: Params, body: LimitsBody } },
-    async ({ params, body: { uid, ...limits } }, reply) => {
-      await accounts.change({ ...params, uid }, limits);
-      return reply.code(204).send();
-    },
-  );
-  for (const [verb, suspended] of Object.entries({ suspend: true, resume: false })) {
-    server.post<Key>(
-      `/accounts/:identifier/${verb}`,
-      { schema: { params: Params, body: UidBody } },
-      async ({ params, body }, reply) => {
-        await accounts.change({ ...params, ...body }, { suspended });
-        return reply.code(204).send();
-      },
-    );
-  }
   server.delete<{ Params: Static<typeof Params>; Querystring: Static<typeof UidQuery> }>(
     "/accounts/:identifier",
     { schema: { params: Params, querystring: UidQuery } },

@@ -65,52 +65,31 @@ const Refusal = Type.Object({ error: Type.Union(refusalReasons.map((reason) => T
 /** The driver of an embedded node: speaks to its control port, and as a customer to its FTP and web ports. */
 export function createEmbeddedNodeDriver(options: EmbeddedNodeDriverOptions): HostingNode {
   const control = createControl(options);
-  const bodyOf = (account: AccountKey, fields: object = {}) => ({ uid: account.uid, ...fields });
-  const post = (account: AccountKey, verb: string) =>
-    control("POST", `${pathOf(account.identifier)}/${verb}`, bodyOf(account));
+  const post = ({ identifier, uid }: AccountKey, verb: string) =>
+    control("POST", `${pathOf(identifier)}/${verb}`, { uid });
   const { readMarks, command } = createCommands(options, control);
-  const commandOf = (account: AccountKey, verb: string, fields: object = {}) =>
-    command("POST", `${pathOf(account.identifier)}/${verb}`, bodyOf(account, fields));
   const list = async () => parse(ShownList, await control("GET", "/accounts")).accounts;
-  const find = async (identifier: string) => {
-    try {
-      return parse(Shown, await control("GET", pathOf(identifier)));
-    } catch (error) {
-      if (error instanceof NodeRefused && error.reason === "account_unknown") return undefined;
-      throw error;
-    }
-  };
   return {
     ensureAccount: async (account) => {
       await command("PUT", pathOf(account.identifier), accountToJson(account));
     },
-    setPassword: async (account, passwordHash) => {
-      await commandOf(account, "password", { passwordHash: passwordHash.reveal() });
-    },
-    setLimits: async (account, { diskBytesMax, filesMax, sessionsMax, ftpEnabled }) => {
-      await commandOf(account, "limits", { diskBytesMax, filesMax, sessionsMax, ftpEnabled });
-    },
-    suspend: async (account) => {
-      await commandOf(account, "suspend");
-    },
-    resume: async (account) => {
-      await commandOf(account, "resume");
-    },
     remove: async (account) => {
       await command("DELETE", `${pathOf(account.identifier)}?uid=${account.uid}`);
     },
-    find,
+    find: async (identifier) => {
+      try {
+        return parse(Shown, await control("GET", pathOf(identifier)));
+      } catch (error) {
+        if (error instanceof NodeRefused && error.reason === "account_unknown") return undefined;
+        throw error;
+      }
+    },
     list,
     highestUid: async () => {
       const marks = await readMarks();
       if (!marks) return (await list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
       await options.commands?.saw(marks.counter);
       return marks.uid;
-    },
-    usage: async (identifier) => {
-      const account = await find(identifier);
-      if (account === undefined) throw new NodeRefused("account_unknown");
-      return account.usage;
     },
     usageChanges: async ({ after, waitMs, signal }) => {
       const limit = AbortSignal.timeout(waitMs + waitGraceMs);

@@ -2,48 +2,48 @@ import type { ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
 /** Every limit of the embedded node. The defaults suit one small machine; tests make some of them smaller. */
 export interface EmbeddedNodeLimits {
-  /** FTP sessions in all, before and after login. */
+  /** All FTP sessions, before and after login. */
   sessionsMax: number;
-  /** FTP sessions of one client address (of IPv6: one /64, here and below), before and after login. */
+  /** FTP sessions of one client address (for IPv6: one /64, here and below), before and after login. */
   addressSessionsMax: number;
-  /** Of all FTP sessions, and of all web connections, those that are kept for addresses with few of them. */
+  /** The share of FTP sessions, and of web connections, that is reserved for addresses with few of them. */
   reservedPercent: number;
   /** An address with fewer sessions than this, or fewer web connections, has few. */
   fewConnectionsMax: number;
-  /** From connecting to the end of the login. */
+  /** From the connection to the end of the login. */
   loginMs: number;
   idleMs: number;
   guessesMax: number;
-  /** The n-th wrong guess of a session is answered after n times this. */
+  /** The reply to a session's n-th wrong guess is delayed by n times this. */
   guessDelayMs: number;
   /**
-   * Wrong guesses of one address within `addressWindowMs` before it is banned for `addressBanMs`. Guesses that are being
-   * checked count as wrong until they are; more wait. An account that is known there has a budget of its own.
+   * An address with so many wrong guesses within `addressWindowMs` is banned for `addressBanMs`. Guesses count as wrong while
+   * they are being checked; further ones wait. An account that is known at the address has a budget of its own.
    */
   addressGuessesMax: number;
   addressWindowMs: number;
   addressBanMs: number;
   /** An account is known at an address for this long after a login from there. */
   knownLoginMs: number;
-  /** Addresses whose guesses, and logins that are known, are remembered; the oldest are forgotten first. */
+  /** Addresses whose guesses and known logins are remembered; the oldest are dropped first. */
   addressesMax: number;
-  /** Passwords hashed at the same time: each takes a core for about 50 ms. */
+  /** Concurrent password hashes: each takes a core for about 50 ms. */
   hashesMax: number;
-  /** Passwords that wait to be hashed, those of addresses and accounts in turns; with more, who has most is turned away. */
+  /** Passwords that wait to be hashed; addresses and accounts take turns. Above this, those with the most are refused. */
   hashesWaitingMax: number;
   lineBytesMax: number;
   /** Commands that a client may send ahead of the replies. */
   linesWaitingMax: number;
   linesWaitingBytesMax: number;
-  /** Replies that a client has not read yet. */
+  /** Replies that a client has not read. */
   repliesBytesMax: number;
-  /** A path inside the account. Bounds how deep folders nest. */
+  /** A path inside the account. Limits the nesting of folders. */
   pathBytesMax: number;
   /** From the reply to PASV or EPSV until the client has connected. */
   dataConnectMs: number;
-  /** A data connection on which nothing moves is cut after this. */
+  /** A stalled data connection is closed after this. */
   dataStallMs: number;
-  /** What an upload holds in memory while the disk is busy; its sender waits meanwhile. */
+  /** The most that an upload buffers while the disk is busy; then its sender waits. */
   uploadGatheredBytesMax: number;
   oneTimeLoginMs: number;
   webConnectionsMax: number;
@@ -53,11 +53,11 @@ export interface EmbeddedNodeLimits {
   webHeadersMs: number;
   /** From a request's first byte to the end of its body. */
   webRequestMs: number;
-  /** A web connection on which nothing moves is cut after this. */
+  /** A stalled web connection is closed after this. */
   webStallMs: number;
-  /** What sites have sent is counted in memory and kept this often. */
+  /** Traffic is counted in memory, and saved this often. */
   trafficFlushMs: number;
-  /** The longest that a question for usage changes is held. */
+  /** The longest wait for usage changes. */
   usageWaitMsMax: number;
   trashDaysMax: number;
 }
@@ -97,14 +97,14 @@ export const defaultLimits: EmbeddedNodeLimits = {
   trashDaysMax: 30,
 };
 
-/** How a listener's places are shared among addresses. */
+/** How addresses share the connections of a listener. */
 export function connectionShares(limits: EmbeddedNodeLimits, listener: "ftp" | "web"): ConnectionLimitsOptions {
   const { reservedPercent, fewConnectionsMax } = limits;
   const [connectionsMax, sourceConnectionsMax, halfOpenMs] =
     listener === "ftp"
       ? [limits.sessionsMax, limits.addressSessionsMax, limits.loginMs]
       : [limits.webConnectionsMax, limits.webAddressConnectionsMax, limits.webRequestMs];
-  // None is half-open for long: sessions and requests have times of their own, after which they are told so.
+  // No connection stays half-open for long: sessions and requests have timeouts of their own, with a reply.
   const sourceHalfOpenMax = sourceConnectionsMax;
   return { connectionsMax, sourceConnectionsMax, sourceHalfOpenMax, halfOpenMs, reservedPercent, fewConnectionsMax };
 }

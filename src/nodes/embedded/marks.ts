@@ -1,6 +1,6 @@
 /**
- * The highest that this node has seen, on disk before what it came with is done: the counter of a command, by which a gateway
- * notices that its database was restored, and a uid, above which the gateway gives out new ones.
+ * The highest command counter and uid that this node has seen, written to disk before the command is executed. By the counter
+ * a gateway detects that its database was restored; above the uid it allocates new ones.
  */
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
@@ -8,7 +8,7 @@ import { Value } from "typebox/value";
 import { createLane } from "#lib/lane.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
-/** Of requests to the control port that change something. */
+/** A header of requests to the control port that change something. */
 export const commandCounterHeader = "deedhouse-command";
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -22,7 +22,7 @@ interface HighestSeen {
 export class Marks {
   readonly #path: string;
   readonly #lane = createLane();
-  /** As it is on disk. */
+  /** The content of the file. */
   #highest: HighestSeen;
 
   private constructor(path: string, highest: HighestSeen) {
@@ -40,7 +40,7 @@ export class Marks {
     return this.#highest;
   }
 
-  /** What is lower than before changes nothing: commands may arrive in another order. On disk once this returns. */
+  /** Ignores lower values: commands may arrive out of order. The values are on disk once this returns. */
   async raise(seen: Partial<HighestSeen>): Promise<void> {
     if (!this.#isAbove(seen)) return;
     await this.#lane(async () => {
@@ -61,7 +61,7 @@ function parseHighest(path: string, text: string): HighestSeen {
   try {
     return Value.Parse(Highest, JSON.parse(text));
   } catch (error) {
-    const advice = "restore it from a backup, or remove it to go on without what it says";
+    const advice = "restore it from a backup, or remove it to continue without its content";
     throw new Error(`${path} cannot be read: ${advice}`, { cause: error });
   }
 }

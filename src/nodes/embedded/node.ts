@@ -1,13 +1,13 @@
 /**
  * The embedded hosting node: FTP and web of all accounts in one process, for development and small machines. It serves
- * loopback unless told otherwise. `dataDir` belongs to one node at a time:
+ * loopback by default. `dataDir` belongs to one node at a time:
  *
- *     accounts/<uid>.json   what the node was told about an account
+ *     accounts/<uid>.json   the desired state of an account
  *     homes/<uid>/www/      the account's files
  *     uploads/              uploads in progress; emptied at start
  *     trash/<uid>/          files of removed accounts
- *     traffic.json          what the sites have sent this month
- *     marks.json            the highest command and the highest uid that it was told
+ *     traffic.json          the bytes that sites have sent this month
+ *     marks.json            the highest command counter and the highest uid
  *     ftp-tls.pem           the certificate of FTP over TLS
  */
 import { mkdir, realpath, rm } from "node:fs/promises";
@@ -37,7 +37,7 @@ const dayMs = 86_400_000;
 
 export interface EmbeddedNodeOptions {
   dataDir: string;
-  /** The address that FTP and web listen on; the control port is always on 127.0.0.1. */
+  /** The address of FTP and web; the control port always listens on 127.0.0.1. */
   host: string;
   /** Ports: 0 for any free one. */
   ftpPort: number;
@@ -124,7 +124,7 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   }
 }
 
-/** Now and every day, beside everything else. */
+/** Purges the trash now and every day, in the background. */
 function purgeDaily(trash: Trash, daysMax: number, log: Log): { close(): Promise<void> } {
   const purge = () => trash.purge(daysMax).catch((error) => log.error({ err: error }, "trash not purged"));
   let running = purge();
@@ -139,7 +139,7 @@ function purgeDaily(trash: Trash, daysMax: number, log: Log): { close(): Promise
   };
 }
 
-/** Real paths, because the web compares a file's path with its real one. */
+/** Returns real paths, because the web server compares a file's path with its real path. */
 async function makeFolders(dataDir: string): Promise<Folders> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const base = await realpath(dataDir);

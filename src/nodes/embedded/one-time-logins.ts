@@ -4,7 +4,7 @@ import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import type { Account } from "#nodes/embedded/accounts.ts";
 
-/** Starts with a character that no identifier has, so that it can never be a customer's name. */
+/** Starts with a character that no identifier contains, so it never matches a customer's name. */
 const userPrefix = "_once-";
 
 interface OneTimeLogin {
@@ -13,7 +13,7 @@ interface OneTimeLogin {
   expiresAtMs: number;
 }
 
-/** Logins for the probe: random, for one account, one use, a short time, in memory only. */
+/** One-time logins: random, for one account, one use and a short time, in memory only. */
 export class OneTimeLogins {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -39,7 +39,7 @@ export class OneTimeLogins {
     return user.startsWith(userPrefix);
   }
 
-  /** The account that this login opens, if it does. Uses the login up, right or wrong. */
+  /** Returns the login's account if the password is right. Uses the login up either way. */
   redeem(user: string, password: Secret): Account | undefined {
     this.#forgetExpired();
     const login = this.#logins.get(user);

@@ -5,15 +5,15 @@ import { Secret } from "#lib/secret.ts";
 import type { Guesser } from "#nodes/embedded/ftp/guesses.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
-/** bcrypt reads no further: a longer password would open the account with anything behind these bytes. */
+/** bcrypt reads no further: a longer password would match with anything after these bytes. */
 const passwordBytesMax = 72;
 
-/** The cost that the gateway hashes with, so that an unknown user takes as long as a known one. */
+/** The gateway's cost, so that checks of unknown users take as long as those of known ones. */
 const bcryptCost = 10;
 
 /**
- * Checks passwords off the event loop, a few at a time, so that guessing leaves the machine its cores. Those who have logged
- * in lately take turns with all strangers together; among each, addresses and accounts take turns.
+ * Checks passwords off the event loop, a few at a time, so that guessing does not take all cores. Known logins take turns with
+ * all strangers together; within each group, addresses and accounts take turns.
  */
 export class Passwords {
   readonly #queue: FairQueue;
@@ -31,8 +31,8 @@ export class Passwords {
 
   /**
    * Whether the password has this hash. Without a hash: false, in the same time.
-   * @throws QueueFull; the signal's reason when who asks is gone before its turn: those who ask and leave must not keep
-   *   others waiting
+   * @throws QueueFull; the signal's reason when the client disconnects before its turn, so that such clients do not delay
+   *   others
    */
   isRight(guesser: Guesser, password: Secret, passwordHash: Secret | undefined, signal: AbortSignal): Promise<boolean> {
     const { source, account, isKnown } = guesser;

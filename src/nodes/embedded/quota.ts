@@ -1,11 +1,10 @@
 /**
- * What an account uses, and what its uploads in progress will use.
+ * The usage of an account, with reservations for its uploads in progress.
  *
- * An upload reserves its file at once and its bytes as they arrive, so four uploads at the same time cannot all see
- * the same free space. While a file is being replaced, its size is lent to the uploads to its path, together and to no
- * others. The loan follows the file: it ends when the file is deleted, moved or replaced by a smaller one. So the uploads
- * of an account never hold more than its limit, beside the files that are already there.
- * At the end the account is checked again: the file may have been deleted, or the limit lowered, in the meantime.
+ * An upload reserves its file at once and its bytes as they arrive, so concurrent uploads cannot use the same free space.
+ * While a file is being replaced, its size is lent to all uploads to its path together, and to no others. The loan ends when
+ * the file is deleted, moved or replaced by a smaller one. So files and uploads of an account together never exceed its
+ * limit. At the end the account is checked again: the file may have been deleted, or the limit lowered, in the meantime.
  */
 import type { AccountLimits, Usage } from "#nodes/driver.ts";
 
@@ -18,18 +17,18 @@ export interface Reservation {
   take(bytes: number): void;
   /** @throws QuotaExceeded when the file no longer fits; `replaced` is the file at the path now, if any */
   check(replaced: { size: number } | undefined): void;
-  /** The file is in its place. */
+  /** Records that the file is in place. */
   commit(replaced: { size: number } | undefined): void;
-  /** Gives back what was not committed. Call it at the end in any case. */
+  /** Releases what was not committed. Always call it at the end. */
   release(): void;
 }
 
 /** A path to which uploads are in progress. */
 interface Target {
   uploads: number;
-  /** Of all its uploads. */
+  /** The bytes of all its uploads. */
   pendingBytes: number;
-  /** The size of the file that is there now; undefined when there is none, and an upload will make one. */
+  /** The size of the existing file; undefined when an upload will create it. */
   lentBytes: number | undefined;
 }
 
@@ -49,18 +48,18 @@ export class Quota {
     return { ...this.#usage };
   }
 
-  /** Accounts for a folder that was made (1) or removed (-1). */
+  /** Counts a folder that was created (1) or removed (-1). */
   addFolders(count: 1 | -1): void {
     this.#add(0, count);
   }
 
-  /** Accounts for a file that was deleted. Call it in the account's lane, as `moved` and `reserve`. */
+  /** Counts a deleted file. Call it in the account's lane, like `moved` and `reserve`. */
   deleted(path: string, size: number): void {
     this.#add(-size, -1);
     this.#endLoans(path);
   }
 
-  /** Accounts for a file or folder that has another path now. */
+  /** Counts a file or folder that has been moved. */
   moved(from: string, to: string, file: { size: number } | undefined, replaced: { size: number } | undefined): void {
     if (replaced !== undefined) this.#add(-replaced.size, -1);
     this.#endLoans(from);
@@ -112,14 +111,14 @@ export class Quota {
     };
   }
 
-  /** What the uploads to other paths have taken beyond what is lent to them: what one leaves of its loan is nobody else's. */
+  /** What uploads to other paths have taken beyond their loans: an unused part of a loan is not available to others. */
   #takenBeside(target: Target): number {
     let bytes = 0;
     for (const other of this.#targets.values()) if (other !== target) bytes += Math.max(0, newBytes(other));
     return bytes;
   }
 
-  /** Nothing is at this path any more, nor below it. */
+  /** Ends the loans at this path and below it: the files are gone. */
   #endLoans(path: string): void {
     for (const [at, target] of this.#targets) {
       if (at === path || at.startsWith(`${path}/`)) target.lentBytes = undefined;
@@ -132,7 +131,7 @@ export class Quota {
   }
 }
 
-/** By how much the account would grow if all uploads to this path counted. */
+/** How much the account would grow if all uploads to this path were committed. */
 function newBytes({ pendingBytes, lentBytes = 0 }: Target): number {
   return pendingBytes - lentBytes;
 }

@@ -1,4 +1,4 @@
-/** What the node keeps about an account: one JSON file per account, named by uid, mode 0600, replaced atomically. */
+/** The stored desired states: one JSON file per account, named by uid, mode 0600, replaced atomically. */
 import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -8,8 +8,8 @@ import { unfinishedSuffix, unlinkDurably, writeFileAtomic } from "#nodes/atomic-
 import type { DesiredAccount } from "#nodes/driver.ts";
 
 /**
- * Reads all records of a folder and deletes what a crash left half written.
- * @throws when a file is no account record: the node must not start without an account it had
+ * Reads all records of a folder, and deletes files that a crash left half-written.
+ * @throws when a file is not an account record: the node must not start without one of its accounts
  */
 export async function readRecords(folder: string): Promise<DesiredAccount[]> {
   const records: DesiredAccount[] = [];
@@ -37,7 +37,7 @@ function parseRecord(path: string, text: string): DesiredAccount {
   try {
     return accountFromJson(Value.Parse(AccountJson, JSON.parse(text)));
   } catch {
-    // The parser's message would quote the file, which holds a hash.
+    // The parser's message would quote the file, which contains a hash.
     throw new Error(`${path} is not an account record: restore it from a backup, or remove it to give the account up`);
   }
 }

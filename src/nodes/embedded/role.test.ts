@@ -8,7 +8,7 @@ import { test } from "node:test";
 
 const program = join(import.meta.dirname, "../../../bin/deedhouse.ts");
 
-test("a node process says when it is ready, and ends by itself on SIGTERM, SIGINT or without its parent", async () => {
+test("a node process reports when it is ready, and exits on SIGTERM, SIGINT or without its parent", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
   const env = {
     ...process.env,

@@ -22,6 +22,10 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
   });
   const isLocal = rest.host === "localhost" || (isIP(rest.host) !== 0 && isLoopback(rest.host));
   if (isLocal) log.info({ host: rest.host, ...ready }, "FTP and web serve this machine only");
-  else log.warn({ host: rest.host, ...ready }, "FTP and web serve other machines: this node is meant for small ones");
+  else
+    log.warn(
+      { host: rest.host, ...ready },
+      "FTP and web serve other machines: this kind of node is meant for small machines",
+    );
   return { ready, close };
 }

@@ -82,7 +82,7 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
     },
     close: async () => {
       await running.node.close();
-      // What a worker asked for last may still be at work in the folder, and make a file in it meanwhile.
+      // A worker's last request may still run, and create a file in the folder meanwhile.
       await rm(dataDir, { recursive: true, maxRetries: 5 });
     },
   };

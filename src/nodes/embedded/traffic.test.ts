@@ -32,7 +32,7 @@ const trafficOf = async (node: TestNode, uid: number): Promise<Traffic> => {
   return accounts.find((account) => account.uid === uid)?.traffic ?? assert.fail("the traffic is not told");
 };
 
-test("traffic is what the site sent, with its headers, and of each account by itself", async () => {
+test("traffic is what the site sent, including headers, per account", async () => {
   await withSites(async (node) => {
     assert.equal((await trafficOf(node, 1)).bytes, 0);
     await get(node, 1, "/large.bin");
@@ -116,7 +116,7 @@ test("a node does not start with a count that it cannot read", async () => {
     // Stopping writes the file; what stands there when it starts again is ours.
     await assert.rejects(
       node.restart(() => writeFile(file, "{")),
-      /traffic\.json is no count of traffic/,
+      /traffic\.json is not a traffic file/,
     );
     await node.restart(() => writeFile(file, '{"month":"2026-11","bytes":{"1":5}}'));
   });

@@ -1,9 +1,8 @@
 /**
- * What the sites have sent, by account, in the running month (UTC).
+ * The bytes that sites have sent, by account, in the current month (UTC).
  *
- * Counted are the bytes that were given to connections, headers too, as they go: a long download counts while it runs.
- * Every `flushMs` what was counted is told to the feed and written to one file, so a killed process forgets no more
- * than that.
+ * It counts the bytes written to connections, with headers, as they are written: a long download counts while it runs. Every
+ * `flushMs` the counts are reported to the feed and written to one file, so a killed process loses no more than that.
  */
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
@@ -23,12 +22,12 @@ export interface TrafficOptions {
   file: string;
   flushMs: number;
   clock: Clock;
-  /** Called with each account that has sent something since the last time. */
+  /** Called for each account that has sent something since the last flush. */
   onChange: (uid: number) => void;
   log: Log;
 }
 
-/** An answer that is being sent. */
+/** A response in progress. */
 interface Sending {
   uid: number;
   socket: Socket;
@@ -50,7 +49,7 @@ export class Traffic {
     this.#bytes = bytes;
   }
 
-  /** @throws when the file is there and cannot be read: counts of a month never fall */
+  /** @throws when the file exists and cannot be read: a month's counts must not decrease */
   static async load(options: TrafficOptions): Promise<Traffic> {
     const { file, clock } = options;
     const text = await readFile(file, "utf8").catch(ignoreMissing);
@@ -59,7 +58,7 @@ export class Traffic {
     return new Traffic(options, month, new Map(Object.entries(bytes).map(([uid, sent]) => [Number(uid), sent])));
   }
 
-  /** From now on what is counted is written and told. */
+  /** Starts saving and reporting. */
   start(): void {
     this.#timer = setInterval(() => this.#flush(), this.#options.flushMs).unref();
   }
@@ -69,7 +68,7 @@ export class Traffic {
     return { month: this.#month, bytes: this.#bytes.get(uid) ?? 0 };
   }
 
-  /** Counts what goes out on a connection for an account, until the function that is returned is called. */
+  /** Counts what a connection sends for an account, until the returned function is called. */
   begin(uid: number, socket: Socket): () => void {
     const sending = { uid, socket, countedBytes: socket.bytesWritten };
     this.#sending.add(sending);
@@ -83,7 +82,7 @@ export class Traffic {
     this.#bytes.delete(uid);
   }
 
-  /** Writes what was counted. Close what sends first. */
+  /** Saves the counts. Close the senders first. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#flush();
@@ -100,7 +99,7 @@ export class Traffic {
     this.#changed.add(uid);
   }
 
-  /** A clock that is set back does not bring an earlier month back. */
+  /** A clock that is set back does not return to an earlier month. */
   #turnMonth(): void {
     const month = monthOf(this.#options.clock);
     if (month <= this.#month) return;
@@ -129,6 +128,6 @@ function parseKept(file: string, text: string): { month: string; bytes: Record<s
   try {
     return Value.Parse(Kept, JSON.parse(text));
   } catch (error) {
-    throw new Error(`${file} is no count of traffic: remove it to count the month from 0`, { cause: error });
+    throw new Error(`${file} is not a traffic file: remove it to count the month from 0`, { cause: error });
   }
 }

@@ -9,8 +9,8 @@ const run = promisify(execFile);
 const dayMs = 86_400_000;
 
 /**
- * The files of removed accounts, one folder per uid. The folder's time of change is the time of removal. An empty
- * folder is left for an account that had no files: it keeps a late repetition from making the account again.
+ * The files of removed accounts, one folder per uid. The folder's modification time is the time of removal. An account
+ * without files leaves an empty folder, which keeps a late repetition from creating the account again.
  */
 export class Trash {
   readonly #folder: string;
@@ -25,12 +25,12 @@ export class Trash {
     return (await stat(this.#path(uid)).catch(ignoreMissing)) !== undefined;
   }
 
-  /** Of all accounts that have something here. */
+  /** The uids of all accounts in the trash. */
   async uids(): Promise<number[]> {
     return (await readdir(this.#folder)).map(Number).filter(Number.isSafeInteger);
   }
 
-  /** Moves an account's home here. Repeatable. */
+  /** Moves an account's home to the trash. Idempotent. */
   async take(uid: number, home: string): Promise<void> {
     const isMoved = await rename(home, this.#path(uid)).then(
       () => true,
@@ -44,14 +44,14 @@ export class Trash {
     await utimes(this.#path(uid), now, now);
   }
 
-  /** Deletes what has been here for longer than `daysMax`. @throws when some of it stays; all else is gone then */
+  /** Deletes folders that are older than `daysMax`. @throws after deleting all others, when some could not be deleted */
   async purge(daysMax: number): Promise<void> {
     const failures: unknown[] = [];
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
       const removedAt = (await stat(path)).mtimeMs;
       if (this.#clock.now().getTime() - removedAt > daysMax * dayMs) {
-        // Node's own `rm` fails on folders that nest deeper than a path can say (seen with Node 24).
+        // Node's own `rm` fails on folders that nest deeper than the longest path (seen with Node 24).
         await run("rm", ["-rf", "--", path]).catch((error) => failures.push(error));
       }
     }

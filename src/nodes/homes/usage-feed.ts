@@ -1,10 +1,10 @@
 import type { Clock } from "#lib/clock.ts";
 
 /**
- * Tells which accounts changed since a version, and wakes whoever waits for a change.
+ * Knows which accounts changed since a version, and wakes callers that wait for a change.
  *
- * Versions live in memory. They start at the time of the process's start, so that a version of an earlier process is
- * older than all of this one's and its holder is told everything again.
+ * Versions live in memory. They start at the process's start time, so versions of an earlier process are lower than all of
+ * this one's, and a caller that has one receives all accounts again.
  */
 export class UsageFeed {
   #version: number;
@@ -32,13 +32,13 @@ export class UsageFeed {
     this.#changedAt.delete(uid);
   }
 
-  /** The uids that changed after a version. A version that this process never gave means: all. */
+  /** The uids that changed after a version; all of them if this process never issued the version. */
   changedAfter(version: number): number[] {
     const isOurs = version >= this.#startVersion && version <= this.#version;
     return [...this.#changedAt].filter(([, at]) => !isOurs || at > version).map(([uid]) => uid);
   }
 
-  /** Returns at the next change, after `waitMs` or at the signal, whichever is first. */
+  /** Resolves at the next change, after `waitMs`, or when the signal fires. */
   nextChange(waitMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {

@@ -6,8 +6,8 @@ import type { Usage } from "#nodes/driver.ts";
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Counts what is below a folder: the lengths of all files, and files and folders together. The folder itself is not
- * counted. Links count as files and are not followed.
+ * Counts the content of a folder: the lengths of all files, and the number of files and folders, without the folder itself.
+ * Links count as files and are not followed.
  */
 export async function countUsage(folder: string): Promise<Usage> {
   const usage = { bytes: 0, files: 0 };
@@ -16,8 +16,8 @@ export async function countUsage(folder: string): Promise<Usage> {
 }
 
 /**
- * By open folders instead of whole paths (proc(5)): a customer can nest folders deeper than a path can say, and what was a
- * folder can be a link by the time it is opened.
+ * Goes by open folders instead of whole paths (proc(5)): a customer can nest folders deeper than the longest path, and can
+ * replace a folder by a link before it is opened.
  */
 async function countBelow(folder: string, usage: Usage): Promise<void> {
   const handle = await open(folder, asFolder);

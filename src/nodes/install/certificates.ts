@@ -1,4 +1,4 @@
-/** Steps about the node's own certificates: self-signed until the operator's own take their place. */
+/** Steps for the node's certificates: self-signed until the operator provides others. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#lib/clock.ts";
@@ -8,21 +8,21 @@ import { type Machine, readText } from "#nodes/install/machine.ts";
 import type { Step } from "#nodes/install/plan.ts";
 
 export interface CertificateStep extends Omit<FileStep, "content" | "isSecret"> {
-  /** What it is good for, known once the machine has joined. */
+  /** The host name of the certificate, known once the machine has joined. */
   host: () => Promise<string>;
-  /** A file of the operator's own, key and chain, that shall be copied there. */
+  /** The operator's own file, key and chain, to copy to `path`. */
   given?: string;
 }
 
 /**
- * There is a certificate, and it does not end soon. One that somebody else has signed is its owner's to renew, and is left
- * alone.
+ * Ensures that there is a certificate that does not expire soon. A certificate that an authority has signed is left alone:
+ * its owner renews it.
  */
 export function certificateStep(machine: Machine, { host, given, ...file }: CertificateStep, clock: Clock): Step {
   if (given !== undefined) {
     return fileStep(machine, { ...file, content: () => readCertificate(given), isSecret: true });
   }
-  const whereItIs = fileStep(machine, {
+  const accessStep = fileStep(machine, {
     ...file,
     content: async () => (await readText(machine, file.path)) ?? "",
     isSecret: true,
@@ -30,10 +30,10 @@ export function certificateStep(machine: Machine, { host, given, ...file }: Cert
   return {
     async look() {
       const found = await readText(machine, file.path);
-      if (found !== undefined && !(isSelfSigned(found) && endsSoon(found, clock))) return whereItIs.look();
+      if (found !== undefined && !(isSelfSigned(found) && endsSoon(found, clock))) return accessStep.look();
       const name = await host();
       return {
-        summary: `${found === undefined ? "make" : "renew"} the self-signed certificate ${file.path} for ${name}`,
+        summary: `${found === undefined ? "create" : "renew"} the self-signed certificate ${file.path} for ${name}`,
         async apply() {
           await replaceFile(machine, file, await makeCertificate(name, [], clock));
         },
@@ -55,5 +55,7 @@ async function readCertificate(file: string): Promise<string> {
   } catch {
     throw new Error(`${file} must hold a private key and its certificate with the chain, in PEM`);
   }
-  throw new Error(`${file}: the private key is not the certificate's; the certificate comes before those of its chain`);
+  throw new Error(
+    `${file}: the private key does not match the first certificate; put the certificate before its chain`,
+  );
 }

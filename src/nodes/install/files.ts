@@ -1,4 +1,4 @@
-/** Steps about files and folders of the machine. */
+/** Steps for files and folders of the machine. */
 import { spawnSync } from "node:child_process";
 import { chmod, chown, copyFile, mkdir, open, rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,10 +6,10 @@ import { ignoreMissing, unfinishedSuffix } from "#nodes/atomic-file.ts";
 import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
 import type { Change, Step } from "#nodes/install/plan.ts";
 
-/** Who may read what: everything is root's, some of it also its group's. */
+/** Access rights: root owns everything, and some files have a group. */
 interface Access {
   mode: number;
-  /** Default root. */
+  /** Default: root. */
   group?: string;
 }
 
@@ -24,7 +24,7 @@ export function folderStep(machine: Machine, { path, ...access }: FolderStep): S
       const found = await stat(place).catch(ignoreMissing);
       if (found && !found.isDirectory()) throw new Error(`${path} is not a folder: move it away`);
       if (found && (await hasAccess(machine, place, access))) return undefined;
-      const summary = `${found ? "set access of" : "make"} the folder ${path} (${described(access)})`;
+      const summary = `${found ? "set access of" : "create"} the folder ${path} (${described(access)})`;
       return {
         summary,
         async apply() {
@@ -39,9 +39,9 @@ export function folderStep(machine: Machine, { path, ...access }: FolderStep): S
 export interface FileStep extends Access {
   path: string;
   content: () => Promise<string> | string;
-  /** Copies of what is replaced go below this folder. */
+  /** The folder for copies of replaced files. */
   backups: string;
-  /** Its content is not shown. */
+  /** Do not show its content. */
   isSecret?: boolean;
 }
 
@@ -68,7 +68,7 @@ export function fileStep(machine: Machine, file: FileStep): Step {
   };
 }
 
-/** Replaces a file in one moment and with its access from the first byte on; what was there is kept. */
+/** Replaces a file atomically, with its access set before its content is visible. Keeps a copy of the old file. */
 export async function replaceFile(machine: Machine, file: Omit<FileStep, "content">, content: string): Promise<void> {
   const place = onMachine(machine, file.path);
   const backup = onMachine(machine, join(file.backups, file.path));
@@ -104,14 +104,14 @@ async function setAccess(machine: Machine, place: string, { mode, group }: Acces
   await chmod(place, mode);
 }
 
-/** Of the machine, which need not be ours. */
+/** Reads the group from the machine's tree, which may be another system's. */
 async function groupId(machine: Machine, group = "root"): Promise<number | undefined> {
   if (group === "root") return 0;
   const line = (await readText(machine, "/etc/group"))?.split("\n").find((entry) => entry.startsWith(`${group}:`));
   return line === undefined ? undefined : Number(line.split(":")[2]);
 }
 
-/** By diffutils, which every Debian has. */
+/** Uses diffutils, which every Debian has. */
 function difference(path: string, place: string | undefined, after: string): string {
   const labels = ["--label", place === undefined ? "/dev/null" : path, "--label", path];
   const options = { input: after, encoding: "utf8" as const };

@@ -10,8 +10,8 @@ import { createProftpdNode } from "#nodes/proftpd-nginx/node.ts";
 import { nodePaths, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
 /**
- * The files of a node without accounts: ProFTPD does not start without its login file (seen with 1.3.8), and the agent that
- * keeps it may still be starting then.
+ * Creates the files of a node without accounts: ProFTPD does not start without its login file (seen with 1.3.8), and the agent
+ * that maintains it may start later.
  */
 export function firstFilesStep(machine: Machine, settings: () => Promise<ProftpdNodeSettings>, clock: Clock): Step {
   return {
@@ -20,7 +20,7 @@ export function firstFilesStep(machine: Machine, settings: () => Promise<Proftpd
       const known = inTree(machine, there);
       if (await stat(nodePaths(known).logins).catch(ignoreMissing)) return undefined;
       return {
-        summary: `make the files of a node without accounts below ${there.stateFolder}`,
+        summary: `create the files of a node without accounts below ${there.stateFolder}`,
         async apply() {
           const nowhere = { host: "127.0.0.1", port: 0 };
           const log = createLog("install", "silent");

@@ -1,4 +1,4 @@
-/** Whether a machine can become a node at all. */
+/** Checks whether a machine can become a node. */
 
 import { stat } from "node:fs/promises";
 import { ignoreMissing } from "#nodes/atomic-file.ts";
@@ -9,11 +9,11 @@ export async function checkFitness(machine: Machine): Promise<void> {
   const release = await readText(machine, "/etc/os-release");
   const value = (name: string) => new RegExp(`^${name}="?([^"\\n]*)"?$`, "m").exec(release ?? "")?.[1];
   if (value("ID") !== "debian" || value("VERSION_ID") !== "12") {
-    const found = value("PRETTY_NAME") ?? "unknown, for it has no /etc/os-release";
+    const found = value("PRETTY_NAME") ?? "unknown, because it has no /etc/os-release";
     throw new Error(`a node runs on Debian 12, and this system is ${found}`);
   }
   if ((await stat(onMachine(machine, "/usr/bin/systemctl")).catch(ignoreMissing)) === undefined) {
-    throw new Error("a node's services are looked after by systemd, which this system does not have");
+    throw new Error("a node needs systemd for its services, and this system does not have it");
   }
   if (process.getuid?.() !== 0) throw new Error("only root can make a machine a node: run it with sudo");
 }

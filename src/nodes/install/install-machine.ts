@@ -1,4 +1,4 @@
-/** Making a machine a node, from what its operator said to the look at what came of it. */
+/** Makes a machine a node: from the operator's options to the check of the result. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
@@ -16,24 +16,24 @@ import {
 import type { Step } from "#nodes/install/plan.ts";
 import { probeMachine } from "#nodes/install/probe-machine.ts";
 
-/** This program, with the Node that runs it: what an agent is started with. */
+/** This program and its Node: the command line of the agent. */
 export const thisProgram: InstallOptions["agent"] = {
   node: process.execPath,
   entry: join(import.meta.dirname, "..", "..", "..", "bin", "deedhouse.ts"),
 };
 
-export interface Wishes extends Omit<InstallOptions, "settings"> {
-  /** What shall be otherwise than it is. */
+export interface InstallRequest extends Omit<InstallOptions, "settings"> {
+  /** Settings that the operator changes. */
   changes: Partial<MachineSettings>;
 }
 
 /**
- * What is to be done on the machine.
- * @throws Error that says why the machine can't be a node, or what is wrong with what was said
+ * Plans the installation.
+ * @throws Error that says why the machine cannot become a node, or which option is invalid
  */
 export async function planOf(
   machine: Machine,
-  { changes, ...wishes }: Wishes,
+  { changes, ...request }: InstallRequest,
 ): Promise<{ plan: Step[]; settings: MachineSettings }> {
   await checkFitness(machine);
   const kept = await readMachineSettings(onMachine(machine, machinePaths.settings));
@@ -41,10 +41,10 @@ export async function planOf(
   for (const address of [settings.address, settings.publicAddress]) {
     if (address !== undefined && isIP(address) === 0) throw new Error(`${address} is not an IP address`);
   }
-  // Its unit's PrivateTmp shows it an empty one.
-  const hidden = Object.values(wishes.agent).find((path) => /^\/(var\/)?tmp\//.test(path));
+  // With PrivateTmp in its unit, the agent sees an empty /tmp.
+  const hidden = Object.values(request.agent).find((path) => /^\/(var\/)?tmp\//.test(path));
   if (hidden !== undefined) throw new Error(`the agent cannot run ${hidden}: put it elsewhere, such as /opt/deedhouse`);
-  return { plan: installPlan(machine, { ...wishes, settings }), settings };
+  return { plan: installPlan(machine, { ...request, settings }), settings };
 }
 
 /** @throws Error that says what to look at */
@@ -55,13 +55,13 @@ export async function probeNode(machine: Machine, settings: MachineSettings, clo
   await watchAgent(machine);
 }
 
-const agentLooks = 4;
-/** An agent that ends at once is started again after two seconds: one of the looks finds it away. */
-const agentLookPauseMs = 1_000;
+const agentChecks = 4;
+/** systemd restarts an agent that fails after two seconds, so one of the checks finds it stopped. */
+const agentCheckPauseMs = 1_000;
 
 async function watchAgent(machine: Machine): Promise<void> {
-  for (let look = 0; look < agentLooks; look++) {
-    if (look > 0) await sleep(agentLookPauseMs);
+  for (let check = 0; check < agentChecks; check++) {
+    if (check > 0) await sleep(agentCheckPauseMs);
     const { stdout } = await machine.run("systemctl", ["is-active", agentService]);
     if (stdout.trim() === "active") continue;
     throw new Error(`the agent is "${stdout.trim()}": look at journalctl -u ${agentService}`);

@@ -23,7 +23,7 @@ import { renderNginxConf } from "#nodes/proftpd-nginx/nginx-conf.ts";
 import { renderProftpdConf } from "#nodes/proftpd-nginx/proftpd-conf.ts";
 import { defaultFolders, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
-/** openssl is for whoever looks after certificates there. */
+/** openssl is for operators who manage certificates. */
 const packages = ["proftpd-core", "proftpd-mod-crypto", "nginx", "openssl", "logrotate"];
 
 export const agentService = "deedhouse-agent.service";
@@ -34,16 +34,16 @@ const webGroup = "www-data";
 export interface InstallOptions {
   settings: MachineSettings;
   token?: string;
-  /** What the FTP server's certificate is for. */
+  /** The host name of the FTP server's certificate. */
   hostName: string;
-  /** PEM files of the operator's own. */
+  /** The operator's own PEM files. */
   ftpCertificate?: string;
   siteCertificate?: string;
   agent: AgentProgram;
   clock: Clock;
 }
 
-/** Everything that has to be so on a node, in the order in which it is made. */
+/** All steps of a node's installation, in order. */
 export function installPlan(machine: Machine, options: InstallOptions): Step[] {
   const { clock, token } = options;
   const settings = async () => nodeSettingsOf(options.settings, await siteDomainOf(machine));
@@ -79,7 +79,7 @@ export function installPlan(machine: Machine, options: InstallOptions): Step[] {
         { path: machinePaths.ftpCertificate, step: ftpCertificate },
       ],
     }),
-    // Certificates are read at every handshake.
+    // nginx reads certificates at every handshake.
     serviceStep(machine, { unit: "nginx.service", reads: [{ path: machinePaths.nginxConf, step: nginxConf }] }),
   ];
 }
@@ -116,7 +116,7 @@ function describeFiles(
 function folderSteps(machine: Machine): Step[] {
   const { rootFolder, stateFolder, runFolder, logFolder } = defaultFolders;
   return [
-    // nginx's workers and the customers' sessions go through it.
+    // nginx's workers and the customers' sessions traverse it.
     folderStep(machine, { path: rootFolder, mode: 0o755 }),
     folderStep(machine, { path: stateFolder, mode: 0o700 }),
     folderStep(machine, { path: runFolder, mode: 0o755 }),

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { formatJoinToken } from "#nodes/agent/join-token.ts";
 import { makeCertificate } from "#nodes/certificate.ts";
-import { planOf, type Wishes } from "#nodes/install/install-machine.ts";
+import { type InstallRequest, planOf } from "#nodes/install/install-machine.ts";
 import { type Machine, openMachine } from "#nodes/install/machine.ts";
 import { machinePaths } from "#nodes/install/machine-settings.ts";
 import { carryOut, pendingChanges } from "#nodes/install/plan.ts";
@@ -22,11 +22,11 @@ const hasAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
 const agent = { node: "/usr/bin/env", entry: "/opt/deedhouse/bin/deedhouse.ts" };
 const units = ["deedhouse-agent.service", "proftpd.service", "nginx.service"];
 
-const plan = async (machine: Machine, wishes: Partial<Wishes> = {}) =>
-  (await planOf(machine, { changes: {}, hostName: "ftp.example", agent, clock: systemClock, ...wishes })).plan;
-const install = async (machine: Machine, wishes?: Partial<Wishes>) => {
+const plan = async (machine: Machine, request: Partial<InstallRequest> = {}) =>
+  (await planOf(machine, { changes: {}, hostName: "ftp.example", agent, clock: systemClock, ...request })).plan;
+const install = async (machine: Machine, request?: Partial<InstallRequest>) => {
   const done: string[] = [];
-  await carryOut(await plan(machine, wishes), (summary) => done.push(summary));
+  await carryOut(await plan(machine, request), (summary) => done.push(summary));
   return done;
 };
 const read = (machine: Machine, path: string) => readFile(join(machine.root, path), "utf8");
@@ -121,7 +121,7 @@ test("what is said is kept for the next run, touches only the files that it is a
   assert.match(await read(machine, machinePaths.proftpdConf), /^Port 2121$/m);
 });
 
-test("a machine that has joined anew has its agent started anew", { skip }, async (t) => {
+test("the agent of a machine that has joined again is restarted", { skip }, async (t) => {
   const machine = await ready(t, hourAgo);
   await install(machine);
   await age(machine);
@@ -214,7 +214,7 @@ test("a machine that cannot be a node is refused with a sentence that says why",
   const machine = await makeTestMachine(t, systemClock);
   await assert.rejects(
     install(machine),
-    /has not joined a gateway yet: give --token-file with what deedhouse node token/,
+    /has not joined a gateway yet: give --token-file with the output of deedhouse node token/,
   );
   await assert.rejects(install(machine, { token: "abc" }), /not a node's token/);
   await joined(machine);
@@ -233,7 +233,7 @@ test("where systemd does not run, services are set to start with the machine, an
   assert.deepEqual(
     done.filter((summary) => summary.startsWith("enable ")),
     units.map(
-      (unit) => `enable ${unit}; it is not started, for systemd does not run there now: it starts with the machine`,
+      (unit) => `enable ${unit}; it will start when the machine boots, because systemd is not running there now`,
     ),
   );
   assert.ok(!machine.changed.some((command) => command.startsWith("systemctl restart")));

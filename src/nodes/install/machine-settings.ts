@@ -1,6 +1,6 @@
 /**
- * What a machine's operator decides about its node: `/etc/deedhouse/node.json`, written by `deedhouse node install`, read by
- * it and by the agent. Everything else of a node's settings is the same everywhere.
+ * The operator's settings of a node: `/etc/deedhouse/node.json`, which `deedhouse node install` writes, and which it and the
+ * agent read. All other settings are the same on all nodes.
  */
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
@@ -9,7 +9,7 @@ import { ignoreMissing } from "#nodes/atomic-file.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { defaultFolders, defaultProftpdNodeLimits, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
-/** What is where on every node. */
+/** Paths that are the same on all nodes. */
 export const machinePaths = {
   folder: "/etc/deedhouse",
   agent: "/etc/deedhouse/agent.json",
@@ -18,7 +18,7 @@ export const machinePaths = {
   nginxConf: "/etc/deedhouse/nginx.conf",
   /** Key and chain of the FTP server. */
   ftpCertificate: "/etc/deedhouse/ftp-tls.pem",
-  /** `<host name>.pem`, key and chain, as an ACME client puts them there. */
+  /** `<host name>.pem`, key and chain, written by an ACME client. */
   certificates: "/etc/deedhouse/certificates",
   /** Key and chain for `*.<site domain>`. */
   siteCertificate: "/etc/deedhouse/site-tls.pem",
@@ -35,11 +35,11 @@ const MachineSettings = Type.Object(
     address,
     ftpPort: port,
     passivePorts: Type.Object({ from: port, to: port }),
-    /** Where clients see another address than the machine has: behind address translation. */
+    /** The address that clients see, behind address translation. */
     publicAddress: Type.Optional(address),
     httpPort: port,
     httpsPort: port,
-    /** Of `ProftpdNodeLimits`, those that shall be otherwise than usual. */
+    /** Changed limits of `ProftpdNodeLimits`. */
     limits: Type.Record(Type.String(), limit),
   },
   { additionalProperties: false },
@@ -49,14 +49,14 @@ export type MachineSettings = Static<typeof MachineSettings>;
 export const defaultMachineSettings: MachineSettings = {
   address: "0.0.0.0",
   ftpPort: 21,
-  // One for each session, and below those that the kernel gives away by itself (32768).
+  // One for each session, below the kernel's ephemeral ports (from 32768).
   passivePorts: { from: 30_000, to: 30_999 },
   httpPort: 80,
   httpsPort: 443,
   limits: {},
 };
 
-/** @returns undefined when there is no such file @throws Error that names the file and what is wrong */
+/** @returns undefined when the file does not exist @throws Error that names the file and the problem */
 export async function readMachineSettings(file: string): Promise<MachineSettings | undefined> {
   const text = await readFile(file, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
@@ -68,7 +68,7 @@ export async function readMachineSettings(file: string): Promise<MachineSettings
   const unknown = Object.keys(settings.limits).filter((name) => !limitNames.includes(name));
   if (unknown.length > 0) throw new Error(`${file}: there is no limit ${unknown.join(", ")}`);
   if (settings.passivePorts.from > settings.passivePorts.to)
-    throw new Error(`${file}: passivePorts end before they begin`);
+    throw new Error(`${file}: passivePorts.to is below passivePorts.from`);
   return settings;
 }
 
@@ -80,7 +80,7 @@ function parseJson(file: string, text: string): unknown {
   }
 }
 
-/** All settings of a node on a machine of its own. */
+/** All settings of a node that has the machine for itself. */
 export function nodeSettingsOf(machine: MachineSettings, siteDomain: string): ProftpdNodeSettings {
   const { address, ftpPort, passivePorts, publicAddress, httpPort, httpsPort, limits } = machine;
   return {
@@ -109,14 +109,14 @@ export function nodeSettingsOf(machine: MachineSettings, siteDomain: string): Pr
   };
 }
 
-/** Where the machine itself reaches its servers: for the agent's probes. */
+/** The servers' addresses on the machine itself, for the agent's probes. */
 export function localEndpoints({ address, ftpPort, httpPort }: MachineSettings): { ftp: Endpoint; web: Endpoint } {
   const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[address] ?? address;
   return { ftp: { host, port: ftpPort }, web: { host, port: httpPort } };
 }
 
 /**
- * The settings by which the agent works.
+ * Loads the agent's settings.
  * @throws Error that says what to do
  */
 export async function loadNodeSettings(
@@ -124,6 +124,6 @@ export async function loadNodeSettings(
   siteDomain: string,
 ): Promise<{ settings: ProftpdNodeSettings; ftp: Endpoint; web: Endpoint }> {
   const machine = await readMachineSettings(file);
-  if (!machine) throw new Error(`${file} is not there: run deedhouse node install`);
+  if (!machine) throw new Error(`${file} does not exist: run deedhouse node install`);
   return { settings: nodeSettingsOf(machine, siteDomain), ...localEndpoints(machine) };
 }

@@ -1,4 +1,4 @@
-/** The machine that becomes a node: its files below a root folder, and its commands. */
+/** The machine that becomes a node: its files below a root folder, and its programs. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -14,15 +14,15 @@ export interface Outcome {
 }
 
 export interface Machine {
-  /** `/`, or the folder that holds another system's tree. */
+  /** `/`, or a folder with another system's tree. */
   root: string;
-  /** Whether systemd runs there, so that services can be started. */
+  /** Whether systemd is running, so that services can be started. */
   isBooted: boolean;
-  /** Runs a program there, without a shell. Never throws for how it ends; a program that is not there ends with 127. */
+  /** Runs a program, without a shell. Does not throw when it fails. The code of a missing program is 127. */
   run(program: string, args: readonly string[]): Promise<Outcome>;
 }
 
-/** Where a path of the machine is for us. */
+/** The path of a machine's file as this process sees it. */
 export const onMachine = ({ root }: Pick<Machine, "root">, path: string) => join(root, path);
 
 /** A file's text, or undefined. */
@@ -30,10 +30,10 @@ export async function readText(machine: Pick<Machine, "root">, path: string): Pr
   return (await readFile(onMachine(machine, path), "utf8").catch(ignoreMissing)) ?? undefined;
 }
 
-/** This machine, or with another root the system whose tree is there. */
+/** This machine, or the system whose tree is below another root. */
 export function openMachine(root: string): Machine {
   const isHere = root === "/";
-  // `deedhouse` may come with a Node of its own on the path; the machine's programs are where Debian has them.
+  // Debian's path, because `deedhouse` may have put its own Node on the path.
   const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8", DEBIAN_FRONTEND: "noninteractive" };
   return {
     root,
@@ -49,7 +49,7 @@ export function openMachine(root: string): Machine {
   };
 }
 
-/** Runs a program that has to succeed. @throws Error with what it printed */
+/** Runs a program that must succeed. @throws Error with its output */
 export async function mustRun(machine: Machine, program: string, args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await machine.run(program, args);
   if (code === 0) return stdout;

@@ -1,10 +1,10 @@
-/** Debian packages, installed without their services being started: they would come up with Debian's configuration. */
+/** Installs Debian packages without starting their services, which would run with Debian's configuration. */
 import { chmod, rm, stat, writeFile } from "node:fs/promises";
 import { ignoreMissing } from "#nodes/atomic-file.ts";
 import { type Machine, mustRun, onMachine } from "#nodes/install/machine.ts";
 import type { Step } from "#nodes/install/plan.ts";
 
-/** What invoke-rc.d asks before it starts anything; 101 forbids it (invoke-rc.d(8)). */
+/** invoke-rc.d runs it before starting a service; exit code 101 forbids that (invoke-rc.d(8)). */
 const policyFile = "/usr/sbin/policy-rc.d";
 
 export function packagesStep(machine: Machine, names: readonly string[]): Step {

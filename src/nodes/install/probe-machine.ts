@@ -1,4 +1,4 @@
-/** Looks at the node as its customers would, once it is set up. */
+/** Checks the installed node as its customers would use it. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -8,15 +8,15 @@ import { type Clock, sleep } from "#lib/clock.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { noSiteText } from "#nodes/probe.ts";
 
-/** Servers that have just been started need a moment. */
+/** Servers need a moment after their start. */
 const patienceMs = 10_000;
 const pauseMs = 250;
 const stepMs = 5_000;
 
 /**
- * The FTP server speaks TLS with our certificate, and the web server answers with our page for names without a site.
- * @param certificate PEM: what the FTP server has to show
- * @throws Error that says what to look at
+ * Checks that the FTP server speaks TLS with our certificate, and that the web server serves our page for names without a site.
+ * @param certificate PEM: the certificate that the FTP server must present
+ * @throws Error that says where to look
  */
 export async function probeMachine(ftp: Endpoint, web: Endpoint, certificate: string, clock: Clock): Promise<void> {
   await patiently(clock, "proftpd", () => probeFtp(ftp, certificate));
@@ -57,10 +57,10 @@ async function probeFtp({ host, port }: Endpoint, certificate: string): Promise<
   }
 }
 
-/** The greeting and an answer are a line each, and come in one piece. */
+/** The greeting and each reply are a single line, and arrive in one piece. */
 async function expectReply(socket: Socket, expected: RegExp): Promise<void> {
   const [reply] = (await once(socket, "data")) as [Buffer];
-  if (!expected.test(reply.toString("latin1"))) throw new Error(`it said: ${reply.toString("latin1").trim()}`);
+  if (!expected.test(reply.toString("latin1"))) throw new Error(`it replied: ${reply.toString("latin1").trim()}`);
 }
 
 async function probeWeb(web: Endpoint): Promise<void> {
@@ -70,5 +70,5 @@ async function probeWeb(web: Endpoint): Promise<void> {
   const [response] = (await once(sent, "response").catch((error: Error) => {
     throw new Error(`${at} does not work (${error.message})`);
   })) as [IncomingMessage];
-  if ((await text(response)).trim() !== noSiteText) throw new Error(`${at} is not the one that was set up`);
+  if ((await text(response)).trim() !== noSiteText) throw new Error(`${at} is not the installed one`);
 }

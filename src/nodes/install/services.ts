@@ -1,4 +1,4 @@
-/** Steps about systemd's services. */
+/** Steps for systemd's services. */
 import { stat } from "node:fs/promises";
 import { ignoreMissing } from "#nodes/atomic-file.ts";
 import { type Machine, mustRun, onMachine } from "#nodes/install/machine.ts";
@@ -6,11 +6,11 @@ import type { Change, Step } from "#nodes/install/plan.ts";
 
 export interface ServiceStep {
   unit: string;
-  /** What it reads at its start: it is started anew when one of them has changed since. */
+  /** Files that the service reads at its start. It is restarted if one of them has changed since. */
   reads: { path: string; step: Step }[];
 }
 
-/** The service runs by its present configuration, now and after a start of the machine. */
+/** Ensures that the service runs with its current configuration, now and after a reboot. */
 export function serviceStep(machine: Machine, service: ServiceStep): Step {
   const { unit } = service;
   return {
@@ -28,7 +28,7 @@ export function serviceStep(machine: Machine, service: ServiceStep): Step {
 
 interface State {
   isActive: boolean;
-  /** systemd has not read what its files say now. */
+  /** systemd has not loaded the current unit files. */
   isStale: boolean;
   activeSinceSeconds: number;
 }
@@ -67,7 +67,7 @@ function start(machine: Machine, unit: string, verb: "start" | "restart" | "enab
 
 function enableLater(machine: Machine, unit: string): Change {
   return {
-    summary: `enable ${unit}; it is not started, for systemd does not run there now: it starts with the machine`,
+    summary: `enable ${unit}; it will start when the machine boots, because systemd is not running there now`,
     detail: `systemctl enable ${unit}`,
     async apply() {
       await mustRun(machine, "systemctl", ["enable", unit]);

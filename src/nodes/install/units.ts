@@ -1,11 +1,11 @@
-/** What systemd and logrotate are told about a node. Seen with Debian 12 (systemd 252). */
+/** The configuration of systemd and logrotate for a node. Tested with Debian 12 (systemd 252). */
 
 import { machinePaths } from "#nodes/install/machine-settings.ts";
 import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 import { nodePaths } from "#nodes/proftpd-nginx/settings.ts";
 
 const written = "# Written by deedhouse node install: changes are overwritten.\n";
-/** Two for each connection of a worker, and some. */
+/** Two for each connection of a worker, and some more. */
 const openFilesMax = 32_768;
 
 export const unitPaths = {
@@ -16,7 +16,7 @@ export const unitPaths = {
   logs: "/etc/logrotate.d/deedhouse",
 } as const;
 
-/** How the agent is started: absolute paths. */
+/** The agent's command line: absolute paths. */
 export interface AgentProgram {
   node: string;
   entry: string;
@@ -24,7 +24,7 @@ export interface AgentProgram {
 
 const isBelow = (path: string, folders: readonly string[]) => folders.some((folder) => path.startsWith(`${folder}/`));
 
-/** The agent's unit: root, for it gives files to accounts, but root that can do little else. */
+/** The agent's unit. It runs as root, because it changes owners of files, but with few capabilities. */
 export function renderAgentUnit(settings: ProftpdNodeSettings, { node, entry }: AgentProgram): string {
   const { rootFolder, stateFolder, runFolder, logFolder } = settings;
   const isAtHome = [node, entry].some((path) => isBelow(path, ["/home", "/root", "/run/user"]));
@@ -69,7 +69,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** Debian's unit of ProFTPD with our configuration, and nothing of Debian's. */
+/** Makes Debian's ProFTPD unit use our configuration instead of Debian's. */
 export function renderProftpdDropIn(settings: ProftpdNodeSettings): string {
   const program = `/usr/sbin/proftpd -c ${machinePaths.proftpdConf}`;
   return `${written}[Service]
@@ -81,7 +81,7 @@ ExecStart=${program}
 ${sharedLines}`;
 }
 
-/** The same of nginx. */
+/** The same for nginx. */
 export function renderNginxDropIn(settings: ProftpdNodeSettings): string {
   const program = `/usr/sbin/nginx -c ${machinePaths.nginxConf}`;
   const pid = nodePaths(settings).webPid;
@@ -107,12 +107,12 @@ ProtectHome=yes
 PrivateTmp=yes
 `;
 
-/** The folder that a start of the machine empties: for systemd-tmpfiles. */
+/** The systemd-tmpfiles entry for the folder that a reboot empties. */
 export function renderRunFolder({ runFolder }: ProftpdNodeSettings): string {
   return `${written}d ${runFolder} 0755 root root -\n`;
 }
 
-/** The logs that the agent does not read, and so does not cut. */
+/** Rotates the logs that the agent does not read and rotate itself. */
 export function renderLogRotation(settings: ProftpdNodeSettings): string {
   const { ftpLog, webErrors } = nodePaths(settings);
   return `${written}${ftpLog} ${webErrors} {

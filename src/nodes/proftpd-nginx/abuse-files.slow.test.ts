@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
+import type { DesiredAccount } from "#nodes/driver.ts";
 import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 import { password, quickHash, testAccount } from "#nodes/test-account.ts";
@@ -224,10 +225,10 @@ test(
   "abuse 21: a session is ended when its account is suspended, removed, or gets another password",
   options,
   async () => {
-    const ends = [
-      (key: Awaited<ReturnType<typeof make>>) => node.node.suspend(key),
-      (key: Awaited<ReturnType<typeof make>>) => node.node.remove(key),
-      (key: Awaited<ReturnType<typeof make>>) => node.node.setPassword(key, quickHash("another")),
+    const ends: ((account: DesiredAccount) => Promise<void>)[] = [
+      (account) => node.node.ensureAccount({ ...account, suspended: true }),
+      (account) => node.node.remove(account),
+      (account) => node.node.ensureAccount({ ...account, passwordHash: quickHash("another") }),
     ];
     const bystander = await make();
     const other = await bystander.login();
@@ -254,7 +255,7 @@ test("abuse 21: who had begun to log in when the account is suspended gets in no
   const silent = await RawFtp.connect(node);
   const client = await RawFtp.secure(node);
   await client.ask(`USER ${account.identifier}`);
-  await node.node.suspend(account);
+  await node.node.ensureAccount({ ...account, suspended: true });
   assert.match(client.isClosed ? "" : await client.ask(`PASS ${password}`), /^530 |^$/);
   for (const each of [silent, client]) each.close();
 });
@@ -287,7 +288,7 @@ test("abuse 26: neither the marker nor www can be removed, renamed or made by FT
     else assert.match(answer, /^550 /, line);
   }
   client.close();
-  await node.node.suspend(account);
+  await node.node.ensureAccount({ ...account, suspended: true });
   const ours = await node.node.oneTimeLogin(account);
   const inside = await RawFtp.login(node, ours.user, ours.password.reveal());
   assert.match(await inside.ask("DELE /.suspended"), /^550 /);

@@ -1,7 +1,6 @@
 /**
- * Brings accounts to what they shall be. For a new one: folders, limits, links, and the login last. Where something is
- * taken away: marker, login, open sessions, then links and files. Each step can be repeated, and does nothing where nothing
- * is to be done.
+ * Applies the desired states of accounts. For a new account: folders, limits, links, and the login last. To take something
+ * away: marker, login, open sessions, then links and files. Each step is idempotent.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import { Value } from "typebox/value";
@@ -16,9 +15,9 @@ import type { Records } from "#nodes/proftpd-nginx/records.ts";
 import { endSessions } from "#nodes/proftpd-nginx/sessions.ts";
 import { uidMin } from "#nodes/proftpd-nginx/settings.ts";
 
-/** Accounts between two looks at what else waits: some 10 ms. */
+/** Accounts between two yields to the event loop: about 10 ms of work. */
 const accountsAtOnceMax = 200;
-/** No longer name is found in the DNS (RFC 1035 section 2.3.4), and none much longer can be a link's. */
+/** The DNS allows no longer name (RFC 1035 section 2.3.4), and file systems none much longer for a link. */
 const siteNameCharsMax = 253;
 
 export interface AccountsOptions {
@@ -32,7 +31,7 @@ export interface AccountsOptions {
 }
 
 interface Change {
-  /** As it was; `unknown` when an earlier change of the account was not finished. */
+  /** The state before; `unknown` if an earlier change of the account was not finished. */
   before: DesiredAccount | "unknown" | undefined;
   state: AccountState;
 }
@@ -44,7 +43,7 @@ export class Accounts {
     this.#options = options;
   }
 
-  /** Brings everything to what the records say, whatever a crash or a hand left. Call once, before anything else. */
+  /** Applies all records again, whatever a crash or a person left behind. Call once, before anything else. */
   async restore(): Promise<void> {
     const { records } = this.#options;
     const unfinished = records.unfinished();
@@ -57,7 +56,7 @@ export class Accounts {
     await records.finish(unfinished.map(({ account }) => account.uid));
   }
 
-  /** Takes on what can be taken on; returns when it is in force. @returns what is refused */
+  /** Applies the states that are valid. They are in force when this returns. @returns the refused states */
   async apply(states: readonly AccountState[]): Promise<RefusedState[]> {
     const { records } = this.#options;
     const refused: RefusedState[] = [];
@@ -66,7 +65,7 @@ export class Accounts {
       const { identifier, uid } = state.account;
       const reason = this.#reasonAgainst(state);
       if (reason !== undefined) refused.push({ identifier, uid, reason });
-      else if (!this.#isGone(state)) for (const each of [...this.#deprived(state), state]) this.#take(each, changes);
+      else if (!this.#isGone(state)) for (const each of [...this.#losers(state), state]) this.#take(each, changes);
     }
     await records.flush();
     await this.#enforce([...changes.values()]);
@@ -83,8 +82,8 @@ export class Accounts {
     if (!isSame(before, state)) records.take(state);
   }
 
-  /** Whoever has a name now that is this account's from here on. */
-  #deprived({ kind, account }: AccountState): AccountState[] {
+  /** The other accounts that lose host names to this one, without those names. */
+  #losers({ kind, account }: AccountState): AccountState[] {
     if (kind === "removed") return [];
     const others = account.hostNames
       .map((name) => this.#options.records.findByHostName(name))
@@ -116,7 +115,7 @@ export class Accounts {
     return this.#isValid(state.account) ? undefined : "invalid";
   }
 
-  /** What is written into files that others read line by line. */
+  /** The content is written into files that other programs read line by line. */
   #isValid(account: DesiredAccount): boolean {
     const { siteDomain } = this.#options;
     // Such a name would be the platform's name of another account.
@@ -139,7 +138,7 @@ export class Accounts {
       const { account } = state;
       const folderBytes = homes.make(uid);
       if (account.suspended) homes.mark(uid);
-      // The account's own folder counts in ProFTPD's eyes; in the contract's it does not.
+      // ProFTPD counts the account's own folder; the contract does not.
       limits.setLimit(uid, account.diskBytesMax + folderBytes, account.filesMax + 1);
       for (const name of this.#hostNames(account)) homes.link(name, uid);
       logins.set(account);
@@ -151,7 +150,7 @@ export class Accounts {
     for (const { state } of changes) if (state.kind === "removed") await this.#discard(state.account);
   }
 
-  /** Takes away what the account had and shall not have. */
+  /** Removes what the account had before and no longer has. */
   #clear({ before, state }: Change): void {
     const { homes, limits } = this.#options;
     const { uid } = state.account;
@@ -184,7 +183,7 @@ export class Accounts {
     homes.unlinkOthers(new Set(records.list().flatMap((account) => this.#hostNames(account))));
   }
 
-  /** A removal that was finished: the trash keeps the time of the first. */
+  /** Whether the removal has already finished: the trash keeps the time of the first one. */
   #isGone({ kind, account: { uid } }: AccountState): boolean {
     const { records, homes } = this.#options;
     return kind === "removed" && records.isRemoved(uid) && !records.isUnfinished(uid) && !homes.exists(uid);
@@ -196,7 +195,7 @@ function isSame(before: Change["before"], state: AccountState): boolean {
   return JSON.stringify(accountToJson(before)) === JSON.stringify(accountToJson(state.account));
 }
 
-/** Whether a session that is open may do more than one that logs in now. */
+/** Whether an open session is allowed more than a new one would be. */
 function isNarrower({ before, state }: Change): boolean {
   if (before === undefined || before === "unknown" || state.kind === "removed") return before !== undefined;
   const { account } = state;

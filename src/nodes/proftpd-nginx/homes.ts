@@ -1,4 +1,4 @@
-/** Folders and links of accounts. All calls are short and synchronous: thousands of accounts are brought up in one go. */
+/** Folders and links of accounts. All calls are short and synchronous, because thousands of accounts are applied in a batch. */
 import {
   chmodSync,
   chownSync,
@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { type NodePaths, suspendedMarker } from "#nodes/proftpd-nginx/settings.ts";
 
-/** Not a host name, so nginx never serves it. */
+/** Not a valid host name, so nginx never serves it. */
 const unfinishedLink = ".new";
 const folderMode = 0o755;
 
@@ -35,8 +35,8 @@ export class Homes {
   }
 
   /**
-   * The home is root's, so that nobody can remove our marker from it or put a link in the place of `www`.
-   * @returns how many bytes the empty `www` itself counts for the quota
+   * Root owns the home, so that nobody can remove our marker from it or replace `www` by a link.
+   * @returns the bytes that the empty `www` itself takes of the quota
    */
   make(uid: number): number {
     makeFolder(this.home(uid), 0);
@@ -55,7 +55,7 @@ export class Homes {
     return lstatSync(this.home(uid), { throwIfNoEntry: false }) !== undefined;
   }
 
-  /** The site answers by this name from now on, whoever's it was. */
+  /** Makes the site answer at this host name, whichever account had it before. */
   link(hostName: string, uid: number): void {
     const target = targetOf(uid);
     const path = join(this.#paths.sites, hostName);
@@ -71,12 +71,12 @@ export class Homes {
     renameSync(unfinished, path);
   }
 
-  /** Leaves a name that is another account's now. */
+  /** Removes the link, unless the name belongs to another account now. */
   unlink(hostName: string, uid: number): void {
     if (this.#target(hostName) === targetOf(uid)) removeLink(join(this.#paths.sites, hostName));
   }
 
-  /** All uids that have a folder here, and all host names that have a link. */
+  /** All uids with a folder, and all host names with a link. */
   survey(): { uids: number[]; hostNames: string[] } {
     return {
       uids: readdirSync(this.#paths.homes).map(Number),
@@ -84,26 +84,26 @@ export class Homes {
     };
   }
 
-  /** Takes away the links that nobody wants. */
+  /** Removes all other links. */
   unlinkOthers(wanted: ReadonlySet<string>): void {
     for (const name of readdirSync(this.#paths.sites)) {
       if (!wanted.has(name)) rmSync(join(this.#paths.sites, name), { force: true, recursive: true });
     }
   }
 
-  /** Where the name's link leads; undefined when there is none. */
+  /** The target of the name's link; undefined when there is none. */
   #target(hostName: string): string | undefined {
     const path = join(this.#paths.sites, hostName);
     return lstatSync(path, { throwIfNoEntry: false }) && readlinkSync(path);
   }
 }
 
-/** A link or an empty file. It may be gone. */
+/** Removes a link or an empty file, if it exists. */
 function removeLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) unlinkSync(path);
 }
 
-/** For nginx's workers and nobody's writing but the owner's. @returns the folder's own size in bytes */
+/** Readable for nginx's workers, writable for the owner only. @returns the folder's own size in bytes */
 function makeFolder(path: string, owner: number): number {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, folderMode);
   const { uid, gid, mode, size } = lstatSync(path);

@@ -1,7 +1,7 @@
 /**
- * Follows a log that a server appends to, across rotations and restarts of ours. What has been read is known by the file
- * itself (inode and birth, because a new file soon gets the inode of a removed one), not by its name: of the log and the
- * one before it, every line is read once, if the state is kept together with what was made of the lines.
+ * Follows a log that a server appends to, across rotations and our restarts. The position is stored per file, by inode and
+ * birth time (a new file soon reuses the inode of a removed one), not by name. Each line of the log and of its predecessor is
+ * read once, if the state is stored atomically with the results.
  */
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { Type } from "typebox";
@@ -9,7 +9,7 @@ import { ignoreMissing } from "#nodes/atomic-file.ts";
 
 const chunkBytes = 1_048_576;
 
-/** How far each file has been read: bytes by file. */
+/** The position in each file, in bytes. */
 export const TailState = Type.Record(Type.String(), Type.Integer({ minimum: 0 }));
 export type TailState = Record<string, number>;
 
@@ -26,7 +26,7 @@ export class LogTail {
     return Object.fromEntries(this.#offsets);
   }
 
-  /** Gives all whole lines that were not read yet to `take`, older ones first. @returns whether there were any */
+  /** Passes all complete unread lines to `take`, oldest first. @returns whether there were any */
   async read(take: (line: string) => void): Promise<boolean> {
     const before = this.#offsets;
     const offsets = new Map<string, number>();
@@ -38,7 +38,7 @@ export class LogTail {
         const { ino, birthtimeMs, size } = await file.stat();
         const key = `${ino}-${birthtimeMs}`;
         const known = before.get(key) ?? 0;
-        // A log that was cut to nothing begins again.
+        // The log was truncated: start from its beginning.
         const from = known > size ? 0 : known;
         const to = await readLines(file, from, take);
         offsets.set(key, to);
@@ -51,7 +51,7 @@ export class LogTail {
     return isNew;
   }
 
-  /** Makes room when the log is longer than this: the server must open it anew after that. @returns whether it did */
+  /** Renames a log that is longer than this; then the server must reopen it. @returns whether it did */
   async rotate(bytesMax: number): Promise<boolean> {
     const found = await stat(this.#path).catch(ignoreMissing);
     if (found === undefined || found.size <= bytesMax) return false;
@@ -60,7 +60,7 @@ export class LogTail {
   }
 }
 
-/** @returns where the last whole line ends */
+/** @returns the end of the last complete line */
 async function readLines(file: FileHandle, from: number, take: (line: string) => void): Promise<number> {
   const chunk = Buffer.alloc(chunkBytes);
   for (let offset = from; ; ) {

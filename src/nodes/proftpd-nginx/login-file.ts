@@ -1,6 +1,6 @@
 /**
- * The files that ProFTPD reads at every login: who may log in, and the groups by which it finds quota and limit of sessions.
- * Both are written whole and renamed. In front of the customers' lines stand those of our own one-time logins.
+ * The files that ProFTPD reads at every login: the logins, and the groups that select quotas and session limits. Both are
+ * replaced as a whole. One-time logins come before the customers' lines.
  */
 import { join } from "node:path";
 import { createLane } from "#lib/lane.ts";
@@ -8,10 +8,10 @@ import { writeFileAtomic } from "#nodes/atomic-file.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
 import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "#nodes/proftpd-nginx/settings.ts";
 
-/** Groups of sessions have gids below all uids of accounts. */
+/** The gids of session groups are below all uids of accounts. */
 const sessionGidFirst = 100_000;
 
-/** The group of an account, and the name of its quota: identifiers may be longer than the 80 bytes that a quota's name has. */
+/** An account's group, which is also the name of its quota: an identifier may be longer than the 80 bytes of such a name. */
 export function groupOf(uid: number): string {
   return `u${uid}`;
 }
@@ -42,7 +42,7 @@ export class LoginFile {
     this.#groups.set(uid, undefined);
   }
 
-  /** A login of ours. `user` starts with a character that no identifier has. */
+  /** Adds a one-time login. `user` starts with a character that no identifier contains. */
   addOnce(user: string, hash: string, uid: number): void {
     this.#once.set(user, this.#line(user, hash, uid));
     this.#logins.touch();
@@ -56,7 +56,7 @@ export class LoginFile {
     for (const user of [...this.#once.keys()]) this.removeOnce(user);
   }
 
-  /** What is set is in force once this returns; what is in force already is not written again. Several calls share a write. */
+  /** Once this returns, all changes are in force. Unchanged files are not written, and concurrent calls share a write. */
   write(): Promise<void> {
     return this.#lane(async () => {
       await this.#groups.write(this.#paths.groups, "");
@@ -69,7 +69,7 @@ export class LoginFile {
   }
 }
 
-/** A file of lines by uid, which knows whether it has changed since it was written. */
+/** A file of lines by uid, with a dirty flag. */
 class TextFile {
   readonly #parts = new Map<number, string>();
   #isWritten = false;
@@ -97,10 +97,10 @@ class TextFile {
   }
 }
 
-/** ProFTPD compares names of users up to here when it counts sessions (its scoreboard has no room for more). */
+/** ProFTPD compares only so many characters of user names when it counts sessions: its scoreboard has room for no more. */
 const countedNameCharsMax = 31;
 
-/** Otherwise the agent counts. */
+/** Whether ProFTPD limits the account's sessions. If not, the agent does. */
 export function isCountedByProftpd({ identifier, sessionsMax }: DesiredAccount): boolean {
   return identifier.length <= countedNameCharsMax && sessionsMax <= groupedSessionsMax;
 }

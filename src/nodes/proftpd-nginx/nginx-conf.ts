@@ -1,11 +1,11 @@
-/** nginx's configuration. Everything about its behaviour was seen with nginx 1.22.1 as Debian 12 has it. */
+/** nginx's configuration. Its behaviour was tested with nginx 1.22.1 of Debian 12. */
 import { noSiteText } from "#nodes/probe.ts";
 import { nodePaths, type ProftpdNodeSettings, suspendedMarker } from "#nodes/proftpd-nginx/settings.ts";
 
 const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 const hostName = `${label}(\\.${label})*`;
 
-/** The text of nginx.conf. Changes of accounts never change it: a site is a link, a suspension is a file. */
+/** The text of nginx.conf. It is independent of accounts: a site is a link, and a suspension is a file. */
 export function renderNginxConf(settings: ProftpdNodeSettings): string {
   const { web, limits } = settings;
   const paths = nodePaths(settings);
@@ -23,7 +23,7 @@ http {
   client_header_timeout ${limits.requestHeaderSecondsMax};
   send_timeout ${limits.stalledSecondsMax};
   client_max_body_size 1k;
-  # A subscriber has a whole /64 of IPv6. Of addresses as nginx writes them, the longest run of zeros is left out.
+  # A subscriber has a whole /64 of IPv6. nginx abbreviates the longest run of zeros in an address.
   map $remote_addr $source {
     default $binary_remote_addr;
     "~^(?<network>([0-9a-f]+:){4})" $network;
@@ -32,7 +32,7 @@ http {
   limit_conn_zone $source zone=addresses:10m;
   limit_conn addresses ${limits.addressRequestsMax};
   limit_conn_status 429;
-  # The real path ends in the account's uid, whatever name the site was asked by.
+  # The real path contains the account's uid, whatever host name was requested.
   log_format traffic '$msec $bytes_sent $realpath_root';
   map $host $site {
     default "";
@@ -55,7 +55,7 @@ ${tlsLines(settings)}    server_name _;
     location / {
       default_type application/octet-stream;
       index index.html index.htm;
-      # What is above the customer's folder is ours; below it no link is followed, not even to a file of the same owner.
+      # Links above the customer's folder are ours; below it none is followed, not even to a file of the same owner.
       disable_symlinks on from=$document_root;
     }
     location @missing { return 404 "Not found.\\n"; }
@@ -79,7 +79,7 @@ function tlsLines({ web }: ProftpdNodeSettings): string {
   if (web.tls === undefined) return "";
   return `    listen ${endpoint(web.address, web.tls.port)} ssl http2 default_server;
     ssl_protocols TLSv1.2 TLSv1.3;
-    # Read at every handshake: a new file is served at once, and who has none gets none.
+    # Read at every handshake: a new file is served at once, and a host name without a file gets no certificate.
     ssl_certificate $certificate;
     ssl_certificate_key $certificate;
 `;

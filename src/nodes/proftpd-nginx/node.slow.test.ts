@@ -8,7 +8,7 @@ import { generate } from "selfsigned";
 import { NodeUnavailable, type Traffic } from "#nodes/driver.ts";
 import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
 import { cannotStart, connectFtp, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
-import { password, testAccount } from "#nodes/test-account.ts";
+import { password, testAccount, usageOf } from "#nodes/test-account.ts";
 import { getPage } from "#nodes/test-page.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 
@@ -54,12 +54,12 @@ test(
   },
 );
 
-test("usage is known again after a start, also of what was uploaded in the meantime", options, async (t) => {
+test("usage is known after a start, including uploads in the meantime", options, async (t) => {
   const node = await startTestProftpdNode();
   t.after(() => node.close());
   await node.node.ensureAccount(account);
   await upload(node, "a.bin", 10);
-  await node.node.usage(account.identifier);
+  while ((await usageOf(node.node, account.identifier)).bytes !== 10) await pause(10);
   await node.node.close();
   await upload(node, "b.bin", 5);
   await node.reopen();
@@ -70,7 +70,7 @@ test("usage is known again after a start, also of what was uploaded in the meant
   }
 });
 
-test("a login of ours is gone after its time, after a start of the agent, and with its end", options, async (t) => {
+test("a one-time login expires, and is removed when the agent starts or stops", options, async (t) => {
   const node = await startTestProftpdNode({ limits: { oneTimeLoginMs: 100 } });
   t.after(() => node.close());
   await node.node.ensureAccount(account);
@@ -90,38 +90,34 @@ test("a login of ours is gone after its time, after a start of the agent, and wi
   await long.reopen();
 });
 
-test(
-  "a probe trusts the server's own certificate, whoever has signed it, and no other of the signer's",
-  options,
-  async (t) => {
-    const subject = [{ name: "commonName", value: "ftp.example" }];
-    const authority = await generate([{ name: "commonName", value: "authority" }], {
-      keyType: "ec",
-      algorithm: "sha256",
-      extensions: [
-        { name: "basicConstraints", cA: true },
-        { name: "keyUsage", keyCertSign: true },
-      ],
-    });
-    const ca = { key: authority.private, cert: authority.cert };
-    const [shown, another] = await Promise.all(
-      [1, 2].map(() => generate(subject, { keyType: "ec", algorithm: "sha256", ca })),
-    );
-    const chain = (own: typeof authority) => [own.private, own.cert, authority.cert].join("\n");
-    const node = await startTestProftpdNode({ keyAndCertificate: chain(shown!) });
-    t.after(() => node.close());
-    await node.node.ensureAccount(account);
-    await node.node.probe(account);
-    // ProFTPD reads its file at every session, so a new certificate needs no restart.
-    await writeFile(node.settings.ftp.certificateFile, chain(another!));
-    await node.node.probe(account);
-    node.settings.ftp.certificateFile = join(node.settings.stateFolder, "another.pem");
-    await writeFile(node.settings.ftp.certificateFile, chain(shown!));
-    await assert.rejects(node.node.probe(account), NodeUnavailable);
-  },
-);
+test("a probe trusts only the server's own certificate, not others of the same authority", options, async (t) => {
+  const subject = [{ name: "commonName", value: "ftp.example" }];
+  const authority = await generate([{ name: "commonName", value: "authority" }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    extensions: [
+      { name: "basicConstraints", cA: true },
+      { name: "keyUsage", keyCertSign: true },
+    ],
+  });
+  const ca = { key: authority.private, cert: authority.cert };
+  const [shown, another] = await Promise.all(
+    [1, 2].map(() => generate(subject, { keyType: "ec", algorithm: "sha256", ca })),
+  );
+  const chain = (own: typeof authority) => [own.private, own.cert, authority.cert].join("\n");
+  const node = await startTestProftpdNode({ keyAndCertificate: chain(shown!) });
+  t.after(() => node.close());
+  await node.node.ensureAccount(account);
+  await node.node.probe(account);
+  // ProFTPD reads its file at every session, so a new certificate needs no restart.
+  await writeFile(node.settings.ftp.certificateFile, chain(another!));
+  await node.node.probe(account);
+  node.settings.ftp.certificateFile = join(node.settings.stateFolder, "another.pem");
+  await writeFile(node.settings.ftp.certificateFile, chain(shown!));
+  await assert.rejects(node.node.probe(account), NodeUnavailable);
+});
 
-test("a start repairs what a hand has changed, and tells of what belongs to nobody", options, async (t) => {
+test("a start repairs manual changes, and finds what belongs to no account", options, async (t) => {
   const node = await startTestProftpdNode();
   t.after(() => node.close());
   await node.node.ensureAccount(account);
@@ -175,7 +171,7 @@ test(
   },
 );
 
-test("what a site had sent is forgotten with its account, also what is told later", options, async (t) => {
+test("the traffic of a removed account is forgotten, including log lines that arrive later", options, async (t) => {
   const node = await startTestProftpdNode();
   t.after(() => node.close());
   await node.node.ensureAccount(account);

@@ -1,29 +1,26 @@
 /**
- * A node of ProFTPD and nginx: accounts are files on this machine, which both servers look at with every login and every
- * request, so that no change reloads anything.
+ * A node of ProFTPD and nginx: accounts are files on this machine, which the servers read at every login and every request.
+ * No change needs a reload.
  *
- *     /srv/deedhouse/homes/<uid>/        root's; the account's FTP root
- *     /srv/deedhouse/homes/<uid>/www/    the account's; its site
+ *     /srv/deedhouse/homes/<uid>/        owned by root; the account's FTP root
+ *     /srv/deedhouse/homes/<uid>/www/    owned by the account; its site
  *     /srv/deedhouse/sites/<host name>   link to the home
  *     /srv/deedhouse/trash/<uid>/        files of a removed account
- *     /var/lib/deedhouse/accounts.jsonl  what the node was told
- *     /var/lib/deedhouse/ftp-users       who may log in: the last thing that is written for a new account
+ *     /var/lib/deedhouse/accounts.jsonl  the desired states
+ *     /var/lib/deedhouse/ftp-users       the logins: written last for a new account
  *
- * Changes take one lane. What shall be is written down first, so that a start finishes what a killed agent began.
+ * Changes run one after the other. The desired state is recorded first, so a start finishes what a killed agent began.
  */
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import { createLane } from "#lib/lane.ts";
-import type { Secret } from "#lib/secret.ts";
 import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
 import {
   type AccountKey,
-  type AccountLimits,
   type DesiredAccount,
   type NodeAccount,
   NodeRefused,
   NodeUnavailable,
   type OneTimeLogin,
-  type Usage,
   type UsageChanges,
 } from "#nodes/driver.ts";
 import { type ProbeOptions, probeAccount } from "#nodes/probe.ts";
@@ -35,17 +32,17 @@ import { findStrays, type Strays } from "#nodes/proftpd-nginx/strays.ts";
 const dayMs = 86_400_000;
 
 export interface ProftpdNode extends AgentNode {
-  /** What is on the machine and belongs to no account. */
+  /** Homes and host names on the machine that belong to no account. */
   strays(): Promise<Strays>;
 }
 
 /**
- * The accounts of a node of ProFTPD and nginx, which run already or will be started: works on files and processes of this
- * machine, as root. One at a time per `stateFolder`. Finishes first what an earlier one began.
+ * Opens the node on this machine, as root; only one process may do so per `stateFolder`. ProFTPD and nginx may be started
+ * before or after it. First finishes what an earlier process began.
  * @throws when not root, while another agent runs, or when a record cannot be read
  */
 export async function createProftpdNode(options: ProftpdNodeOptions): Promise<ProftpdNode> {
-  if (process.getuid?.() !== 0) throw new Error("a node of ProFTPD and nginx is run by root");
+  if (process.getuid?.() !== 0) throw new Error("a node of ProFTPD and nginx must run as root");
   await makeFolders(options.settings);
   const lock = lockNode(options.settings);
   try {
@@ -60,7 +57,7 @@ export async function createProftpdNode(options: ProftpdNodeOptions): Promise<Pr
   }
 }
 
-/** A second agent would go by what it read at its start, and bring a changed password back. */
+/** A second agent would work with records from its own start, and restore old passwords. */
 function lockNode({ stateFolder }: ProftpdNodeSettings): Disposable {
   try {
     return lockFolder(stateFolder);
@@ -81,13 +78,13 @@ class Node implements ProftpdNode {
     this.#lock = lock;
   }
 
-  /** Begins what goes on by itself. */
+  /** Starts the periodic work. */
   start(): void {
     const { usage, traffic, trash, records, feed, settings, log } = this.#parts;
     const { logPollMs, sumsSaveMs, trashDaysMax } = settings.limits;
     for (const { uid } of records.list()) {
       usage.watch(uid);
-      // Who asks for the first time is told of every account.
+      // The first question for usage returns every account.
       feed.changed(uid);
     }
     const look = async () => {
@@ -110,28 +107,11 @@ class Node implements ProftpdNode {
   }
 
   async ensureAccount(account: DesiredAccount): Promise<void> {
-    await this.#applyOne(() => ({ kind: "account", account }));
-  }
-
-  async setPassword(key: AccountKey, passwordHash: Secret): Promise<void> {
-    await this.#change(key, { passwordHash });
-  }
-
-  async setLimits(key: AccountKey, limits: AccountLimits): Promise<void> {
-    const { diskBytesMax, filesMax, sessionsMax, ftpEnabled } = limits;
-    await this.#change(key, { diskBytesMax, filesMax, sessionsMax, ftpEnabled });
-  }
-
-  async suspend(key: AccountKey): Promise<void> {
-    await this.#change(key, { suspended: true });
-  }
-
-  async resume(key: AccountKey): Promise<void> {
-    await this.#change(key, { suspended: false });
+    await this.#applyOne({ kind: "account", account });
   }
 
   async remove({ identifier, uid }: AccountKey): Promise<void> {
-    await this.#applyOne(() => ({ kind: "removed", account: { identifier, uid } }));
+    await this.#applyOne({ kind: "removed", account: { identifier, uid } });
   }
 
   async find(identifier: string): Promise<NodeAccount | undefined> {
@@ -145,15 +125,6 @@ class Node implements ProftpdNode {
 
   async highestUid(): Promise<number> {
     return this.#parts.records.highestUid;
-  }
-
-  async usage(identifier: string): Promise<Usage> {
-    const { records, usage } = this.#parts;
-    const account = records.find(identifier);
-    if (account === undefined) throw new NodeRefused("account_unknown");
-    return usage.count(account.uid).catch((error) => {
-      throw new NodeUnavailable("the account's files change while they are counted", { cause: error });
-    });
   }
 
   async usageChanges({ after, waitMs, signal }: Parameters<AgentNode["usageChanges"]>[0]): Promise<UsageChanges> {
@@ -196,16 +167,10 @@ class Node implements ProftpdNode {
     });
   }
 
-  async #change(key: AccountKey, change: Partial<DesiredAccount>): Promise<void> {
-    await this.#applyOne(() => ({ kind: "account", account: { ...this.#parts.accounts.get(key), ...change } }));
-  }
-
   /** @throws NodeRefused */
-  #applyOne(describe: () => AccountState): Promise<void> {
-    return this.#lane(async () => {
-      const [refused] = await this.#apply([describe()]);
-      if (refused !== undefined) throw new NodeRefused(refused.reason);
-    });
+  async #applyOne(state: AccountState): Promise<void> {
+    const [refused] = await this.apply([state]);
+    if (refused !== undefined) throw new NodeRefused(refused.reason);
   }
 
   async #apply(states: readonly AccountState[]): Promise<RefusedState[]> {
@@ -219,7 +184,7 @@ class Node implements ProftpdNode {
       return refused;
     } catch (error) {
       if (error instanceof NodeUnavailable) throw error;
-      throw new NodeUnavailable(`the change is not known to be in force: ${(error as Error).message}`, {
+      throw new NodeUnavailable(`the outcome of the change is unknown: ${(error as Error).message}`, {
         cause: error,
       });
     }

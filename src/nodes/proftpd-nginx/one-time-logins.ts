@@ -8,9 +8,9 @@ import type { OneTimeLogin } from "#nodes/driver.ts";
 import type { LoginFile } from "#nodes/proftpd-nginx/login-file.ts";
 import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 
-/** The least that bcrypt has: what it protects is 256 random bits, for a minute. */
+/** bcrypt's minimum: the hash protects 256 random bits for a minute. */
 const hashCost = 4;
-/** Starts with a character that no identifier has, so that it can never be a customer's name. */
+/** Starts with a character that no identifier contains, so it never matches a customer's name. */
 const userPrefix = "_once-";
 
 type Login = Omit<OneTimeLogin, "host" | "port">;
@@ -23,8 +23,8 @@ export interface OneTimeLoginsOptions {
 }
 
 /**
- * Logins of ours into an account's home: lines of the login file that stand there for a short time. They are kept in memory
- * alone, and the file is written anew at every start, so that a crash leaves none.
+ * The gateway's temporary logins into accounts' homes, as lines of the login file. They are kept only in memory, and the file
+ * is rewritten at every start, so a crash leaves none behind.
  */
 export class OneTimeLogins {
   readonly #options: OneTimeLoginsOptions;
@@ -55,7 +55,7 @@ export class OneTimeLogins {
     }
   }
 
-  /** None opens anything any more: nobody would remove it. */
+  /** Removes all one-time logins: nobody would remove them later. */
   async close(): Promise<void> {
     this.#options.logins.removeAllOnce();
     await this.#options.logins.write();
@@ -65,12 +65,12 @@ export class OneTimeLogins {
     const { logins, random, settings } = this.#options;
     const user = userPrefix + random.bytes(16).toString("hex");
     const password = random.bytes(32).toString("base64url");
-    // The library labels `$2y$` what everybody else calls `$2b$`.
+    // The library writes `$2y$` for what others call `$2b$`.
     const label = (await hash(password, hashCost)).replace("$2y$", () => "$2b$");
     const pem = await readFile(settings.ftp.certificateFile, "utf8");
     logins.addOnce(user, label, uid);
     await logins.write();
-    // The file may hold the key and a chain too: the first certificate is the server's own.
+    // The file may also contain the key and a chain: the first certificate is the server's own.
     const certificate = new X509Certificate(pem).toString();
     return { user, password: new Secret(password), certificate };
   }

@@ -1,4 +1,4 @@
-/** What a node is put together from. */
+/** The parts of a node. */
 import { mkdir, readFile, realpath } from "node:fs/promises";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -19,9 +19,9 @@ import { UsageWatch } from "#nodes/proftpd-nginx/usage-watch.ts";
 
 export interface ProftpdNodeOptions {
   settings: ProftpdNodeSettings;
-  /** Where customers find the FTP server. */
+  /** The FTP server as customers reach it. */
   ftp: Endpoint;
-  /** Where sites answer, over plain HTTP. */
+  /** The web server, over plain HTTP. */
   web: Endpoint;
   clock: Clock;
   random: Random;
@@ -40,7 +40,7 @@ export interface Parts extends ProftpdNodeOptions {
   accounts: Accounts;
 }
 
-/** Reads what is kept; the folders are there. @throws when a record cannot be read */
+/** Reads the stored state. The folders must exist. @throws when a record cannot be read */
 export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
   const { settings, clock, log } = options;
   const paths = nodePaths(settings);
@@ -85,7 +85,7 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
   return { ...options, homes, records, limits, oneTimeLogins, usage, traffic, trash, feed, accounts };
 }
 
-/** Those that are missing. */
+/** Creates missing folders. */
 export async function makeFolders(settings: ProftpdNodeSettings): Promise<void> {
   const { rootFolder, stateFolder, runFolder, logFolder } = settings;
   const paths = nodePaths(settings);
@@ -97,10 +97,10 @@ export async function makeFolders(settings: ProftpdNodeSettings): Promise<void> 
 async function reopenLogs(webPidFile: string, log: Log): Promise<void> {
   try {
     const pid = Number(await readFile(webPidFile, "utf8"));
-    // A file that is being written is empty, and 0 would mean ourselves.
+    // The file is empty while it is being written, and pid 0 would mean this process group.
     if (!(pid > 0)) throw new Error("nginx's pid file is empty");
     process.kill(pid, "SIGUSR1");
   } catch (error) {
-    log.error({ err: error }, "nginx was not told to open its logs anew");
+    log.error({ err: error }, "nginx could not be told to reopen its logs");
   }
 }

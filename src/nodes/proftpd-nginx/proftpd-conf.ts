@@ -1,4 +1,4 @@
-/** ProFTPD's configuration. Everything about its behaviour was seen with ProFTPD 1.3.8 as Debian 12 has it. */
+/** ProFTPD's configuration. Its behaviour was tested with ProFTPD 1.3.8 of Debian 12. */
 import {
   groupedSessionsMax,
   nodePaths,
@@ -6,7 +6,7 @@ import {
   sessionGroupPrefix,
 } from "#nodes/proftpd-nginx/settings.ts";
 
-/** The text of proftpd.conf. Changes of accounts never change it: it is read at the start only. */
+/** The text of proftpd.conf. It is independent of accounts: ProFTPD reads it only when it starts. */
 export function renderProftpdConf(settings: ProftpdNodeSettings): string {
   return [
     ...serverLines(settings),
@@ -43,7 +43,7 @@ function serverLines(settings: ProftpdNodeSettings): string[] {
     `PidFile ${paths.ftpPid}`,
     `ScoreboardFile ${paths.scoreboard}`,
     `MaxInstances ${limits.sessionsMax}`,
-    // Counts before the login too.
+    // Includes sessions before login.
     `MaxConnectionsPerHost ${limits.addressSessionsMax} "Too many sessions from your address."`,
     `CommandBufferSize ${limits.commandBytesMax}`,
     `TimeoutLogin ${limits.loginSecondsMax}`,
@@ -64,19 +64,19 @@ function serverLines(settings: ProftpdNodeSettings): string[] {
 function accountLines(settings: ProftpdNodeSettings): string[] {
   const paths = nodePaths(settings);
   return [
-    // Files, read again at every PASS: with a database behind the logins, its outage would lock everyone out.
+    // Files, which ProFTPD reads at every PASS: with a database behind the logins, an outage would lock everyone out.
     "AuthOrder mod_auth_file.c",
     `AuthUserFile ${paths.logins}`,
     `AuthGroupFile ${paths.groups}`,
     "RequireValidShell off",
     "DefaultRoot ~",
-    // All of a session's uids become the account's: it can be found in /proc by them, and never becomes root again.
+    // All uids of a session become the account's: it can be found in /proc by them, and cannot regain root.
     "RootRevoke on",
     ...sessionLimitLines(),
   ];
 }
 
-/** The limit of sessions per user, which ProFTPD can only take from the configuration. */
+/** Session limits per user. ProFTPD takes them only from its configuration. */
 function sessionLimitLines(): string[] {
   const limits = Array.from({ length: groupedSessionsMax }, (_, index) => index + 1);
   return limits.flatMap((sessions) => [
@@ -99,7 +99,7 @@ function guessLines(settings: ProftpdNodeSettings): string[] {
     "BanControlsACLs all allow user root",
     'BanMessage "Too many wrong passwords. Try again later."',
     banOn("MaxLoginAttempts", limits.addressGuessRoundsMax),
-    // It has no places to keep for others: whoever opens silent connections again and again loses theirs.
+    // ProFTPD cannot reserve sessions for other clients, so an address that keeps opening silent connections is banned.
     banOn("TimeoutLogin", limits.addressTimeoutsMax),
   ];
 }
@@ -108,10 +108,10 @@ function transferLines({ ftp }: ProftpdNodeSettings): string[] {
   return [
     `PassivePorts ${ftp.passivePorts.from} ${ftp.passivePorts.to}`,
     ...(ftp.publicAddress === undefined ? [] : [`MasqueradeAddress ${ftp.publicAddress}`]),
-    // The data connection comes from where the control connection comes from.
+    // Data connections must come from the address of the control connection.
     "AllowForeignAddress off",
     "AllowOverwrite on",
-    // Without it a refused overwrite destroys the file that was there.
+    // Without it, a refused overwrite destroys the old file.
     "HiddenStores on",
     "DeleteAbortedStores on",
     // An append over quota deletes the whole file.
@@ -121,7 +121,7 @@ function transferLines({ ftp }: ProftpdNodeSettings): string[] {
     "    DenyAll",
     "  </Limit>",
     "</Global>",
-    // Our marker: only root can change the folder that it is in, and nobody needs to see it.
+    // The suspension marker: only root can change its folder, and customers need not see it.
     "<Directory ~>",
     "  HideFiles ^\\.suspended$",
     "</Directory>",
@@ -135,11 +135,11 @@ function tlsLines({ ftp }: ProftpdNodeSettings): string[] {
     "TLSRequired on",
     `TLSRSACertificateFile ${ftp.certificateFile}`,
     `TLSRSACertificateKeyFile ${ftp.keyFile}`,
-    // Of the file above ProFTPD shows the first certificate alone.
+    // From the file above, ProFTPD presents only the first certificate.
     `TLSCertificateChainFile ${ftp.certificateFile}`,
     "TLSRenegotiate none",
-    // Python's ftplib and others begin a new session for data, and would get no data connection. It comes from the address
-    // of the control connection all the same.
+    // Python's ftplib and other clients start a new TLS session for data, and would get no data connection. The connection
+    // must come from the address of the control connection anyway.
     "TLSOptions NoSessionReuseRequired",
   ];
 }
@@ -153,7 +153,7 @@ function quotaLines(settings: ProftpdNodeSettings): string[] {
     `QuotaLock ${paths.quotaLock}`,
     "QuotaDirectoryTally on",
     "QuotaDisplayUnits b",
-    // What was uploaded by a session that was killed is counted at the next login.
+    // Counts the uploads of killed sessions at the next login.
     "QuotaOptions ScanOnLogin",
   ];
 }
@@ -164,7 +164,7 @@ function logLines(settings: ProftpdNodeSettings): string[] {
     `SystemLog ${paths.ftpLog}`,
     "TransferLog none",
     "WtmpLog off",
-    // By it the agent learns which accounts' files have changed.
+    // Tells the agent which accounts' files have changed.
     'LogFormat activity "%{uid} %m"',
     `ExtendedLog ${paths.ftpActivity} AUTH,WRITE,EXIT activity`,
   ];

@@ -1,14 +1,14 @@
 /**
- * What an account may use, as ProFTPD's mod_quotatab keeps it: a table of fixed records, read at login. A limit holds for
- * sessions that log in later, so whoever lowers one ends the open ones. Kernel quotas by uid are the upgrade (they also
- * hold against uploads at the same time, docs/hosting.md): they need a file system that counts, and the same interface.
+ * The limits of accounts in the format of ProFTPD's mod_quotatab: a table of fixed-size records, read at login. A limit
+ * applies to later logins only, so lowering one requires ending the open sessions. Kernel quotas by uid are the upgrade (they
+ * also limit concurrent uploads, docs/hosting.md): they need a file system with quotas, and fit behind the same interface.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { writeFileAtomic } from "#nodes/atomic-file.ts";
 import { groupOf } from "#nodes/proftpd-nginx/login-file.ts";
 
 export interface Limits {
-  /** In force for every session that logs in from now on. `bytes` and `files` as the file system has them. */
+  /** Applies to all later logins. `bytes` and `files` as the file system counts them. */
   setLimit(uid: number, bytes: number, files: number): void;
   clearLimit(uid: number): void;
 }
@@ -41,7 +41,7 @@ export class QuotaTable implements Limits {
     }
   }
 
-  /** Both tables must be there when ProFTPD starts; the tally is its own. */
+  /** Both tables must exist when ProFTPD starts. ProFTPD itself maintains the tally. */
   static async open(paths: { quotaLimits: string; quotaTally: string }): Promise<QuotaTable> {
     if (!existsSync(paths.quotaLimits)) await writeFileAtomic(paths.quotaLimits, header(limitMagic));
     if (!existsSync(paths.quotaTally)) await writeFileAtomic(paths.quotaTally, header(tallyMagic));
@@ -53,7 +53,7 @@ export class QuotaTable implements Limits {
     record.write(groupOf(uid), "latin1");
     record.writeInt32LE(groupQuota, 81);
     record.writeInt32LE(hardLimit, 86);
-    // 0 would mean unlimited; the account's own folder always counts, so 0 is never asked for.
+    // 0 would mean unlimited, but never occurs: the account's own folder always counts.
     record.writeDoubleLE(bytes, 90);
     record.writeDoubleLE(unlimited, 98);
     record.writeDoubleLE(unlimited, 106);

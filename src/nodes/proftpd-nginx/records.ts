@@ -1,8 +1,7 @@
 /**
- * What the node was told, as one file of lines: one for what an account shall be, written before anything is done about
- * it, and one once that is in force. So an agent that was killed in between knows what to go on with, one change costs one
- * write whatever the number of accounts, and who was removed is never forgotten. Once most lines were overtaken by later
- * ones, the file is written anew. Mode 0600: it holds hashes.
+ * The journal of desired states: a line for each state, written before it is applied, and a line once it is in force. So an
+ * agent continues after a kill in between, a change costs one write whatever the number of accounts, and removed accounts are
+ * remembered. When most lines are superseded, the file is rewritten. Mode 0600: it contains hashes.
  */
 import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
 import { type Static, Type } from "typebox";
@@ -19,8 +18,8 @@ const Line = Type.Union([
 ]);
 type Line = Static<typeof Line>;
 
-/** Beside two for each account: a small node writes its file anew only now and then. */
-const overtakenLinesMax = 1_000;
+/** In addition to two per account, so that a small node rarely rewrites its file. */
+const supersededLinesMax = 1_000;
 
 export class Records {
   readonly #path: string;
@@ -31,7 +30,7 @@ export class Records {
   readonly #unfinished: Set<number>;
   readonly #uidOf = new Map<string, number>();
   readonly #uidOfHostName = new Map<string, number>();
-  /** By uid: a change that is said again while it cannot be written takes no more room. */
+  /** By uid, so that a change that is repeated while it cannot be written takes no more memory. */
   readonly #unwritten = new Map<number, string>();
   #lines: number;
   #highestUid = 0;
@@ -46,10 +45,10 @@ export class Records {
     for (const { uid } of [...content.accounts.values(), ...content.removed.values()]) this.#seeUid(uid);
   }
 
-  /** @throws when the file holds a line that is no record: the node must not forget accounts that it had */
+  /** @throws when a line is not a valid record: the node must not forget accounts */
   static async open(path: string): Promise<Records> {
     const records = new Records(path, await readContent(path));
-    if (records.#isOvertaken()) await records.#rewrite();
+    if (records.#isMostlySuperseded()) await records.#rewrite();
     return records;
   }
 
@@ -66,7 +65,7 @@ export class Records {
     return uid === undefined ? undefined : this.#accounts.get(uid);
   }
 
-  /** Who has this among its host names. */
+  /** The account that has this host name. */
   findByHostName(hostName: string): DesiredAccount | undefined {
     const uid = this.#uidOfHostName.get(hostName);
     return uid === undefined ? undefined : this.#accounts.get(uid);
@@ -76,12 +75,12 @@ export class Records {
     return this.#removed.has(uid);
   }
 
-  /** Of all that were ever taken, removed ones too; 0: none. */
+  /** Of all states that were ever recorded, including removed accounts; 0: none. */
   get highestUid(): number {
     return this.#highestUid;
   }
 
-  /** What was begun and not finished, by this process or one before it. */
+  /** States that are recorded and not yet in force, from this process or an earlier one. */
   unfinished(): AccountState[] {
     return [...this.#unfinished].flatMap((uid): AccountState[] => {
       const account = this.#accounts.get(uid);
@@ -95,7 +94,7 @@ export class Records {
     return this.#unfinished.has(uid);
   }
 
-  /** This is what shall be, on disk after `flush`. A removed account stays removed. */
+  /** Records a desired state; `flush` writes it to disk. A removed account stays removed. */
   take(state: AccountState): void {
     const { uid, identifier } = state.account;
     this.#unwritten.set(uid, printLine(lineOf(state)));
@@ -112,16 +111,16 @@ export class Records {
     }
   }
 
-  /** What was taken survives a power cut from here on. */
+  /** Makes the recorded states survive a power cut. */
   async flush(): Promise<void> {
     if (this.#unwritten.size === 0) return;
-    if (this.#isOvertaken()) return this.#rewrite();
+    if (this.#isMostlySuperseded()) return this.#rewrite();
     const file = await this.#append([...this.#unwritten.values()]);
     await file.datasync();
     this.#unwritten.clear();
   }
 
-  /** It is in force. Not synced: a line that gets lost makes the next start do again what can be repeated. */
+  /** Records that the states are in force. Not synced: if the line gets lost, the next start applies the states again. */
   async finish(uids: readonly number[]): Promise<void> {
     const done = uids.filter((uid) => this.#unfinished.has(uid));
     if (done.length === 0) return;
@@ -133,11 +132,11 @@ export class Records {
     await this.#file?.close();
   }
 
-  #isOvertaken(): boolean {
-    return this.#lines > 2 * (this.#accounts.size + this.#removed.size) + overtakenLinesMax;
+  #isMostlySuperseded(): boolean {
+    return this.#lines > 2 * (this.#accounts.size + this.#removed.size) + supersededLinesMax;
   }
 
-  /** On disk is what is known now. */
+  /** Replaces the file by the current records. */
   async #rewrite(): Promise<void> {
     const lines = printAll(this.#accounts, this.#removed, this.#unfinished);
     await writeFileAtomic(this.#path, lines.join(""));
@@ -148,7 +147,7 @@ export class Records {
     await former?.close();
   }
 
-  /** All of the lines, or none: half a line, from a full disk, would spoil the next one. */
+  /** Appends all of the lines or none: a partial line, from a full disk, would corrupt the next one. */
   async #append(lines: readonly string[]): Promise<FileHandle> {
     this.#file ??= await open(this.#path, "a", 0o600);
     const { size } = await this.#file.stat();
@@ -186,7 +185,7 @@ interface Content {
 
 async function readContent(path: string): Promise<Content> {
   const bytes = (await readFile(path).catch(ignoreMissing)) ?? Buffer.alloc(0);
-  // A crash may have left a part of a line, of a change that nobody was told of.
+  // A crash may have left a partial line, of a change that was not acknowledged.
   const end = bytes.lastIndexOf("\n") + 1;
   if (end < bytes.length) await truncate(path, end);
   const content: Content = { accounts: new Map(), removed: new Map(), unfinished: new Set(), lines: 0 };
@@ -213,8 +212,8 @@ function parseLine(path: string, text: string): Line {
   try {
     return Value.Parse(Line, JSON.parse(text));
   } catch {
-    // The parser's message would quote the line, which holds a hash.
-    throw new Error(`${path} holds a line that is no record: restore it from a backup`);
+    // The parser's message would quote the line, which contains a hash.
+    throw new Error(`${path} contains an invalid line: restore it from a backup`);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Ends FTP sessions. After its login all uids of a session's process are the account's (RootRevoke), so a session is a
- * process whose folder in /proc belongs to that uid: no name is compared (ProFTPD's own list cuts names at 31 characters),
- * and logins of ours count too. `ftpdctl kick user` does the same, by name and 2.8 s later.
+ * Ends FTP sessions. After login, all uids of a session's process are the account's (RootRevoke), so a session is a process
+ * whose folder in /proc belongs to that uid. This needs no names (ProFTPD's own list truncates them to 31 characters), and
+ * includes one-time logins. `ftpdctl kick user` does the same by name, 2.8 s later.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,15 +9,15 @@ import { NodeUnavailable } from "#nodes/driver.ts";
 import { uidMin } from "#nodes/proftpd-nginx/settings.ts";
 
 const checkMs = 20;
-/** A login that began under the old login file ends within this, or is cut: bcrypt of cost 12 takes some 300 ms. */
+/** A login that began with the old login file is ended after this: bcrypt of cost 12 takes about 300 ms. */
 const loginMsMax = 1_500;
-/** What ignores SIGTERM until then gets SIGKILL. */
+/** A process that ignores SIGTERM for this long gets SIGKILL. */
 const politeMsMax = 2_500;
 const endMsMax = 4_000;
 
 /**
- * Ends the sessions of these accounts. Call it when the login file is in its place: a login that read the old one may
- * still be on its way, so this waits for those too.
+ * Ends the sessions of these accounts. Call it after replacing the login file. It also waits for logins in progress, which
+ * may have read the old file.
  * @throws NodeUnavailable when a session does not end
  */
 export async function endSessions(uids: ReadonlySet<number>, ftpPidFile: string): Promise<void> {
@@ -38,7 +38,7 @@ export async function endSessions(uids: ReadonlySet<number>, ftpPidFile: string)
   }
 }
 
-/** Ends an account's youngest sessions beyond what it may have. */
+/** Ends an account's youngest sessions above its limit. */
 export function endSurplusSessions(uid: number, sessionsMax: number, ftpPidFile: string): void {
   const owned = [...processOwners()].filter(([pid, owner]) => owner === uid && isOf(pid, ftpPidFile));
   const pids = owned.map(([pid]) => pid);
@@ -57,13 +57,13 @@ function processOwners(): Map<number, number> {
   return owners;
 }
 
-/** Whether a process is a session of this ProFTPD, or of one that has ended: another node may be on the machine too. */
+/** Whether a process is a session of this ProFTPD, or of one that has ended: the machine may have another node. */
 function isOf(pid: number, ftpPidFile: string): boolean {
   const parent = Number(statFields(pid)[1]);
   return parent === 1 || parent === Number(read(ftpPidFile));
 }
 
-/** The children of ProFTPD's main process that have not logged in. */
+/** The children of ProFTPD's main process: sessions that have not logged in. */
 function sessionsBeforeLogin(ftpPidFile: string): number[] {
   const daemon = Number(read(ftpPidFile));
   if (!(daemon > 0)) return [];
@@ -76,7 +76,7 @@ function startOf(pid: number): number {
   return Number(statFields(pid)[19]);
 }
 
-/** From the third field on (proc(5)): the name in the second may hold spaces. */
+/** The fields from the third on (proc(5)): the name in the second may contain spaces. */
 function statFields(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`);
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -94,6 +94,6 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }

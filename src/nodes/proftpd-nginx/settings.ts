@@ -1,4 +1,4 @@
-/** What a node of this kind is made of: from here come both servers' configurations and the paths that the agent works on. */
+/** The settings of a node of this kind. Both servers' configurations and the agent's paths derive from them. */
 import { join } from "node:path";
 
 export interface ProftpdNodeSettings {
@@ -6,7 +6,7 @@ export interface ProftpdNodeSettings {
   rootFolder: string;
   /** Records, login file, quota tables, sums. */
   stateFolder: string;
-  /** Pid files, sockets, the scoreboard: may be gone after a restart of the machine. */
+  /** Pid files, sockets, the scoreboard. A restart of the machine may empty it. */
   runFolder: string;
   logFolder: string;
   /** Sites answer at `<identifier>.<siteDomain>`. */
@@ -16,7 +16,7 @@ export interface ProftpdNodeSettings {
     address: string;
     port: number;
     passivePorts: { from: number; to: number };
-    /** Address that passive answers name, where clients see another one than we listen on. */
+    /** The address in replies to PASV, if clients see another one than the server listens on. */
     publicAddress?: string;
     /** PEM. */
     certificateFile: string;
@@ -25,10 +25,10 @@ export interface ProftpdNodeSettings {
   web: {
     address: string;
     port: number;
-    /** Without it, sites answer over plain HTTP only. */
+    /** Default: plain HTTP only. */
     tls?: {
       port: number;
-      /** `<host name>.pem`, key and chain in one file, readable for nginx's workers; looked up at every handshake. */
+      /** `<host name>.pem`, key and chain in one file, readable for nginx's workers. Read at every handshake. */
       certificatesFolder: string;
       /** Serves `*.<siteDomain>`: a file as above. */
       siteCertificateFile: string;
@@ -42,40 +42,43 @@ export interface ProftpdNodeSettings {
 }
 
 export interface ProftpdNodeLimits {
-  /** FTP sessions in all, before and after login. */
+  /** All FTP sessions, before and after login. */
   sessionsMax: number;
   /** FTP sessions of one client address. */
   addressSessionsMax: number;
   loginSecondsMax: number;
   idleSecondsMax: number;
-  /** A data connection on which nothing moves is cut after this. */
+  /** A stalled data connection is closed after this. */
   stalledSecondsMax: number;
   /** Wrong guesses per connection. */
   guessesMax: number;
-  /** What a wrong guess waits for its answer, at least. */
+  /** The minimum delay of the reply to a wrong guess. */
   guessDelayMs: number;
-  /** Connections with `guessesMax` wrong guesses within `addressWindowSeconds` that ban their address for `addressBanSeconds`. */
+  /**
+   * An address with so many connections of `guessesMax` wrong guesses within `addressWindowSeconds` is banned for
+   * `addressBanSeconds`.
+   */
   addressGuessRoundsMax: number;
   addressWindowSeconds: number;
   addressBanSeconds: number;
-  /** Connections of one address that have not logged in in time, within `addressWindowSeconds`, that ban it too. */
+  /** An address with so many login timeouts within `addressWindowSeconds` is banned too. */
   addressTimeoutsMax: number;
   commandBytesMax: number;
   /** Connections of one client address to its sites. */
   addressRequestsMax: number;
   webConnectionsMax: number;
   requestHeaderSecondsMax: number;
-  /** A log that is longer is renamed, and the one before it forgotten. */
+  /** A longer log is renamed, and replaces its predecessor. */
   logBytesMax: number;
-  /** From an account's creation of a one-time login until it opens nothing any more. */
+  /** How long a one-time login is valid. */
   oneTimeLoginMs: number;
-  /** The longest that nginx gathers lines of its log before it writes them. */
+  /** The longest time that nginx buffers lines of its log. */
   webLogFlushMs: number;
-  /** How often the servers' logs are looked at. */
+  /** How often the servers' logs are read. */
   logPollMs: number;
-  /** How often sums of usage and traffic are written down, while they change. */
+  /** How often changed sums of usage and traffic are saved. */
   sumsSaveMs: number;
-  /** The longest that a question for usage changes is held. */
+  /** The longest wait for usage changes. */
   usageWaitMsMax: number;
   trashDaysMax: number;
 }
@@ -105,7 +108,7 @@ export const defaultProftpdNodeLimits: ProftpdNodeLimits = {
   trashDaysMax: 30,
 };
 
-/** A node as `deedhouse node install` sets it up; certificates, addresses and siteDomain are the machine's own. */
+/** The folders of a node that `deedhouse node install` set up. Certificates, addresses and siteDomain are per machine. */
 export const defaultFolders = {
   rootFolder: "/srv/deedhouse",
   stateFolder: "/var/lib/deedhouse",
@@ -113,7 +116,7 @@ export const defaultFolders = {
   logFolder: "/var/log/deedhouse",
 };
 
-/** All paths of a node. Everything is root's; `homes/<uid>/www` alone belongs to the account. */
+/** All paths of a node. Root owns everything but `homes/<uid>/www`, which belongs to the account. */
 export function nodePaths({ rootFolder, stateFolder, runFolder, logFolder }: ProftpdNodeSettings) {
   return {
     /** `homes/<uid>/`: the FTP root; in it `www/`, and the marker while the account is suspended. */
@@ -145,13 +148,13 @@ export function nodePaths({ rootFolder, stateFolder, runFolder, logFolder }: Pro
 
 export type NodePaths = ReturnType<typeof nodePaths>;
 
-/** Uids of accounts, far above those of the machine's own users. */
+/** The lowest uid of accounts, far above the machine's own users. */
 export const uidMin = 200_000;
 
 /** The empty file in a home that makes nginx answer 503. Hidden from FTP, and in a folder that only root can change. */
 export const suspendedMarker = ".suspended";
 
-/** Groups named after how many sessions their members may have: ProFTPD knows such a limit per group only. */
+/** Groups named by the session limit of their members: ProFTPD configures such a limit per group only. */
 export const sessionGroupPrefix = "sessions-";
-/** Above it an account's sessions are not counted by ProFTPD but by the agent. */
+/** For a higher limit, the agent counts the sessions instead of ProFTPD. */
 export const groupedSessionsMax = 100;

@@ -1,13 +1,13 @@
-/** What a reconcile wants to know of a machine beyond its accounts. */
+/** What a reconciliation needs to know about a machine besides its accounts. */
 import type { Homes } from "#nodes/proftpd-nginx/homes.ts";
 import type { Records } from "#nodes/proftpd-nginx/records.ts";
 
 export interface Strays {
-  /** Homes that no account has. */
+  /** Homes without an account. */
   uids: number[];
   /** Accounts without a home. */
   withoutHome: number[];
-  /** Host names that answer for no account. */
+  /** Host names without an account. */
   hostNames: string[];
 }
 

@@ -50,7 +50,7 @@ export interface TestProftpdNode {
   webTls: Endpoint;
   /** PEM: what FTP and sites show. */
   certificate: string;
-  /** A certificate that nobody shows yet. */
+  /** A certificate that no server presents yet. */
   anotherCertificate(host: string): Promise<Certificate>;
   /** Everything the agent's side logged. */
   logged(): string;
@@ -214,7 +214,7 @@ async function end(server: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Passive ports: below those that the kernel gives away by itself, at a place of its own for every test process. */
+/** Passive ports: below the kernel's ephemeral ports, with a range of its own for every test process. */
 function freeRange(): { from: number; to: number } {
   const from = 12_000 + systemRandom.below(90) * passivePortsMin;
   return { from, to: from + passivePortsMin - 1 };

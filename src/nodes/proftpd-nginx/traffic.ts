@@ -1,4 +1,4 @@
-/** What each site has sent this month, from nginx's log. Sums and how far the log was read are one file: nothing counts twice. */
+/** The bytes that each site has sent this month, from nginx's log. One file has sums and log position: nothing counts twice. */
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
@@ -19,7 +19,7 @@ export interface TrafficCountOptions {
   isAccount: (uid: number) => boolean;
   onChange: (uid: number) => void;
   logBytesMax: number;
-  /** Tells nginx to open its logs anew. */
+  /** Tells nginx to reopen its logs. */
   reopenLogs: () => void;
 }
 
@@ -57,7 +57,7 @@ export class TrafficCount {
     if (await this.#tail.rotate(logBytesMax)) reopenLogs();
   }
 
-  /** Keeps the sums, and tells which have changed since the last time: a busy site wakes who waits only so often. */
+  /** Saves the sums, then reports the accounts that changed: so a busy site wakes waiting callers no more often than this. */
   async save(): Promise<void> {
     if (!this.#isChanged) return;
     this.#isChanged = false;
@@ -74,10 +74,10 @@ export class TrafficCount {
       path.startsWith(`${this.#options.homes}/`) && path.slice(this.#options.homes.length).split("/")[1],
     );
     const month = monthOf(Number(seconds));
-    // nginx gathers its lines: the last ones of a removed account come after its end.
+    // nginx buffers its log: the last lines of a removed account arrive after its removal.
     if (!this.#options.isAccount(uid) || !(Number(bytes) >= 0) || month === undefined) return;
     const before = this.#sums.get(uid);
-    // A download that ended in the new month belongs to it; a line of a month that is over comes too late.
+    // A download counts for the month in which it ended; lines of an earlier month arrive too late.
     if (before !== undefined && before.month > month) return;
     const sum = before?.month === month ? before.bytes : 0;
     this.#sums.set(uid, { month, bytes: sum + Number(bytes) });

@@ -1,6 +1,6 @@
 /**
- * What accounts use: counted on disk, again whenever ProFTPD's log tells that an account's files may have changed. What was
- * counted is kept with how far the log was read, so that a start counts only what changed in the meantime.
+ * The disk usage of accounts. An account is counted again whenever ProFTPD's log shows that its files may have changed. The
+ * counts are saved with the position in the log, so a start counts only the accounts that changed in the meantime.
  */
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
@@ -21,7 +21,7 @@ const Saved = Type.Object({
 
 export interface UsageWatchOptions {
   activityLog: string;
-  /** Where counts are kept. */
+  /** Stores the counts. */
   file: string;
   docroot: (uid: number) => string;
   onChange: (uid: number) => void;
@@ -34,9 +34,9 @@ export class UsageWatch {
   readonly #options: UsageWatchOptions;
   readonly #usage: Map<number, Usage>;
   readonly #tail: LogTail;
-  /** To be counted. */
+  /** Uids to count. */
   readonly #waiting = new Set<number>();
-  /** Is being counted. */
+  /** The uid that is being counted. */
   #current: number | undefined;
   #isChanged = false;
   #counting: Promise<void> | undefined;
@@ -55,12 +55,12 @@ export class UsageWatch {
     return new UsageWatch(options, new Map(usage.map(([uid, bytes, files]) => [uid, { bytes, files }])), tail);
   }
 
-  /** As last counted. */
+  /** The last count. */
   get(uid: number): Usage {
     return this.#usage.get(uid) ?? nothing;
   }
 
-  /** From now on this account's usage is told. One that was never counted is counted soon. */
+  /** Reports this account's usage from now on. An account without a count is counted soon. */
   watch(uid: number): void {
     if (this.#usage.has(uid)) return;
     this.#usage.set(uid, nothing);
@@ -82,21 +82,7 @@ export class UsageWatch {
     });
   }
 
-  /** Counts now. */
-  async count(uid: number): Promise<Usage> {
-    const usage = await countUsage(this.#options.docroot(uid));
-    const before = this.#usage.get(uid);
-    // Removed meanwhile.
-    if (before === undefined) return usage;
-    if (before.bytes !== usage.bytes || before.files !== usage.files) {
-      this.#usage.set(uid, usage);
-      this.#isChanged = true;
-      this.#options.onChange(uid);
-    }
-    return usage;
-  }
-
-  /** Reads what ProFTPD has logged since the last time. */
+  /** Reads ProFTPD's new log lines. */
   async look(): Promise<void> {
     const { onLogin, logBytesMax } = this.#options;
     const isNew = await this.#tail.read((line) => {
@@ -106,11 +92,11 @@ export class UsageWatch {
       if (command === "PASS") onLogin(Number(uid));
     });
     if (isNew) this.#isChanged = true;
-    // Sessions open the log when they begin: those of today go on in the renamed one.
+    // Sessions open the log when they start: open ones continue to write to the renamed file.
     await this.#tail.rotate(logBytesMax);
   }
 
-  /** Keeps what was counted. Who waits to be counted is left out, and so is counted after a start. */
+  /** Saves the counts. Accounts that wait to be counted are left out, so the next start counts them. */
   async save(): Promise<void> {
     if (!this.#isChanged) return;
     this.#isChanged = false;
@@ -131,11 +117,21 @@ export class UsageWatch {
       if (this.#isClosed) return;
       this.#waiting.delete(uid);
       this.#current = uid;
-      // Files come and go while they are counted: whoever removed one is in the log too, so it is counted again.
-      await this.count(uid).catch((error) => {
+      // A file may disappear during the count. Its removal is in the log too, so the account is counted again.
+      await this.#count(uid).catch((error) => {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.error({ err: error, uid }, "usage not counted");
       });
       this.#current = undefined;
     }
+  }
+
+  async #count(uid: number): Promise<void> {
+    const usage = await countUsage(this.#options.docroot(uid));
+    const before = this.#usage.get(uid);
+    // Undefined: the account was removed meanwhile.
+    if (before === undefined || (before.bytes === usage.bytes && before.files === usage.files)) return;
+    this.#usage.set(uid, usage);
+    this.#isChanged = true;
+    this.#options.onChange(uid);
   }
 }

@@ -4,10 +4,10 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { AccountKey } from "#nodes/driver.ts";
+import type { DesiredAccount } from "#nodes/driver.ts";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
-import { password, quickHash } from "#nodes/test-account.ts";
+import { password, quickHash, usageOf } from "#nodes/test-account.ts";
 
 describe("FTP abuse of transfers", () => {
   const stage = useFtpStage({ limits: { pathBytesMax: 80 } });
@@ -86,7 +86,7 @@ describe("FTP abuse of transfers", () => {
     assert.equal(await readFile(join(docroot, "a.txt"), "utf8"), "old".repeat(100));
     assert.deepEqual((await readdir(docroot)).sort(), ["a.txt", "b.txt"]);
     assert.equal((await client.store("/www/a.txt", "x".repeat(899))).code, 226);
-    assert.deepEqual(await stage.node.driver.usage(identifier), { bytes: 1_000, files: 2 });
+    assert.deepEqual(await usageOf(stage.node.driver, identifier), { bytes: 1_000, files: 2 });
     assert.deepEqual(await uploads(), []);
     client.close();
   });
@@ -98,7 +98,7 @@ describe("FTP abuse of transfers", () => {
     const replies = await Promise.all(clients.map((one, at) => one.store(`/www/${at}.bin`, content)));
     const stored = replies.filter(({ code }) => code === 226).length;
     assert.ok(stored <= 2 && replies.every(({ code }) => code === 226 || code === 552));
-    assert.deepEqual(await stage.node.driver.usage(identifier), { bytes: stored * 400_000, files: stored });
+    assert.deepEqual(await usageOf(stage.node.driver, identifier), { bytes: stored * 400_000, files: stored });
     for (const one of clients) one.close();
   });
 
@@ -114,7 +114,7 @@ describe("FTP abuse of transfers", () => {
     const content = await readFile(join(docroot, "a.bin"), "utf8");
     const winners = codes.flatMap((code, at) => (code === 226 ? [String(at).repeat(700_000)] : []));
     assert.ok([...winners, ...(winners.length === 0 ? ["o".repeat(600_000)] : [])].includes(content));
-    assert.deepEqual(await stage.node.driver.usage(identifier), { bytes: content.length, files: 1 });
+    assert.deepEqual(await usageOf(stage.node.driver, identifier), { bytes: content.length, files: 1 });
     assert.deepEqual(await uploads(), []);
     for (const one of clients) one.close();
   });
@@ -125,7 +125,7 @@ describe("FTP abuse of transfers", () => {
     const data = await client.openData();
     assert.equal((await client.send("STOR /www/a.txt")).code, 150);
     data.write("x".repeat(500));
-    await stage.node.driver.setLimits(account, { ...account, diskBytesMax: 100 });
+    await stage.node.driver.ensureAccount({ ...account, diskBytesMax: 100 });
     data.end();
     assert.equal((await client.reply()).code, 552);
     assert.equal(await readFile(join(docroot, "a.txt"), "utf8"), "old");
@@ -161,7 +161,7 @@ describe("FTP abuse of transfers", () => {
     assert.equal((await client.store("/www/0", "")).code, 552);
     await client.send("RNFR /www/renamed");
     assert.equal((await client.send("RNTO /www/1")).code, 250);
-    assert.deepEqual(await stage.node.driver.usage(identifier), { bytes: 8, files: 29 });
+    assert.deepEqual(await usageOf(stage.node.driver, identifier), { bytes: 8, files: 29 });
     assert.equal((await client.send("MKD /www/one-more")).code, 257);
     assert.equal((await client.send("MKD /www/too-many")).code, 552);
     client.close();
@@ -172,7 +172,7 @@ describe("FTP abuse of transfers", () => {
     const clients = [client, ...(await Promise.all([1, 2, 3].map(() => TestFtpClient.logIn(stage.port, identifier))))];
     const replies = await Promise.all(clients.map((one, at) => one.store(`/www/${at}`, "")));
     assert.deepEqual(replies.map(({ code }) => code).sort(), [226, 226, 552, 552]);
-    assert.deepEqual(await stage.node.driver.usage(identifier), { bytes: 0, files: 2 });
+    assert.deepEqual(await usageOf(stage.node.driver, identifier), { bytes: 0, files: 2 });
     for (const one of clients) one.close();
   });
 
@@ -185,7 +185,7 @@ describe("FTP abuse of transfers", () => {
       if (codes.at(-1) === 257) await client.send("CWD d");
       assert.ok(codes.length < 1_000, "nothing stops it");
     }
-    const { files } = await stage.node.driver.usage(identifier);
+    const { files } = await usageOf(stage.node.driver, identifier);
     assert.equal(files, codes.length - 1);
     for (let left = files; left > 0; left -= 1) {
       await client.send("CDUP");
@@ -196,20 +196,21 @@ describe("FTP abuse of transfers", () => {
   });
 
   test("abuse 21: a session is cut in the middle of an upload by suspension, removal or another password", async () => {
-    const changes: ((key: AccountKey) => Promise<void>)[] = [
-      (key) => stage.node.driver.suspend(key),
-      (key) => stage.node.driver.remove(key),
-      (key) => stage.node.driver.setPassword(key, quickHash("another")),
+    const { driver } = stage.node;
+    const changes: ((account: DesiredAccount) => Promise<void>)[] = [
+      (account) => driver.ensureAccount({ ...account, suspended: true }),
+      (account) => driver.remove(account),
+      (account) => driver.ensureAccount({ ...account, passwordHash: quickHash("another") }),
     ];
     for (const change of changes) {
-      const { client, docroot, identifier, uid } = await stage.make();
+      const { client, docroot, ...account } = await stage.make();
       const data = await client.openData();
       await client.send("STOR /www/half.txt");
       data.write("half");
-      await change({ identifier, uid });
+      await change(account);
       assert.equal((await client.reply()).code, 0);
       assert.deepEqual(await readdir(docroot).catch(() => []), []);
-      await assert.rejects(TestFtpClient.logIn(stage.port, identifier), /530/);
+      await assert.rejects(TestFtpClient.logIn(stage.port, account.identifier), /530/);
     }
   });
 
@@ -220,7 +221,7 @@ describe("FTP abuse of transfers", () => {
     assert.equal((await client.reply()).code, 0);
     const next = await stage.make({ identifier });
     assert.notEqual(next.uid, uid);
-    await stage.node.driver.setPassword(next, quickHash("of another reseller"));
+    await stage.node.driver.ensureAccount({ ...next, passwordHash: quickHash("of another reseller") });
     await assert.rejects(TestFtpClient.logIn(stage.port, identifier, password), /530/);
     const owner = await TestFtpClient.logIn(stage.port, identifier, "of another reseller");
     assert.equal((await owner.receive("NLST /www")).content, "");

@@ -1,4 +1,4 @@
-/** Commands about the session: logging in, TLS, settings. */
+/** Commands for the session: login, TLS, settings. */
 import { sleep } from "#lib/clock.ts";
 import { QueueFull } from "#lib/fair-queue.ts";
 import { Secret } from "#lib/secret.ts";
@@ -27,7 +27,7 @@ export const accessCommands: Record<string, FtpCommand> = {
   QUIT: { needsLogin: false, run: (session) => session.channel.end(221, "Goodbye.") },
 };
 
-/** Files are always sent as they are; what a client may choose is only that. */
+/** Files are always transferred unchanged; a client can choose nothing else. */
 function accept(choice: RegExp): FtpCommand["run"] {
   return (session, argument) => {
     if (!choice.test(argument)) throw new FtpFailure(504, "Not implemented for that parameter.");
@@ -66,7 +66,7 @@ function findOneTimeAccount(session: FtpSession, user: string, password: Secret)
   return account !== undefined && session.services.accounts.isCurrent(account) ? account : undefined;
 }
 
-/** The account that the password opens; the session of who may not even try is ended. A banned address costs no hash. */
+/** Finds the account that the password opens. Ends the session of a client that may not try; a banned address costs no hash. */
 async function findPasswordAccount(
   { address, signal, services, channel }: FtpSession,
   user: string,
@@ -81,12 +81,12 @@ async function findPasswordAccount(
   try {
     const account = services.accounts.find(user);
     const passwordHash = account?.record.passwordHash;
-    // Always a hash: the time tells neither whether the user exists nor whether it is suspended.
+    // Always compute a hash: the time must not reveal whether the user exists or is suspended.
     const isRight = await services.passwords.isRight(guess.guesser, password, passwordHash, signal);
-    // The password may have been changed while it was checked.
+    // The password may have changed during the check.
     const isCurrent = account !== undefined && account.record.passwordHash === passwordHash;
     const found = isRight && isCurrent && mayLogIn(services, account) ? account : undefined;
-    // Counted also for one who has left, or leaving would make guesses free.
+    // Also count for a client that has disconnected, or disconnecting would make guesses free.
     outcome = found === undefined ? "wrong" : "right";
     return found;
   } catch (error) {

@@ -5,13 +5,13 @@ import { transferCommands } from "#nodes/embedded/ftp/transfer-commands.ts";
 
 export interface FtpCommand {
   needsLogin: boolean;
-  /** Sends the reply; throws FtpFailure for a refusal. */
+  /** Sends the reply. @throws FtpFailure for a refusal */
   run(session: FtpSession, argument: string): void | Promise<void>;
 }
 
 /**
- * All that the server does. What is not here is answered 502, on purpose among them: PORT and EPRT (the server connects
- * to nobody), APPE and REST (an upload is whole or not at all), SITE, MFF and MFMT (no modes, owners or times).
+ * All commands of the server. Others get 502, deliberately including PORT and EPRT (the server opens no connections), APPE
+ * and REST (an upload is whole or not at all), SITE, MFF and MFMT (no modes, owners or times).
  */
 const commands = new Map<string, FtpCommand>(
   Object.entries({ ...accessCommands, ...fileCommands, ...transferCommands }),

@@ -1,8 +1,8 @@
 /**
- * The control connection: lines in, replies out, and its change to TLS.
+ * The control connection: reads lines, writes replies, and switches to TLS.
  *
- * Commands run one after the other; what a client sends ahead waits, up to a limit. When TLS starts, everything that
- * waited is discarded: it came in clear and could have been put there by somebody else (RFC 4217 §15.1).
+ * Commands run one after the other; commands sent ahead wait, up to a limit. When TLS starts, waiting commands are discarded:
+ * they arrived unencrypted, and somebody else may have injected them (RFC 4217 §15.1).
  */
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
@@ -12,13 +12,13 @@ import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
 const telnetEscape = 0xff;
 const lineFeed = 0x0a;
-/** How long a client has to read the last reply before its connection is destroyed. */
+/** How long a client may take to read the last reply before its connection is destroyed. */
 const farewellMs = 1_000;
 
 export interface ControlChannelOptions {
   socket: Socket;
   limits: EmbeddedNodeLimits;
-  /** An ABOR has arrived while a command runs. It is given to `onLine` too, when its turn comes. */
+  /** An ABOR has arrived while a command runs. Later it is also passed to `onLine`. */
   onAbort: () => void;
   /** Runs one command and never throws; the next line waits for it. */
   onLine: (line: string) => Promise<void>;
@@ -51,7 +51,7 @@ export class ControlChannel {
     this.#write([`${code}-${first}`, ...lines.map((line) => ` ${line}`), `${code} ${last}`, ""].join("\r\n"));
   }
 
-  /** Says a last reply and takes no further command. */
+  /** Sends a last reply, and accepts no further command. */
   end(code: number, text: string): void {
     if (this.#isEnding) return;
     this.reply(code, text);
@@ -67,7 +67,7 @@ export class ControlChannel {
     this.#socket.destroy();
   }
 
-  /** Says the reply in clear, then speaks TLS. Synchronous, so that no clear byte is taken for a command after it. */
+  /** Sends the reply unencrypted, then starts TLS. Synchronous, so that no unencrypted byte becomes a command afterwards. */
   startTls(secureContext: SecureContext, code: number, text: string): void {
     this.reply(code, text);
     const clear = this.#socket;
@@ -100,7 +100,7 @@ export class ControlChannel {
     else if (this.#waiting.some(isAbort)) this.#options.onAbort();
   };
 
-  /** Adds the complete lines to those that wait. */
+  /** Appends complete lines to the waiting ones. */
   #split(chunk: Buffer): FtpFailure | undefined {
     const { lineBytesMax, linesWaitingMax, linesWaitingBytesMax } = this.#options.limits;
     let waitingBytes = this.#waiting.reduce((sum, line) => sum + line.length, 0);
@@ -115,7 +115,7 @@ export class ControlChannel {
       this.#waiting.push(bytes.subarray(start, end));
       start = end + 1;
     }
-    // A copy: the rest must not keep the whole chunk in memory.
+    // A copy, because a slice would keep the whole chunk in memory.
     this.#partial = Buffer.from(bytes.subarray(start));
     return this.#partial.length > lineBytesMax ? new FtpFailure(500, "Line too long.") : undefined;
   }
@@ -135,7 +135,7 @@ function isAbort(line: Buffer): boolean {
   return withoutTelnet(line).toString("latin1", 0, 4).toUpperCase() === "ABOR";
 }
 
-/** Drops the telnet signals that clients send before ABOR (RFC 959 §4.1.3): a byte 255 and the byte behind it. */
+/** Drops the telnet signals that clients send before ABOR (RFC 959 §4.1.3): a byte 255 and the byte after it. */
 function withoutTelnet(line: Buffer): Buffer {
   if (!line.includes(telnetEscape)) return line;
   return Buffer.from(line.filter((byte, at) => byte !== telnetEscape && line[at - 1] !== telnetEscape));

@@ -1,14 +1,14 @@
 /**
  * The data connection: a port that is open for one client, one connection and a short time.
  *
- * Only the address of the control connection may connect; anybody else is dropped without a byte (RFC 2577 §3).
+ * Only the address of the control connection may connect; others are dropped without a byte (RFC 2577 §3).
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { plainAddress } from "#lib/net/plain-address.ts";
 import type { Random } from "#lib/random.ts";
 import { FtpFailure } from "#nodes/embedded/ftp/reply.ts";
 
-/** Both ends included; undefined lets the system choose. */
+/** Inclusive; undefined lets the system choose. */
 export type PassivePorts = { from: number; to: number } | undefined;
 
 export interface DataPortOptions {
@@ -37,12 +37,12 @@ export class DataPort {
   /** @throws FtpFailure 425 when every port of the range is in use */
   static async open(options: DataPortOptions): Promise<DataPort> {
     for (const port of candidates(options)) {
-      // Paused: what the client sends at once must wait for the command, and for TLS. Half open: our end comes when the
-      // file is in its place. By itself it would come in the turn of the client's, where Node loses the close_notify of
-      // TLS if the session's tickets are still being sent; Python's ftplib takes that for a failed upload.
+      // Paused: early data must wait for the command, and for TLS. Half-open: we end the connection when the file is in
+      // place. Otherwise Node would end it in the same turn as the client, and lose the close_notify of TLS if session
+      // tickets are still being sent; Python's ftplib takes that for a failed upload.
       const server = createServer({ pauseOnConnect: true, allowHalfOpen: true });
       const isListening = await new Promise<boolean>((resolve) => {
-        // Also for the server's whole life: a failed accept must not end the process.
+        // Stays for the server's whole life: a failed accept must not end the process.
         server.on("error", () => resolve(false));
         server.listen(port, options.host, 1, () => resolve(true));
       });
@@ -57,7 +57,7 @@ export class DataPort {
     return address.port;
   }
 
-  /** The client's connection, still paused. @throws FtpFailure 425 when none comes in time */
+  /** The client's connection, still paused. @throws FtpFailure 425 when the client does not connect in time */
   connection(): Promise<Socket> {
     return this.#connected.promise;
   }
@@ -83,7 +83,7 @@ export class DataPort {
   }
 }
 
-/** The ports to try: the whole range once, from a random one on, so that the next port cannot be guessed. */
+/** The ports to try: the whole range, from a random one on, so that the next port cannot be guessed. */
 function* candidates({ ports, random }: DataPortOptions): Generator<number> {
   if (ports === undefined) return yield 0;
   const count = ports.to - ports.from + 1;

@@ -1,4 +1,4 @@
-/** Commands about files that need no data connection. */
+/** Commands for files that need no data connection. */
 import { mkdir, rename, rmdir, unlink } from "node:fs/promises";
 import type { FtpCommand } from "#nodes/embedded/ftp/commands.ts";
 import { machineFormat, timeFormat } from "#nodes/embedded/ftp/listing.ts";
@@ -51,7 +51,7 @@ async function describe(session: FtpSession, argument: string): Promise<void> {
   session.channel.replyLines(250, "Listing:", [machineFormat({ name: path.virtual, stats })], "End");
 }
 
-/** Runs a change of files in the account's lane, unless the session was cut before its turn came. */
+/** Runs a change of files in the account's lane, unless the session is cut before its turn. */
 async function change(session: FtpSession, run: () => Promise<void>): Promise<void> {
   await session.loggedIn.lane(async () => {
     if (!session.signal.aborted) await run();
@@ -109,7 +109,7 @@ async function renameTo(session: FtpSession, argument: string): Promise<void> {
   session.channel.reply(250, "Renamed.");
 }
 
-/** A file replaces a file, as clients do that upload under another name first; nothing else is replaced. */
+/** A file may replace a file, for clients that upload under another name first. Nothing else is replaced. */
 async function move(session: FtpSession, from: GuardedPath, to: GuardedPath): Promise<void> {
   const { home, quota } = session.loggedIn;
   if (from.virtual === to.virtual) return;
@@ -122,7 +122,7 @@ async function move(session: FtpSession, from: GuardedPath, to: GuardedPath): Pr
 }
 
 /**
- * Moving folders into folders could nest them deeper than any path that the server, or its clean-up, can name.
+ * Moving folders into folders could nest them deeper than the longest path that the server, or its clean-up, can use.
  * @throws FtpFailure 550
  */
 async function checkDepth(session: FtpSession, from: GuardedPath, to: GuardedPath): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Sequences of commands that nobody thought of. `PROPERTY_SEED=7 npm test -- src/nodes/embedded/ftp/fuzz.test.ts` tries
+ * Random sequences of commands. `PROPERTY_SEED=7 npm test -- src/nodes/embedded/ftp/fuzz.test.ts` tries
  * other ones; a failure prints the seed and the shortest sequence that fails.
  */
 import assert from "node:assert/strict";
@@ -10,7 +10,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
-import { password } from "#nodes/test-account.ts";
+import { password, usageOf } from "#nodes/test-account.ts";
 
 const seed = Number(process.env.PROPERTY_SEED ?? 20_261_121);
 const runs = 150;
@@ -108,17 +108,17 @@ describe("FTP commands in any order", () => {
     );
     assert.deepEqual(await surroundings(uid), before);
     assert.equal(await readFile(join(neighbour.docroot, "secret.txt"), "utf8"), "secret");
-    const used = await stage.node.driver.usage(identifier);
+    const used = await usageOf(stage.node.driver, identifier);
     await stage.node.restart();
     // The symlink, which no FTP command can make or remove, counts as a file with the length of its target.
-    const counted = await stage.node.driver.usage(identifier);
+    const counted = await usageOf(stage.node.driver, identifier);
     assert.deepEqual(counted, { bytes: used.bytes + neighbour.docroot.length, files: used.files + 1 });
     assert.ok(used.files <= 20 && used.bytes <= 2_000);
     assert.ok(!stage.node.logged().includes(password));
   });
 });
 
-/** Whether the session goes on. Each line gets one final reply, then comes the one to SYST. */
+/** Whether the session continues. Each line gets one final reply, then comes the one to SYST. */
 async function answeredOnce(session: TestFtpClient, bytes: Buffer): Promise<boolean> {
   const lines = bytes.filter((byte) => byte === 0x0a).length + 1;
   let finals = 0;

@@ -2,7 +2,7 @@ import type { Clock } from "#lib/clock.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
-/** Who asks for a password check, as limits and turns count it. */
+/** The client of a password check, as limits and queues count it. */
 export interface Guesser {
   /** IPv4 address, or /64 of IPv6. */
   source: string;
@@ -11,7 +11,7 @@ export interface Guesser {
   isKnown: boolean;
 }
 
-/** A password check for which there was room. End it in any case. */
+/** An admitted password check. Always call `end`. */
 export interface Guess {
   guesser: Guesser;
   end(outcome: "right" | "wrong" | "none"): void;
@@ -19,21 +19,21 @@ export interface Guess {
 
 interface Budget {
   wrong: number;
-  /** Being checked, or waiting for it: each may turn out wrong. */
+  /** Checks that run or wait: each may turn out wrong. */
   pending: number;
-  /** The window's start, or the ban's. */
+  /** Start of the window, or of the ban. */
   sinceMs: number;
   isBanned: boolean;
-  /** Those who wait until a pending one ends; in the order in which they came. */
+  /** Callers that wait for the end of a pending check, in order of arrival. */
   waiting: Set<() => void>;
 }
 
-/** No identifier is longer (RFC 1035 section 2.3.4): what is cut off opens nothing, and is not kept in memory. */
+/** No identifier is longer (RFC 1035 section 2.3.4). The rest of a longer name is not kept in memory. */
 const accountCharsMax = 253;
 
 /**
- * Counts wrong passwords per source over all its connections, and bans a source for a while. An account that has logged in
- * from there lately is counted by itself: nobody is locked out by a neighbour behind one NAT who guesses.
+ * Counts wrong passwords per source over all its connections, and bans a source for a while. An account that has lately
+ * logged in from the source has its own count, so a neighbour behind the same NAT who guesses does not lock it out.
  */
 export class AddressGuesses {
   readonly #clock: Clock;
@@ -48,8 +48,8 @@ export class AddressGuesses {
   }
 
   /**
-   * Room for one more password check. Whoever could be over the limit, if all that is pending is wrong, waits for it.
-   * @returns undefined for who is banned
+   * Admits a password check. Waits while the limit would be reached if all pending checks were wrong.
+   * @returns undefined when the source is banned
    * @throws the signal's reason when it fires before
    */
   async begin(address: string, user: string, signal: AbortSignal): Promise<Guess | undefined> {

@@ -15,7 +15,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 /** `ls` shows the year instead of the time for what is older than about six months. */
 const recentMs = 15_778_476_000;
 
-/** A folder's entries, read as they are asked for: a folder of a million files takes no memory. */
+/** A folder's entries, read on demand: a folder of a million files takes no memory. */
 export async function* entriesOf(folder: string): AsyncGenerator<Entry> {
   for await (const { name } of await opendir(folder)) {
     const stats = await lstat(join(folder, name)).catch(ignoreMissing);
@@ -27,7 +27,7 @@ export function nameOnly({ name }: Entry): string {
   return name;
 }
 
-/** A line as `ls -l` prints it, which is what clients parse. */
+/** A line in the format of `ls -l`, which clients parse. */
 export function longFormat(nowMs: number): EntryFormat {
   return ({ name, stats }) => {
     const mode = stats.isDirectory() ? "drwxr-xr-x" : "-rw-r--r--";

@@ -1,7 +1,7 @@
 /**
- * Where a client's paths lead. A path is resolved inside the account's virtual root, where `..` ends at `/`, and every
- * component of what it names on disk is looked at without following: a symlink anywhere is as good as nothing there.
- * No FTP command makes a symlink, so none can appear between this look and the use.
+ * Resolves a client's paths. A path is resolved inside the account's virtual root, where `..` ends at `/`, and every
+ * component on disk is checked without following links: a symlink counts as a missing file. No FTP command creates a symlink,
+ * so none can appear between this check and the use.
  */
 import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
@@ -49,7 +49,7 @@ export async function getAt(home: string, path: GuardedPath): Promise<Stats> {
 }
 
 /**
- * Only what is below `/www` can be changed: not the home, which holds nothing else, and not `www` itself.
+ * Only paths below `/www` can be changed: not the home, which contains nothing else, and not `www` itself.
  * @throws FtpFailure 550
  */
 export function checkWritable(path: GuardedPath): void {

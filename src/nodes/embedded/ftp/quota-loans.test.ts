@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { sleep } from "#lib/clock.ts";
 import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { type TestSite, useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
+import { usageOf } from "#nodes/test-account.ts";
 
 const pollMs = 5;
 const diskBytesMax = 1_000_000;
@@ -50,7 +51,7 @@ describe("FTP abuse of the space that an overwritten file lends", () => {
     for (const { client } of uploads) client.close();
     while ((await readdir(uploadsFolder())).length > 0) await sleep(pollMs);
     const [files, bytes] = [await readdir(site.docroot), await bytesBelow(site.docroot)];
-    assert.deepEqual(await stage.node.driver.usage(site.identifier), { bytes, files: files.length });
+    assert.deepEqual(await usageOf(stage.node.driver, site.identifier), { bytes, files: files.length });
     site.client.close();
   }
 

@@ -1,6 +1,6 @@
 import { QuotaExceeded } from "#nodes/embedded/quota.ts";
 
-/** A command that ends with this reply instead of the usual one. */
+/** Makes a command end with this reply instead of the usual one. */
 export class FtpFailure extends Error {
   override readonly name = "FtpFailure";
   readonly code: number;
@@ -10,12 +10,12 @@ export class FtpFailure extends Error {
   }
 }
 
-/** The one answer for whatever cannot be reached: it tells nothing of what is or is not there, nor of host paths. */
+/** The single reply for all inaccessible paths: it reveals neither what exists nor host paths. */
 export function notAvailable(): FtpFailure {
   return new FtpFailure(550, "Not available.");
 }
 
-/** What the file system answers when a path leads nowhere, or not where the command can go. */
+/** Errors of the file system for paths that are missing or unusable for the command. */
 const pathErrors = new Set([
   "ENOENT",
   "ENOTDIR",
@@ -29,7 +29,7 @@ const pathErrors = new Set([
   "EPERM",
 ]);
 
-/** The reply to a command that threw; undefined when the error is not one that a client can cause. */
+/** The reply for an error; undefined when a client cannot have caused it. */
 export function failureOf(error: unknown): FtpFailure | undefined {
   if (error instanceof FtpFailure) return error;
   if (error instanceof QuotaExceeded) return new FtpFailure(552, "Over quota.");

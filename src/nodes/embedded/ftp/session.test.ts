@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
-import { testAccount } from "#nodes/test-account.ts";
+import { testAccount, usageOf } from "#nodes/test-account.ts";
 
 describe("an FTP session", () => {
   let node: TestNode;
@@ -66,11 +66,11 @@ describe("an FTP session", () => {
   test("renames a file over a file, and counts what was replaced", async () => {
     await client.store("/www/new.txt", "new");
     await client.store("/www/old.txt", "old one");
-    const before = await node.driver.usage("a.example");
+    const before = await usageOf(node.driver, "a.example");
     await client.send("RNFR /www/new.txt");
     assert.equal((await client.send("RNTO /www/old.txt")).code, 250);
     assert.equal((await client.receive("RETR /www/old.txt")).content, "new");
-    const { bytes, files } = await node.driver.usage("a.example");
+    const { bytes, files } = await usageOf(node.driver, "a.example");
     assert.deepEqual({ bytes, files }, { bytes: before.bytes - 7, files: before.files - 1 });
     await client.send("MKD /www/target");
     await client.send("RNFR /www/old.txt");

@@ -17,7 +17,7 @@ import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 import type { OneTimeLogins } from "#nodes/embedded/one-time-logins.ts";
 import type { Passwords } from "#nodes/embedded/passwords.ts";
 
-/** What all sessions share. */
+/** Services that all sessions share. */
 export interface FtpServices {
   accounts: Accounts;
   sessions: Sessions;
@@ -26,7 +26,7 @@ export interface FtpServices {
   guesses: AddressGuesses;
   secureContext: SecureContext;
   passivePorts: PassivePorts;
-  /** Where uploads are written until they are complete: on the file system of the homes, outside all of them. */
+  /** The folder of incomplete uploads: on the file system of the homes, outside all of them. */
   uploadsFolder: string;
   limits: EmbeddedNodeLimits;
   clock: Clock;
@@ -34,14 +34,14 @@ export interface FtpServices {
   log: Log;
 }
 
-/** One client's control connection and everything that belongs to it. */
+/** One client's control connection, and its state. */
 export class FtpSession {
   readonly services: FtpServices;
   readonly channel: ControlChannel;
   /** The client's. */
   readonly address: string;
   readonly #localAddress: string;
-  /** The name given with USER, until PASS. */
+  /** The argument of USER, until PASS. */
   user: string | undefined;
   wrongGuesses = 0;
   account: Account | undefined;
@@ -49,7 +49,7 @@ export class FtpSession {
   /** The current folder, as the client sees it. */
   folder = "/";
   isDataTls = false;
-  /** What RNFR named, for the command that follows. */
+  /** The argument of RNFR, for the following RNTO. */
   renameSource: GuardedPath | undefined;
   #dataPort: DataPort | undefined;
   #transfer: AbortController | undefined;
@@ -79,17 +79,17 @@ export class FtpSession {
     this.channel.reply(220, "FTP server ready.");
   }
 
-  /** Fires when the session is over. */
+  /** Fires when the session ends. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Passwords and files may pass in clear on this machine only. */
+  /** Whether passwords and files may be sent unencrypted: only on this machine. */
   get mayBeClear(): boolean {
     return isLoopback(this.address);
   }
 
-  /** The account of a command that needs a login: the dispatcher has checked it. */
+  /** The account, in a command that needs a login: the dispatcher has checked it. */
   get loggedIn(): Account {
     if (this.account === undefined) throw new FtpFailure(530, "Log in first.");
     return this.account;
@@ -119,7 +119,7 @@ export class FtpSession {
     return path;
   }
 
-  /** Opens the session's data port; a port from before is closed, so a session never has two. */
+  /** Opens the session's data port, and closes an earlier one, so a session never has two. */
   async openDataPort(): Promise<number> {
     const { passivePorts: ports, random, limits } = this.services;
     this.#dataPort?.close();
@@ -137,7 +137,7 @@ export class FtpSession {
     return port;
   }
 
-  /** Runs a transfer with a signal that fires on ABOR and when the session is over. */
+  /** Runs a transfer with a signal that fires on ABOR and at the session's end. */
   async transfer(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#transfer = new AbortController();
     try {
@@ -147,7 +147,7 @@ export class FtpSession {
     }
   }
 
-  /** Ends the session at once, with whatever it is doing. */
+  /** Ends the session at once, including a running transfer. */
   cut(): void {
     if (this.signal.aborted) return;
     this.#closing.abort();

@@ -1,10 +1,10 @@
 import type { Account } from "#nodes/embedded/accounts.ts";
 
-/** What the registry needs to know of a session. */
+/** The part of a session that is needed here. */
 interface Session {
   readonly account: Account | undefined;
   readonly isOneTime: boolean;
-  /** Ends it at once, with whatever it is doing. */
+  /** Ends it at once, including a running transfer. */
   cut(): void;
 }
 
@@ -12,7 +12,7 @@ interface Session {
 export class Sessions {
   readonly #open = new Set<Session>();
 
-  /** Whether the account may have one more session. The probe's do not count: a busy account can be probed. */
+  /** Whether the account may have another session. One-time logins do not count: a busy account can be probed. */
   hasRoomForAccount(account: Account): boolean {
     let count = 0;
     for (const session of this.#open) if (session.account === account && !session.isOneTime) count += 1;

@@ -1,4 +1,4 @@
-/** For tests: a control connection that sends exactly what it is told to. */
+/** For tests: a control connection that sends exactly the given bytes. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";

@@ -1,4 +1,4 @@
-/** Commands that move data over a second connection. */
+/** Commands that use a data connection. */
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
@@ -55,7 +55,7 @@ function longFormatNow(session: FtpSession): EntryFormat {
   return longFormat(session.services.clock.now().getTime());
 }
 
-/** Clients send `LIST -la`: options of a program that is not here. */
+/** Clients send `LIST -la`, with options of `ls`. */
 function withoutOptions(argument: string): string {
   return argument.replace(/^(-[A-Za-z]+( |$))+/, "");
 }
@@ -100,7 +100,7 @@ async function receiveFile(session: FtpSession, argument: string): Promise<void>
   }
 }
 
-/** Gives the client's data connection to `move`, between the replies 150 and 226. */
+/** Runs `move` with the client's data connection, between the replies 150 and 226. */
 async function transfer(
   session: FtpSession,
   move: (data: Duplex, signal: AbortSignal) => Promise<void>,
@@ -127,7 +127,7 @@ async function transfer(
   });
 }
 
-/** An empty file or folder is over before the handshake is: ended then, the client would see a connection that broke. */
+/** Waits for the handshake: an empty file would end the connection before it, and the client would see a broken connection. */
 async function send(source: Readable, data: Duplex, signal: AbortSignal): Promise<void> {
   if (data instanceof TLSSocket) {
     const closed = new AbortController();
@@ -146,13 +146,13 @@ function prepare(socket: Socket, session: FtpSession): Socket {
   return socket;
 }
 
-/** What is sent is on its way; the connection closes when the client has read it and closes too. */
+/** Ends our side. The connection closes when the client has read everything and closes too. */
 function finish(data: Socket): void {
   data.resume();
   data.end();
 }
 
-/** Whether it is the data connection that failed: neither the client's mistake nor ours. */
+/** Whether the data connection failed, which is neither the client's error nor ours. */
 function isConnectionError(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   return failureOf(error) === undefined && /^(ECONN|EPIPE|ETIMEDOUT|ERR_STREAM_|ERR_SSL_|ABORT_ERR)/.test(code);

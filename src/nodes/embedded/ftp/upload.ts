@@ -1,6 +1,6 @@
 /**
- * An upload: written to a file that nobody serves, its bytes counted as they arrive, moved to its place when it is
- * complete. Until then, and whenever anything goes wrong, what was at its place stays.
+ * An upload is written to a file outside the served folders, its bytes are counted as they arrive, and it is moved into place
+ * when it is complete. Until then, and after any failure, the old file stays.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, rename, unlink } from "node:fs/promises";
@@ -15,9 +15,9 @@ import type { Reservation } from "#nodes/embedded/quota.ts";
 export interface Upload {
   /** @throws QuotaExceeded as soon as the account's space is used up */
   receive(data: Readable, signal: AbortSignal): Promise<void>;
-  /** Moves the file to its place. @throws QuotaExceeded, FtpFailure */
+  /** Moves the file into place. @throws QuotaExceeded, FtpFailure */
   commit(signal: AbortSignal): Promise<void>;
-  /** Removes what was not committed. Call it at the end in any case. */
+  /** Removes an upload that was not committed. Always call it at the end. */
   end(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export async function beginUpload(session: FtpSession, target: GuardedPath): Pro
     if (found !== undefined && !found.isFile()) throw notAvailable();
     return found;
   };
-  // In the lane, or a file that is deleted at this moment would be lent after its end.
+  // In the lane: otherwise a file that is deleted at this moment would be lent after its deletion.
   const reservation = await lane(async () => quota.reserve(target.virtual, await findTarget()));
   const path = join(uploadsFolder, random.bytes(16).toString("hex"));
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -67,15 +67,15 @@ export async function beginUpload(session: FtpSession, target: GuardedPath): Pro
 }
 
 /**
- * Not a stream of the file's own: the file is closed in one place, whatever happened before. What arrives while a write
- * runs is gathered for the next: over TLS it comes in pieces of 16 KiB, and each write is a trip to another thread.
+ * A stream of our own, so that the file is closed in one place whatever happens. Data that arrives during a write is batched
+ * for the next one: TLS delivers pieces of 16 KiB, and each write is a round trip to another thread.
  */
 function countedFile(file: FileHandle, reservation: Reservation, gatheredBytesMax: number): Writable {
   const write = async (chunks: Buffer[]) => {
     const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     reservation.take(length);
     const { bytesWritten } = await file.writev(chunks);
-    // Not all of it, when the disk is nearly full: writing the rest says so, or succeeds.
+    // A write may be partial when the disk is nearly full: writing the rest fails, or succeeds.
     if (bytesWritten < length) await file.writeFile(Buffer.concat(chunks).subarray(bytesWritten));
     for (const chunk of chunks) free(chunk);
   };
@@ -91,8 +91,8 @@ function countedFile(file: FileHandle, reservation: Reservation, gatheredBytesMa
 }
 
 /**
- * Gives a written chunk's memory back at once, when nothing else lies in it. Left to the garbage collector, 256 MB cost it
- * nine full marks: buffers from sockets are outside its heap, and 32 MB of them make it collect everything.
+ * Frees a written chunk's memory at once, if nothing else shares it. Left to the garbage collector, 256 MB cost nine full
+ * marks: buffers from sockets are outside its heap, and every 32 MB of them trigger a full collection.
  */
 function free({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);

@@ -255,7 +255,7 @@ describe("abuse of the web port", () => {
     const socket = await open();
     socket.pause().write("GET /large.bin HTTP/1.1\r\nHost: a.example\r\n\r\n".repeat(90));
     while ((await largeFilesOpen()) === 0) await sleep(pollMs);
-    // Answers to somebody else prove that the node goes on, and has had the time to open more.
+    // Answers to another client prove that the node is running, and has had time to accept more connections.
     for (let round = 0; round < 5; round += 1) assert.equal((await get("/")).status, 200);
     assert.equal(await largeFilesOpen(), 1);
     socket.destroy();

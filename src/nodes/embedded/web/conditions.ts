@@ -7,7 +7,7 @@ export interface Validators {
   modifiedAt: Date;
 }
 
-/** Whether the client has the file already. */
+/** Whether the client already has the file. */
 export function isNotModified(headers: IncomingHttpHeaders, { etag, modifiedAt }: Validators): boolean {
   const tags = headers["if-none-match"];
   if (tags !== undefined) {
@@ -19,13 +19,13 @@ export function isNotModified(headers: IncomingHttpHeaders, { etag, modifiedAt }
 
 export interface ByteRange {
   from: number;
-  /** Included. */
+  /** Inclusive. */
   to: number;
 }
 
 /**
- * The one range that a request asks for. `undefined`: send everything, as for several ranges or a unit other than
- * bytes. `"unsatisfiable"`: answer 416.
+ * The range of a request. `undefined`: send the whole file, also for several ranges or a unit other than bytes.
+ * `"unsatisfiable"`: answer 416.
  */
 export function parseRange(
   headers: IncomingHttpHeaders,

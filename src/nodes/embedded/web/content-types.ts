@@ -34,7 +34,7 @@ const types: Record<string, string> = {
   zip: "application/zip",
 };
 
-/** The media type of a file by its name's ending; without a known one a browser is told to download it. */
+/** The media type of a file, by its extension. Browsers download files of unknown types. */
 export function contentTypeOf(path: string): string {
   return types[extname(path).slice(1).toLowerCase()] ?? "application/octet-stream";
 }

@@ -3,7 +3,7 @@ import type { Account, Accounts } from "#nodes/embedded/accounts.ts";
 const hostCharsMax = 255;
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
-/** The host name of a Host header, without port and trailing dot, in lower case; undefined when it is none. */
+/** The host name of a Host header, in lower case, without port and trailing dot; undefined when it is invalid. */
 export function parseHost(header: string | undefined): string | undefined {
   const host = header
     ?.toLowerCase()
@@ -17,7 +17,7 @@ export interface SiteNames {
   accounts: Pick<Accounts, "find" | "findByHostName">;
 }
 
-/** The account whose site a host name asks for: by the platform's name, or by a name of its own. */
+/** The account whose site has this host name: its platform name, or an additional one. */
 export function findSite(host: string, { siteDomain, accounts }: SiteNames): Account | undefined {
   const suffix = `.${siteDomain}`;
   if (host.endsWith(suffix)) return accounts.find(host.slice(0, -suffix.length));

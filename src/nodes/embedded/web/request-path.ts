@@ -3,11 +3,11 @@ const forbidden = /[\u0000-\u001f\u007f\\/]/;
 export interface RequestPath {
   /** Decoded, without empty, dotted or hidden names. */
   names: string[];
-  /** The path ends with a slash, so it asks for a folder. */
+  /** The path ends with a slash, so it names a folder. */
   isFolder: boolean;
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   raw: string;
-  /** With its question mark, or empty. */
+  /** With the question mark, or empty. */
   query: string;
 }
 
@@ -30,7 +30,7 @@ export function parseRequestPath(target: string): RequestPath | undefined {
   return isServed ? { names, isFolder, raw, query } : undefined;
 }
 
-/** The names between the slashes; each is decoded by itself, so an encoded slash is part of a name. */
+/** The names between the slashes. Each is decoded separately, so an encoded slash is part of a name. */
 function decode(path: string): string[] | undefined {
   if (path === "") return [];
   try {

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
-import { testAccount } from "#nodes/test-account.ts";
+import { changeAccount, testAccount } from "#nodes/test-account.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 describe("a site", () => {
@@ -61,7 +61,7 @@ describe("a site", () => {
     assert.equal((await get("/", {}, "POST")).status, 405);
   });
 
-  test("a client that has the page already is told so", async () => {
+  test("a client that already has the page gets 304", async () => {
     const { etag, "last-modified": modified } = (await get("/")).headers;
     assert.equal((await get("/", { "if-none-match": `"x", W/${etag}` })).status, 304);
     assert.equal((await get("/", { "if-none-match": "*" })).status, 304);
@@ -121,7 +121,7 @@ describe("a site", () => {
     await truncate(path, 0);
   });
 
-  test("types are told by the name's ending, texts with their charset", async () => {
+  test("types follow the extension, and texts have a charset", async () => {
     const types = {
       "a.HTML": "text/html; charset=utf-8",
       "a.css": "text/css; charset=utf-8",
@@ -170,9 +170,9 @@ describe("a site", () => {
   });
 
   test("a suspended site answers 503 to everything", async () => {
-    await node.driver.suspend({ identifier: "b.example", uid: 2 });
+    await changeAccount(node.driver, "b.example", { suspended: true });
     for (const path of ["/", "/missing", "/.env"]) assert.equal((await get(path, { host: "b.example" })).status, 503);
-    await node.driver.resume({ identifier: "b.example", uid: 2 });
+    await changeAccount(node.driver, "b.example", { suspended: false });
     assert.equal((await get("/", { host: "b.example" })).status, 200);
   });
 

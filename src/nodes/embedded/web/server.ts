@@ -27,7 +27,7 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** Starts the static server of all sites, told apart by the Host header. @throws when the port is taken */
+/** Starts the static web server of all sites, which it selects by the Host header. @throws when the port is taken */
 export async function startWebServer(options: WebOptions): Promise<WebServer> {
   const { limits, log } = options;
   const timeouts = {
@@ -60,7 +60,7 @@ export async function startWebServer(options: WebOptions): Promise<WebServer> {
 
 async function answer(options: WebOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.setHeader("x-content-type-options", "nosniff");
-  // RFC 9112 §3.2: more than one Host is as bad as none.
+  // RFC 9112 §3.2: several Host headers are as invalid as none.
   const hosts = request.headersDistinct.host ?? [];
   const host = hosts.length === 1 ? parseHost(hosts[0]) : undefined;
   if (host === undefined) return say(response, 400, "This request names no host.");
@@ -119,7 +119,7 @@ function say(response: ServerResponse, status: number, text: string): void {
   response.end(body);
 }
 
-/** A client that goes away is no error of ours. */
+/** A client that disconnects is not an error. */
 function fail(log: Log, response: ServerResponse, error: unknown): void {
   if (!response.destroyed) log.error({ err: error }, "web request failed");
   if (response.headersSent) response.destroy();

@@ -1,6 +1,6 @@
 /**
- * Finds the file of a site that a path names. What is opened is what was asked for: no component of the path is a
- * symlink (`realpath` of it is itself), the last is not followed either, and only regular files are read.
+ * Finds the file of a site by its path. It opens exactly the named file: no component of the path is a symlink (its
+ * `realpath` is itself), opening does not follow one either, and only regular files are read.
  */
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
@@ -18,7 +18,7 @@ export interface SiteFile {
   modifiedAt: Date;
 }
 
-/** @returns "folder" for a folder that was asked for without its slash; undefined when there is nothing to serve */
+/** @returns "folder" for a folder that was requested without its slash; undefined when there is nothing to serve */
 export async function openSiteFile(docroot: string, request: RequestPath): Promise<SiteFile | "folder" | undefined> {
   const path = join(docroot, ...request.names, ...(request.isFolder ? [indexName] : []));
   try {
@@ -32,7 +32,7 @@ export async function openSiteFile(docroot: string, request: RequestPath): Promi
 }
 
 async function openRegular(path: string): Promise<SiteFile | undefined> {
-  // O_NONBLOCK: opening a pipe must not wait for somebody to write to it.
+  // O_NONBLOCK: opening a pipe must not wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const stats = await file.stat({ bigint: true });
   if (stats.isFile()) {
@@ -42,7 +42,7 @@ async function openRegular(path: string): Promise<SiteFile | undefined> {
   return undefined;
 }
 
-/** Uploads replace files and never write into them, so inode, time and size name the content. */
+/** Uploads replace files and never write into them, so inode, time and size identify the content. */
 function etagOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `"${[ino, mtimeNs, size].map((part) => part.toString(36)).join("-")}"`;
 }

@@ -1,4 +1,4 @@
-/** The door behind proxies, and its certificate while it runs. */
+/** The endpoint behind proxies, and its certificate while it runs. */
 import assert from "node:assert/strict";
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
@@ -21,30 +21,30 @@ const failuresMax = 20;
 const unsigned = (line: string) =>
   `POST ${syncPath} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${line}content-type: application/json\r\ncontent-length: 2\r\n\r\n{}`;
 
-test("failures at the door count for the node that a trusted proxy names, and for nobody else", async (t) => {
+test("failures at the endpoint count for the node that a trusted proxy names, and for nobody else", async (t) => {
   const proxies = { trusted, header: "forwarded", proxyProtocol: false } as const;
-  const { door } = await startTestChannel(t, { tls: undefined, proxies });
+  const { endpoint } = await startTestChannel(t, { tls: undefined, proxies });
   const send = async (forwarded: string, from = "127.0.0.1") =>
-    (await exchange(await open(door.url, from), unsigned(`forwarded: ${forwarded}\r\n`))).status;
+    (await exchange(await open(endpoint.url, from), unsigned(`forwarded: ${forwarded}\r\n`))).status;
   for (let failed = 0; failed < failuresMax; failed++) assert.equal(await send("for=203.0.113.1"), 401);
   assert.equal(await send("for=203.0.113.1"), 429);
   assert.equal(await send("for=203.0.113.1, for=203.0.113.2"), 401);
   assert.equal(await send("for=203.0.113.1", stranger), 401);
 });
 
-test("the door takes the PROXY header of trusted peers off beneath its TLS, and wants one", async (t) => {
-  const { door } = await startTestChannel(t, { proxies: { trusted, proxyProtocol: true } });
+test("the endpoint takes the PROXY header of trusted peers off beneath its TLS, and wants one", async (t) => {
+  const { endpoint } = await startTestChannel(t, { proxies: { trusted, proxyProtocol: true } });
   const send = async (client: string) =>
-    (await exchange(await open(door.url, "127.0.0.1", firstVersion(client), true), unsigned(""))).status;
+    (await exchange(await open(endpoint.url, "127.0.0.1", firstVersion(client), true), unsigned(""))).status;
   for (let failed = 0; failed < failuresMax; failed++) assert.equal(await send("203.0.113.1"), 401);
   assert.equal(await send("203.0.113.1"), 429);
   assert.equal(await send("203.0.113.2"), 401);
-  await assert.rejects(open(door.url, "127.0.0.1", undefined, true));
-  assert.equal((await exchange(await open(door.url, stranger, undefined, true), unsigned(""))).status, 401);
+  await assert.rejects(open(endpoint.url, "127.0.0.1", undefined, true));
+  assert.equal((await exchange(await open(endpoint.url, stranger, undefined, true), unsigned(""))).status, 401);
 });
 
-test("the door serves a certificate that is renewed for the key that nodes trust, and none for another key", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-door-"));
+test("the endpoint serves a certificate that is renewed for the key that nodes trust, and none for another key", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-endpoint-"));
   t.after(() => rm(folder, { recursive: true }));
   const files = { certificate: join(folder, "certificate"), key: join(folder, "key") };
   const write = async (pair: { certificate: string; key: string }) => {
@@ -55,7 +55,7 @@ test("the door serves a certificate that is renewed for the key that nodes trust
   const channel = await startTestChannel(t, { tls: readTlsPair(files), tlsLookMs: 20 });
   const { config } = await channel.join("web-1");
   const shown = async () => {
-    const socket = connect({ port: channel.door.port, host: "127.0.0.1", rejectUnauthorized: false });
+    const socket = connect({ port: channel.endpoint.port, host: "127.0.0.1", rejectUnauthorized: false });
     await once(socket, "secureConnect");
     const { serialNumber } = socket.getPeerCertificate();
     socket.destroy();

@@ -1,4 +1,4 @@
-/** Where the agents of nodes reach the gateway: a listener of their own, beside the resellers' one. */
+/** The HTTP endpoint for the agents of nodes, separate from the resellers' api. */
 import { X509Certificate } from "node:crypto";
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
@@ -15,14 +15,14 @@ import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
 import { TooManyWaiting } from "#front/source-turns.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
+  AgentRefusal,
+  type AgentRequest,
   authenticate,
-  DoorRefusal,
-  type DoorRequest,
   readClaim,
   recordRefusal,
 } from "#hosting/channel/authenticate.ts";
 import { readAgentBody } from "#hosting/channel/body.ts";
-import { announceDoor, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
+import { announceEndpoint, type GatewayKey, loadGatewayKey } from "#hosting/channel/gateway-key.ts";
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
@@ -35,26 +35,26 @@ const requestTimeoutMs = 30_000;
 const connectionsMaxDefault = 2_000;
 const failureWindowMs = 60_000;
 const failuresMax = 20;
-/** Of a node that was good from the same address lately. */
+/** For a node that lately sent a valid request from the same address. */
 const knownGoodFailuresMax = 100;
 
-/** Without TLS it speaks plain HTTP: on loopback, or behind a proxy that speaks TLS. */
-export interface DoorOptions extends FrontOptions {
-  /** How often the files of its certificate are looked at. Default 10 s. */
+/** Without TLS it serves plain HTTP: on loopback, or behind a proxy that terminates TLS. */
+export interface AgentEndpointOptions extends FrontOptions {
+  /** How often to check the certificate's files for changes. Default 10 s. */
   tlsLookMs?: number;
-  /** Where nodes find it; by default where it listens. */
+  /** The URL that nodes connect to. Default: the listening address. */
   url?: string;
 }
 
-export interface Door {
+export interface AgentEndpoint {
   port: number;
   url: string;
-  /** Lets go of the nodes that wait, and closes. */
+  /** Ends the requests that are held, and closes. */
   close(): Promise<void>;
 }
 
-/** @throws when the address cannot be listened on, or the certificate cannot be read */
-export async function openDoor(context: Context, options: DoorOptions): Promise<Door> {
+/** @throws when it cannot listen on the address, or the certificate cannot be read */
+export async function startAgentEndpoint(context: Context, options: AgentEndpointOptions): Promise<AgentEndpoint> {
   const gatewayKey = await loadGatewayKey(context);
   const { clock } = context;
   const budget = createSourceBudget({ clock, windowMs: failureWindowMs, failuresMax, knownGoodFailuresMax });
@@ -62,13 +62,13 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
 
   async function answer({ message, sourceAddress, signal }: HttpRequest): Promise<HttpAnswer> {
     const { method = "", url: path = "", headers } = message;
-    if (!hasOneHost(message)) return { ...refusal(new DoorRefusal(400, "not_understood")), isLast: true };
+    if (!hasOneHost(message)) return { ...refusal(new AgentRefusal(400, "not_understood")), isLast: true };
     const answered = await answerAgent(context, gatewayKey, budget, {
       ...{ method, path, headers, sourceAddress },
       signal: AbortSignal.any([signal(), closing.signal]),
       readBody: (bytesMax) => readAgentBody(message, bytesMax),
     });
-    // What of the body was not read is not wanted any more, and whoever guesses too much has to connect again.
+    // The rest of an unread body is not wanted. A client that guesses too often has to connect again.
     return { ...answered, isLast: !message.complete || answered.status === 429 };
   }
 
@@ -80,9 +80,9 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
   });
   const { port } = server;
   const url = options.url ?? `${options.tls ? "https" : "http"}://${hostInUrl(options.host)}:${port}`;
-  await announceDoor(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);
+  await announceEndpoint(context, url, options.tls ? pinOf(new X509Certificate(options.tls.certificate)) : null);
   const unfollow = options.tls && followTls(context, options, options.tls, server);
-  context.log.info({ port, url }, "the door of the hosting nodes is open");
+  context.log.info({ port, url }, "the endpoint for the agents of hosting nodes listens");
   return {
     port,
     url,
@@ -94,15 +94,20 @@ export async function openDoor(context: Context, options: DoorOptions): Promise<
   };
 }
 
-const refusals: Record<FrontRefusal, DoorRefusal> = {
-  busy: new DoorRefusal(503, "unavailable"),
-  "not-http": new DoorRefusal(400, "not_understood"),
-  "headers-too-large": new DoorRefusal(431, "too_large"),
-  timeout: new DoorRefusal(408, "timeout"),
+const refusals: Record<FrontRefusal, AgentRefusal> = {
+  busy: new AgentRefusal(503, "unavailable"),
+  "not-http": new AgentRefusal(400, "not_understood"),
+  "headers-too-large": new AgentRefusal(431, "too_large"),
+  timeout: new AgentRefusal(408, "timeout"),
 };
 
-/** Nodes trust the key that was announced, whatever certificate it is in. */
-function followTls(context: Context, { tlsLookMs }: DoorOptions, served: TlsPair, server: HttpServer): () => void {
+/** Nodes trust the announced key, in whatever certificate. */
+function followTls(
+  context: Context,
+  { tlsLookMs }: AgentEndpointOptions,
+  served: TlsPair,
+  server: HttpServer,
+): () => void {
   const pin = pinOf(new X509Certificate(served.certificate));
   return followCertificate(context, {
     ...{ subject: "the door of the nodes", served, lookMs: tlsLookMs },
@@ -119,28 +124,28 @@ async function answerAgent(
   context: Context,
   gatewayKey: GatewayKey,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<HttpAnswer> {
   try {
-    if (request.method !== "POST") throw new DoorRefusal(404, "not_found");
+    if (request.method !== "POST") throw new AgentRefusal(404, "not_found");
     if (request.path === joinPath) return json(200, await acceptJoin(context, gatewayKey, budget, request));
-    if (request.path !== syncPath && request.path !== reportPath) throw new DoorRefusal(404, "not_found");
+    if (request.path !== syncPath && request.path !== reportPath) throw new AgentRefusal(404, "not_found");
     return await answerNode(context, gatewayKey, budget, request).catch(recordRepetition(context, request));
   } catch (error) {
-    if (error instanceof DoorRefusal) return refusal(error);
-    if (error instanceof TooManyWaiting) return refusal(new DoorRefusal(429, "too_many_waiting"));
-    if (error instanceof DatabaseUnavailable) return refusal(new DoorRefusal(503, "unavailable"));
+    if (error instanceof AgentRefusal) return refusal(error);
+    if (error instanceof TooManyWaiting) return refusal(new AgentRefusal(429, "too_many_waiting"));
+    if (error instanceof DatabaseUnavailable) return refusal(new AgentRefusal(503, "unavailable"));
     context.log.error({ err: error }, "a node's request failed");
-    return refusal(new DoorRefusal(500, "failed"));
+    return refusal(new AgentRefusal(500, "failed"));
   }
 }
 
-/** @throws DoorRefusal */
+/** @throws AgentRefusal */
 async function answerNode(
   context: Context,
   gatewayKey: GatewayKey,
   budget: SourceBudget,
-  request: DoorRequest,
+  request: AgentRequest,
 ): Promise<HttpAnswer> {
   const claim = await authenticate(context, budget, request);
   if (request.path === reportPath) {
@@ -152,10 +157,10 @@ async function answerNode(
   return { status: 200, headers: { ...jsonType, [signatureHeader]: state.signature }, body: state.body };
 }
 
-/** For `catch`: a request that its node has signed and that comes again, or too late, is written down. */
-function recordRepetition(context: Context, request: DoorRequest) {
+/** For `catch`: records a signed request that is repeated or late. */
+function recordRepetition(context: Context, request: AgentRequest) {
   return async (error: unknown): Promise<never> => {
-    const isRepetition = error instanceof DoorRefusal && error.code === "counter_too_low";
+    const isRepetition = error instanceof AgentRefusal && error.code === "counter_too_low";
     if (isRepetition) await recordRefusal(context, readClaim(request)?.node, request, "a repeated or late request");
     throw error;
   };
@@ -167,8 +172,8 @@ function json(status: number, content: object): HttpAnswer {
   return { status, headers: jsonType, body: JSON.stringify(content) };
 }
 
-/** Every refusal's one form. */
-function refusal({ status, code, counter }: DoorRefusal): HttpAnswer {
+/** All refusals have this form. */
+function refusal({ status, code, counter }: AgentRefusal): HttpAnswer {
   return json(status, { error: code, ...(counter === undefined ? {} : { counter }) });
 }
 

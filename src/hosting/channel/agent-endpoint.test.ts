@@ -1,4 +1,4 @@
-/** What the door reads of whom: nothing of these bodies ever comes, so an answer shows that nobody waited for it. */
+/** How much the endpoint reads. The tests announce bodies that they never send, so an answer proves that it did not wait. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
@@ -25,16 +25,16 @@ const signed = (path: string, content: Uint8Array = body) => {
   return signedHeaders({ path, node: "web-1", counter }, content, machine.config.privateKey);
 };
 
-/** The answer to a request that says how much comes, and then sends only `parts`. */
+/** The answer to a request that announces its length, and then sends only `parts`. */
 async function answered(path: string, headers: Record<string, string>, ...parts: string[]) {
   const lines = Object.entries({ host: "gateway", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const reply = await sendRaw(channel.door.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, ...parts);
+  const reply = await sendRaw(channel.endpoint.url, `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n`, ...parts);
   return [reply.status, (reply.body as { error: string } | undefined)?.error];
 }
 
 const announced = (bytes: number) => ({ "content-type": "application/json", "content-length": String(bytes) });
 
-test("nothing is read of who has not signed what he is about to send", async () => {
+test("the body is not read without a signature of its digest", async () => {
   const large = announced(requestBytesMax);
   assert.deepEqual(await answered(syncPath, large), [401, "unauthorized"]);
   assert.deepEqual(await answered(syncPath, { ...large, ...signed(reportPath) }), [401, "unauthorized"]);
@@ -43,13 +43,13 @@ test("nothing is read of who has not signed what he is about to send", async () 
   assert.deepEqual(await answered("/accounts", large), [404, "not_found"]);
 });
 
-test("a machine that wants to join is read no further than it needs", async () => {
+test("only a small body is read of a request to join", async () => {
   assert.deepEqual(await answered(joinPath, announced(unprovenBytesMax + 1)), [413, "too_large"]);
   const chunk = `${unprovenBytesMax.toString(16)}\r\n${" ".repeat(unprovenBytesMax)}\r\n1\r\n \r\n`;
   assert.deepEqual(await answered(joinPath, { "transfer-encoding": "chunked" }, chunk), [413, "too_large"]);
 });
 
-test("a node's request that comes again is answered before its body, and one that is too large is not read", async () => {
+test("a repeated request is answered before its body, and a body that is too large is not read", async () => {
   const headers = signed(syncPath);
   const transport = createTransport(machine.config.gateway);
   const sent = await transport.send({
@@ -64,7 +64,7 @@ test("a node's request that comes again is answered before its body, and one tha
   assert.deepEqual(await answered(syncPath, large), [413, "too_large"]);
 });
 
-test("an agent that does not say its body's digest is understood, and little of it is read", async () => {
+test("a request without a digest header is accepted, and only a small body of it is read", async () => {
   const { [digestHeader]: _digest, ...headers } = signed(syncPath, Buffer.from("{}"));
   const small = { connection: "close", ...announced(2), ...headers };
   assert.deepEqual(await answered(syncPath, small, "{}"), [400, "not_understood"]);
