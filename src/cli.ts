@@ -1,7 +1,7 @@
 /** The command-line tool: what a reseller does (client/cli), what an operator does, and starting everything. */
 import { Command } from "commander";
 import { wholeNumber } from "#operator/arguments.ts";
-import { addOperatorCommands } from "#operator/commands.ts";
+import { addCommands, operatorCommands } from "#operator/commands.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import { CommandFailure, exitCodes, guarded } from "../client/cli/failures.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -13,9 +13,12 @@ export async function runTool(argv: string[]): Promise<void> {
   const program = new Command("deedhouse").description("A reseller gateway for domain names and hosting accounts.");
   program.version(manifest.version, "--version", "print the version");
   addClientCommands(program);
-  addOperatorCommands(program);
-  addStartCommand(program);
-  for (const [name, description] of roleDescriptions) program.command(name).description(description);
+  const words = argv.slice(2);
+  const parts = [
+    ...operatorCommands,
+    { groups: ["start", ...roleDescriptions.keys()], load: async () => addProcesses },
+  ];
+  if (words[0] !== "--version") await addCommands(program, parts, words);
   await program.parseAsync(argv);
 }
 
@@ -27,11 +30,16 @@ interface StartCommandOptions {
 }
 
 /** The entry point runs these itself, and the sandbox registry's help too; here they stand for the help. */
-const roleDescriptions: [string, string][] = [
+const roleDescriptions = new Map([
   ["api", "run the API alone; configured by environment variables (docs/operating.md)"],
   ["worker", "run the worker alone; configured by environment variables (docs/operating.md)"],
   ["sandbox-registry", "run the sandbox registry alone; has its own --help"],
-];
+]);
+
+function addProcesses(program: Command): void {
+  addStartCommand(program);
+  for (const [name, description] of roleDescriptions) program.command(name).description(description);
+}
 
 function addStartCommand(program: Command): void {
   program

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { Command } from "commander";
-import { addOperatorCommands } from "#operator/commands.ts";
+import { addCommands, operatorCommands } from "#operator/commands.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import manifest from "../package.json" with { type: "json" };
 import { ourFiles } from "./house-style/source.ts";
@@ -44,7 +44,7 @@ test("ARCHITECTURE.md names only functions, columns and notifications that there
 
 const tool = new Command("deedhouse");
 addClientCommands(tool);
-addOperatorCommands(tool);
+await addCommands(tool, operatorCommands, []);
 /** Started by the entry point itself; each has a help of its own. */
 const roles = new Set(["start", "api", "worker", "node", "sandbox-registry"]);
 /** "deedhouse orders list --attention", in a line of code or between backticks. */

@@ -12,8 +12,11 @@ import { once } from "node:events";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { systemClock } from "#lib/clock.ts";
+import { loadCertificate as loadNodeCertificate } from "#nodes/certificate.ts";
+import { loadCertificate as loadRegistryCertificate } from "../sandbox/registry/certificates.ts";
 import { replacePrinted } from "./harness/printed-page.ts";
 import { startTestServer } from "./harness/server.ts";
 
@@ -27,6 +30,7 @@ const fileTimeoutMs = 300_000;
 const silenceMsMax = 2 * fileTimeoutMs;
 const everything = ["src", "client", "sandbox", "test"];
 const ownFlags = ["--slow", "--page"];
+const quickResolve = new URL("harness/quick-resolve.ts", import.meta.url);
 const timesReporter = new URL("harness/times-reporter.ts", import.meta.url);
 const page = new URL("../CONTRIBUTING.md", import.meta.url);
 
@@ -36,10 +40,15 @@ const flags = given.filter((argument) => argument.startsWith("-") && !ownFlags.i
 const paths = given.filter((argument) => !argument.startsWith("-"));
 
 const server = await startTestServer();
-const times = isForPage && join(await mkdtemp(join(tmpdir(), "deedhouse-test-run-")), "times.md");
+const folder = await mkdtemp(join(tmpdir(), "deedhouse-test-run-"));
+const tlsFolder = join(folder, "tls");
+await loadRegistryCertificate(tlsFolder);
+await loadNodeCertificate(tlsFolder, "127.0.0.1", systemClock);
+const times = isForPage && join(folder, "times.md");
 const tests = spawn(
   process.execPath,
   [
+    `--import=${quickResolve}`,
     "--test",
     `--test-concurrency=${filesAtOnce}`,
     `--test-timeout=${fileTimeoutMs}`,
@@ -56,6 +65,7 @@ const tests = spawn(
       ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
       ...process.env,
       DEEDHOUSE_TEST_DATABASE_URL: server.templateUrl,
+      DEEDHOUSE_TEST_TLS_DIR: tlsFolder,
     },
   },
 );
@@ -71,8 +81,8 @@ process.exitCode = code ?? 1;
 if (times) {
   const table = (await readFile(times, "utf8")).trimEnd();
   await writeFile(page, replacePrinted(await readFile(page, "utf8"), isSlow ? "slow tests" : "tests", table));
-  await rm(dirname(times), { recursive: true });
 }
+await rm(folder, { recursive: true });
 
 /** Names the files that do not end, and ends them (proc(5)). */
 function giveUp(): void {

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import ora from "ora";
 import { WaitTimeoutError } from "../sdk/errors.ts";
 import type { Answer } from "../sdk/types.ts";
 import { parseDurationMs } from "./arguments.ts";
@@ -36,7 +35,7 @@ export interface Wait<T> {
  * the last one seen when the time ran out: the caller judges which.
  */
 export async function follow<T>(wait: Wait<T>): Promise<T> {
-  const progress = startProgress();
+  const progress = await startProgress();
   let latest: T | undefined;
   let succeeded = false;
   try {
@@ -74,10 +73,12 @@ interface Progress {
  * A spinner on a terminal, plain lines elsewhere. A terminal of 0 columns (a bare pseudo-terminal) counts as elsewhere:
  * ora 9.4 divides by the width and then clears lines for ever.
  */
-function startProgress(): Progress {
+async function startProgress(): Promise<Progress> {
   if (!process.stderr.isTTY || !process.stderr.columns) {
     return { step: (text) => process.stderr.write(`${text}\n`), end: () => {} };
   }
+  // Loaded only now: most commands show no progress, and it takes longer to load than the rest of the client.
+  const { default: ora } = await import("ora");
   const spinner = ora({ discardStdin: false });
   return {
     step(text) {

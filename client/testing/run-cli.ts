@@ -19,7 +19,9 @@ export interface CliOptions {
 /** Runs the tool against a service as a child process, without a terminal. */
 export async function runCli(url: string, args: string[], { env, stdin = "" }: CliOptions = {}): Promise<CliResult> {
   const settings = { DEEDHOUSE_URL: url, DEEDHOUSE_API_KEY: apiKey, DEEDHOUSE_API_SECRET: apiSecret };
-  const child = spawn(process.execPath, [entry, ...args], { env: { PATH: process.env.PATH, ...settings, ...env } });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const surroundings = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
+  const child = spawn(process.execPath, [entry, ...args], { env: { ...surroundings, ...settings, ...env } });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (chunk) => {

@@ -1,7 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { generate } from "selfsigned";
 import { addMonths, systemNow } from "./clock.ts";
 
 export interface ServerCertificate {
@@ -44,6 +43,7 @@ export async function loadClientCertificate(
   const files = { clientCertFile: join(tlsDir, "client.pem"), clientKeyFile: join(tlsDir, "client-key.pem") };
   const [cert, key] = await Promise.all([files.clientCertFile, files.clientKeyFile].map(readIfThere));
   if (cert && key && new X509Certificate(cert).validToDate > systemNow()) return files;
+  const { generate } = await import("selfsigned");
   const made = await generate([{ name: "commonName", value: "Deedhouse sandbox registrar" }], {
     ...keyOptions,
     notAfterDate: addMonths(systemNow(), validMonths),
@@ -71,6 +71,8 @@ async function writeWhole(file: string, text: string, mode: number): Promise<voi
 }
 
 async function makeCertificate(): Promise<{ ca: string; cert: string; key: string }> {
+  // Loading it takes longer than making the certificates, and most starts find theirs.
+  const { generate } = await import("selfsigned");
   const notAfterDate = addMonths(systemNow(), validMonths);
   const ca = await generate([{ name: "commonName", value: "Deedhouse sandbox registry CA" }], {
     ...keyOptions,

@@ -2,6 +2,7 @@ import { response } from "./answer.ts";
 import { requireRegistrar } from "./credit.ts";
 import type { PollMessage } from "./objects.ts";
 import type { Registry } from "./registry.ts";
+import { findSchemaFault } from "./schema.ts";
 import { type Markup, parseXml, tag, XmlRefusedError } from "./xml.ts";
 
 /** A message for a poll queue: what a registry sends that a client may never have heard of. */
@@ -25,21 +26,21 @@ export async function enqueueMessage(registry: Registry, request: MessageRequest
   const id = String(registry.store.nextNumber());
   const message = { id, registrar, queuedAt: registry.now().toISOString(), text, xml, extension };
   const msgQ = describeQueue(1, message, true);
-  const fault = findFault(registry, response({ code: 1301, ...messageParts(message), msgQ, svTRID: "SBX-0" }));
+  const fault = findFault(response({ code: 1301, ...messageParts(message), msgQ, svTRID: "SBX-0" }));
   if (fault !== undefined) throw new RangeError(`No valid answer can carry the message: ${fault}`);
   registry.store.messages.put(message);
   await registry.store.durable();
   return id;
 }
 
-function findFault({ validator }: Registry, answer: string): string | undefined {
+function findFault(answer: string): string | undefined {
   try {
     parseXml(answer);
   } catch (error) {
     if (error instanceof XmlRefusedError) return error.message;
     throw error;
   }
-  return validator.findFault(answer);
+  return findSchemaFault(answer);
 }
 
 /** The queue's state beside an answer; with the head's text for `<poll op="req">`. */

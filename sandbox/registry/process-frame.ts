@@ -7,6 +7,7 @@ import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { redactXml } from "./redact.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
+import { findSchemaFault } from "./schema.ts";
 import { extensionUrisOf, objectUrisOf } from "./services.ts";
 import { applySessionFaults } from "./session-faults.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
@@ -34,12 +35,12 @@ export interface IncomingFrame {
 }
 
 /** Reads and checks one frame. Changes nothing. */
-export function readIncoming(registry: Registry, body: Buffer): IncomingFrame {
+export function readIncoming(body: Buffer): IncomingFrame {
   const incoming: IncomingFrame = {};
   try {
     incoming.text = decode(body);
     incoming.frame = readFrame(parseXml(incoming.text));
-    refuseUnreadable(incoming.frame, registry.validator.findFault(incoming.text));
+    refuseUnreadable(incoming.frame, findSchemaFault(incoming.text));
   } catch (error) {
     incoming.refusal = asRefusal(error);
   }

@@ -3,7 +3,6 @@ import type { Holds } from "./holds.ts";
 import { effectOf, type LabelEffect } from "./labels.ts";
 import type { ResultCode } from "./result-codes.ts";
 import type { Schedule } from "./schedule.ts";
-import type { FrameValidator } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 import type { Markup, XmlElement } from "./xml.ts";
@@ -30,7 +29,6 @@ export interface Registry {
   /** Passwords by registrar id, as configured; store.passwords overrides them. */
   registrars: ReadonlyMap<string, string>;
   store: Store;
-  validator: FrameValidator;
   schedule: Schedule;
   holds: Holds;
   faults: Faults;

@@ -11,7 +11,6 @@ import { startListener } from "./listener.ts";
 import { type Operations, operationsOf } from "./operations.ts";
 import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
-import { FrameValidator } from "./schema.ts";
 import { defaultSettings, type GraceDays, type Settings } from "./settings.ts";
 import { Store } from "./store.ts";
 
@@ -32,7 +31,7 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   /** Where registry.jsonl is kept; absent: in memory only. */
   dataDir?: string;
   /** Where the certificate is kept; absent: in `dataDir`/tls, or in a temporary folder that goes away with close(). */
-  tlsDir?: string;
+  tlsDir?: string | undefined;
   /** Under which names are sold, e.g. "test", "co.test". */
   suffixes: string[];
   registrars: RegistrarAccount[];
@@ -73,11 +72,10 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const store = new Store(settings.journalFramesMax);
   opened.defer(() => store.close());
   if (options.dataDir) await store.open(options.dataDir);
-  const validator = opened.adopt(new FrameValidator(), (held) => held.dispose());
   const clock = new VirtualClock(options.now ?? systemNow, store.clock.find("clock")?.offsetMs ?? 0);
   const schedule = opened.adopt(new Schedule(store, settings, clock), (held) => held.clear());
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
-  const parts = { settings, suffixes: options.suffixes, registrars, store, validator, schedule, now: clock.now };
+  const parts = { settings, suffixes: options.suffixes, registrars, store, schedule, now: clock.now };
   const registry: Registry = { ...parts, holds: new Holds(), faults: new Faults(options.faults), sessions: new Set() };
   const { host = "127.0.0.1" } = options;
   const listener = await startListener(registry, { ...certificate, clientCaFile }, host, options.port ?? 0);

@@ -10,6 +10,7 @@ import { drop, type Processed, processFrame, readIncoming } from "./process-fram
 import { redactXml } from "./redact.ts";
 import type { Registry, SessionState } from "./registry.ts";
 import type { ResultCode } from "./result-codes.ts";
+import { findSchemaFault } from "./schema.ts";
 import { restyle } from "./style.ts";
 
 /**
@@ -95,7 +96,7 @@ export class Session {
 
   async #serve(body: Buffer): Promise<void> {
     const { holds, store } = this.#registry;
-    const incoming = readIncoming(this.#registry, body);
+    const incoming = readIncoming(body);
     const isToBeDone = await holds.pass("before-execution", incoming.frame, this.#state, this.#ended.signal);
     const serve = isToBeDone ? processFrame : drop;
     const processed = serve(this.#registry, this.#state, incoming);
@@ -162,11 +163,11 @@ export class Session {
 
   /** The answer as it is sent: checked, in the style asked for, spoiled. */
   #styled(answer: string, delivery: Delivery): string {
-    const { settings, validator, faults } = this.#registry;
+    const { settings, faults } = this.#registry;
     const { styles } = faults.current;
     const text = restyle(spoil(answer, delivery), styles);
     const checked = styles.includes("disordered") ? answer : text;
-    const fault = settings.assertAnswers ? validator.findFault(checked) : undefined;
+    const fault = settings.assertAnswers ? findSchemaFault(checked) : undefined;
     if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${checked}`);
     return delivery.kind === "garbage" ? "\u0001 this is not XML <<<" : text;
   }

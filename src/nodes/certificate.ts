@@ -2,7 +2,6 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { generate } from "selfsigned";
 import type { Clock } from "#lib/clock.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
@@ -39,6 +38,8 @@ export function endsSoon(pem: string, clock: Clock): boolean {
  * @returns PEM, private key and certificate
  */
 export async function makeCertificate(host: string, otherNames: readonly string[], clock: Clock): Promise<string> {
+  // Loading it takes longer than making the certificate, and most starts find theirs.
+  const { generate } = await import("selfsigned");
   const now = clock.now().getTime();
   const made = await generate([{ name: "commonName", value: host }], {
     keyType: "ec",

@@ -1,41 +1,57 @@
 /** The operator's commands. They work on the database, not through the API. */
 import type { Command } from "commander";
-import { addAccountCommands } from "#operator/accounts.ts";
-import { addAlarmCommands } from "#operator/alarms.ts";
-import { addHostNameCommands } from "#operator/hosting/host-names.ts";
-import { addHostingCommands } from "#operator/hosting/hosting.ts";
-import { addMoveCommands } from "#operator/hosting/moves.ts";
-import { addPackCommands } from "#operator/hosting/packs.ts";
-import { addHostingRetryCommand } from "#operator/hosting/retry.ts";
-import { addMessageCommands } from "#operator/messages.ts";
-import { addMigrateCommand } from "#operator/migrate.ts";
-import { addNameCommands } from "#operator/names.ts";
-import { addNodeInstallCommand } from "#operator/nodes/install.ts";
-import { addNodeCommands } from "#operator/nodes/nodes.ts";
-import { addOrderCommands } from "#operator/orders.ts";
-import { addOteCommand } from "#operator/ote/ote.ts";
-import { addRegistryPasswordCommand } from "#operator/registries/password.ts";
-import { addRegistryProbeCommand } from "#operator/registries/probe.ts";
-import { addRegistryCommands } from "#operator/registries/registries.ts";
-import { addRenewalCommands } from "#operator/renewals.ts";
 
-export function addOperatorCommands(program: Command): void {
-  addAccountCommands(program);
-  addPackCommands(program);
-  addHostingCommands(program);
-  addHostNameCommands(program);
-  addHostingRetryCommand(program);
-  addNodeCommands(program);
-  addMoveCommands(program);
-  addNodeInstallCommand(program);
-  addNameCommands(program);
-  addOrderCommands(program);
-  addRegistryCommands(program);
-  addRegistryProbeCommand(program);
-  addRegistryPasswordCommand(program);
-  addOteCommand(program);
-  addRenewalCommands(program);
-  addMessageCommands(program);
-  addAlarmCommands(program);
-  addMigrateCommand(program);
+/** Adds commands to groups of the program, which it makes if need be. */
+export interface CommandPart {
+  groups: readonly string[];
+  load: () => Promise<(program: Command) => void>;
+}
+
+/** In the order of the help. Loading all of them takes half a second, so a call loads only those that it may mean. */
+export const operatorCommands: readonly CommandPart[] = [
+  { groups: ["account", "key"], load: async () => (await import("#operator/accounts.ts")).addAccountCommands },
+  { groups: ["packs"], load: async () => (await import("#operator/hosting/packs.ts")).addPackCommands },
+  { groups: ["hosting"], load: async () => (await import("#operator/hosting/hosting.ts")).addHostingCommands },
+  { groups: ["hosting"], load: async () => (await import("#operator/hosting/host-names.ts")).addHostNameCommands },
+  { groups: ["hosting"], load: async () => (await import("#operator/hosting/retry.ts")).addHostingRetryCommand },
+  { groups: ["node"], load: async () => (await import("#operator/nodes/nodes.ts")).addNodeCommands },
+  {
+    groups: ["moves", "hosting", "node"],
+    load: async () => (await import("#operator/hosting/moves.ts")).addMoveCommands,
+  },
+  { groups: ["node"], load: async () => (await import("#operator/nodes/install.ts")).addNodeInstallCommand },
+  { groups: ["block"], load: async () => (await import("#operator/names.ts")).addNameCommands },
+  { groups: ["orders"], load: async () => (await import("#operator/orders.ts")).addOrderCommands },
+  { groups: ["registry"], load: async () => (await import("#operator/registries/registries.ts")).addRegistryCommands },
+  { groups: ["registry"], load: async () => (await import("#operator/registries/probe.ts")).addRegistryProbeCommand },
+  {
+    groups: ["registry"],
+    load: async () => (await import("#operator/registries/password.ts")).addRegistryPasswordCommand,
+  },
+  { groups: ["ote"], load: async () => (await import("#operator/ote/ote.ts")).addOteCommand },
+  { groups: ["renewals"], load: async () => (await import("#operator/renewals.ts")).addRenewalCommands },
+  { groups: ["messages"], load: async () => (await import("#operator/messages.ts")).addMessageCommands },
+  { groups: ["alarms"], load: async () => (await import("#operator/alarms.ts")).addAlarmCommands },
+  { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
+];
+
+/**
+ * Adds the command that the command line names. When it names none, as in help or by mistake, adds the whole group, or
+ * without a group all of them, so that the help and the refusal are complete.
+ * @param program has the commands that are not in `parts`
+ * @param words the command line, without the program's name
+ */
+export async function addCommands(program: Command, parts: readonly CommandPart[], words: string[]): Promise<void> {
+  const [group = "", name] = words;
+  const isGroup = findCommand(program, group) || parts.some(({ groups }) => groups.includes(group));
+  for (const { groups, load } of parts) {
+    const found = findCommand(program, group);
+    const isComplete = found && (found.commands.length === 0 || findCommand(found, name) !== undefined);
+    if (isComplete) return;
+    if (!isGroup || groups.includes(group)) (await load())(program);
+  }
+}
+
+function findCommand(parent: Command, name: string | undefined): Command | undefined {
+  return parent.commands.find((command) => command.name() === name);
 }

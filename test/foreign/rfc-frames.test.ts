@@ -12,7 +12,7 @@ import { pollRequest } from "#registry/epp/commands/session/poll-request.ts";
 import { isGreeting, parseResponse } from "#registry/epp/response.ts";
 import { EppFrameInvalid, loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import { isElement, parseXml } from "#registry/epp/xml/xml.ts";
-import { FrameValidator } from "../../sandbox/registry/schema.ts";
+import { findSchemaFault } from "../../sandbox/registry/schema.ts";
 import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 import { startFor } from "../../sandbox/registry/test/setup.ts";
 import { type AnswerReader, answerReaders } from "./answer-readers.ts";
@@ -84,12 +84,10 @@ test("the schemas accept every example of the RFCs but those known to be no EPP"
     refused.map(({ path }) => path),
     "the client's validator",
   );
-  const sandboxValidator = new FrameValidator();
   assertRefuses(
-    examples.filter(({ xml }) => sandboxValidator.findFault(xml) !== undefined).map(({ path }) => path),
+    examples.filter(({ xml }) => findSchemaFault(xml) !== undefined).map(({ path }) => path),
     "the sandbox's validator",
   );
-  sandboxValidator.dispose();
 });
 
 test("xmllint accepts the same examples of the RFCs as we do", { skip: noXmllint }, async () => {

@@ -33,6 +33,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import { type Scope, testDatabase } from "./database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
 import { nodePlace, nodeRoom, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
+import { sharedTlsFolder } from "./shared-tls.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
 export const masterKey = Buffer.alloc(32, "test key");
@@ -123,7 +124,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const openRegistry = async (suffixes: string[], settings: Partial<Settings> = {}) => {
-    const opened = await startSandboxRegistry({ suffixes, registrars, ...settings });
+    const opened = await startSandboxRegistry({ suffixes, registrars, tlsDir: sharedTlsFolder, ...settings });
     closers.push(() => opened.close());
     return opened;
   };

@@ -1,4 +1,5 @@
 import type { TestContext } from "node:test";
+import { sharedTlsFolder } from "../../../test/harness/shared-tls.ts";
 import { type SandboxRegistry, type SandboxRegistryOptions, startSandboxRegistry } from "../server.ts";
 import { contactCreateFrame, type LoginChanges } from "./frames.ts";
 import { RawClient } from "./raw-client.ts";
@@ -14,7 +15,8 @@ export async function startFor(
   context: TestContext,
   options: Partial<SandboxRegistryOptions> = {},
 ): Promise<SandboxRegistry> {
-  const registry = await startSandboxRegistry({ suffixes: ["test", "co.test"], registrars, ...options });
+  const tlsDir = options.dataDir || options.clientCertificates ? undefined : sharedTlsFolder;
+  const registry = await startSandboxRegistry({ suffixes: ["test", "co.test"], registrars, tlsDir, ...options });
   context.after(() => registry.close());
   return registry;
 }

@@ -1,5 +1,5 @@
 /** For tests: a node on free ports in a folder of its own, with its driver. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -11,6 +11,7 @@ import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 import type { PassivePorts } from "#nodes/embedded/ftp/data-connection.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 import { type EmbeddedNode, startEmbeddedNode } from "#nodes/embedded/node.ts";
+import { sharedTlsFolder } from "../../../test/harness/shared-tls.ts";
 
 export interface TestNode {
   dataDir: string;
@@ -32,6 +33,7 @@ export interface TestNodeOptions {
 
 export async function startTestNode(options: TestNodeOptions = {}): Promise<TestNode> {
   const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
+  if (sharedTlsFolder) await copyFile(join(sharedTlsFolder, "ftp-tls.pem"), join(dataDir, "ftp-tls.pem"));
   const lines: string[] = [];
   const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
   const controlToken = new Secret(systemRandom.bytes(16).toString("hex"));
