@@ -77,7 +77,7 @@ test("the bundled list holds some 11,000 passwords of 8 characters and more, all
   for (const password of commonPasswords) assert.ok(password.length >= 8 && password === password.toLowerCase());
 });
 
-test("an operator's own list takes the place of the bundled one, line by line", async (context) => {
+test("an operator's own list replaces the bundled one, line by line", async (context) => {
   const folder = await mkdtemp(path.join(tmpdir(), "deedhouse-passwords-"));
   context.after(() => rm(folder, { recursive: true }));
   const listFile = path.join(folder, "list.txt");

@@ -2,25 +2,25 @@ import { readFileSync } from "node:fs";
 import { displayHostName } from "#lib/idna.ts";
 import { Secret } from "#lib/secret.ts";
 
-/** Counted in code points, as a reader counts. */
+/** Counted in code points, as a person counts them. */
 const passwordCharsMin = 8;
 const passwordCharsMax = 64;
-/** bcrypt reads 72 octets and ignores the rest: a longer password would be accepted with any other end. */
+/** bcrypt reads 72 octets and ignores the rest: a longer password would be accepted with any other ending. */
 const passwordBytesMax = 72;
 /** C0, DEL and C1: NUL ends a bcrypt input early, CR and LF end an FTP command. */
 const controlCharacter = /\p{Cc}/u;
 
 const bundledList = new URL("./common-passwords.txt", import.meta.url);
-/** What people put behind a word when a rule asks for more. */
+/** What people add to a word when a rule asks for more. */
 const commonEndings = ["1", "2", "11", "12", "22", "69", "99", "01", "123", "1234", "12345", "!", "1!", "123!", "2025"];
 
-/** Whether a password will do; the reason is the end of a sentence that begins with "the password" and says what to do. */
+/** Whether a password is acceptable. The reason completes the sentence "the password …" and says what to do. */
 export type PasswordVerdict = { ok: true; password: Secret } | { ok: false; reason: string };
 
 /**
- * The passwords that are refused for being common, in lower case.
- * @param listFile a list of the operator's own, one password a line; without it, the words bundled here, alone and with
- *   common endings (some 11,000). Read once, at start; throws when the file can't be read
+ * The passwords that are refused as too common, in lower case.
+ * @param listFile the operator's own list, one password per line; by default the bundled words, alone and with common
+ * endings (some 11,000). Read once at startup; throws when the file cannot be read
  */
 export function loadCommonPasswords(listFile?: string): ReadonlySet<string> {
   if (listFile !== undefined) return new Set(longEnough(linesOf(listFile)));
@@ -32,16 +32,16 @@ function linesOf(file: string | URL): string[] {
   return readFileSync(file, "utf8").toLowerCase().split(/\r?\n/);
 }
 
-/** Shorter ones are refused for their length. */
+/** Shorter ones are refused for their length already. */
 function longEnough(passwords: string[]): string[] {
   return passwords.filter((password) => password.length >= passwordCharsMin);
 }
 
 /**
- * Whether a password may guard a hosting account.
- * @param identifier the account's, canonical: neither it nor its U-labels may be part of the password
+ * Checks a password for a hosting account.
+ * @param identifier the account's canonical identifier: the password must contain neither it nor its U-labels
  * @param commonPasswords in lower case, from `loadCommonPasswords`
- * @returns the password as a secret, or why not; the reason never repeats it
+ * @returns the password as a secret, or the reason for the refusal, which never repeats it
  */
 export function checkFtpPassword(
   password: string,
@@ -54,7 +54,7 @@ export function checkFtpPassword(
 
 function refusal(password: string, identifier: string, commonPasswords: ReadonlySet<string>): string | undefined {
   const bytes = Buffer.byteLength(password);
-  // Octets first: they bound the work of the rest.
+  // Check octets first: they limit the work of the other checks.
   const characters = bytes > passwordCharsMax * 4 ? Number.POSITIVE_INFINITY : [...password].length;
   if (characters < passwordCharsMin) return `is too short: use at least ${passwordCharsMin} characters`;
   if (characters > passwordCharsMax) return `is too long: use at most ${passwordCharsMax} characters`;

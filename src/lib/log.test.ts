@@ -20,13 +20,13 @@ function openLog(t: TestContext) {
   return { disk, log: createLog("api", "info", fd), lines };
 }
 
-test("a log line that can't be written is dropped, and the next one that can be tells how many were", {
+test("a log line that cannot be written is dropped, and the next one reports how many were dropped", {
   skip: cannotMount,
 }, (t) => {
   const { disk, log, lines } = openLog(t);
   log.info("before");
   disk.fill();
-  // The page of the file that is begun already takes some of them, and half of one.
+  // The last allocated page of the file still takes some lines, and half of one.
   const logged = 200;
   for (let line = 0; line < logged; line++) log.info({ line }, "meanwhile");
   disk.free();

@@ -20,7 +20,7 @@ test("reads the address of version 1, and where the header ends", () => {
   }
 });
 
-test("reads the address of version 2 past what proxies add to it", () => {
+test("reads the address of version 2 and ignores proxies' additions", () => {
   const cases: [header: Buffer, address: string | undefined][] = [
     [hex(signature, "21 11 000c", v4), "203.0.113.5"],
     [hex(signature, "21 11 0013", v4, "04 0004 00000000"), "203.0.113.5"],
@@ -47,7 +47,7 @@ test("waits for the rest of a header, byte by byte", () => {
   }
 });
 
-test("takes nothing else for a header, and none that is too long", () => {
+test("accepts nothing else as a header, and none that is too long", () => {
   const addresses = "203.0.113.5 192.0.2.1 4711 443";
   for (const line of [
     ...[
