@@ -76,7 +76,7 @@ describe("a transaction", () => {
     assert.deepEqual(await database.query(thingNames, []), [{ name: "kept" }]);
   });
 
-  test("fails when it swallows the failure of a statement, for nothing of it is kept", async (t) => {
+  test("fails when it swallows the failure of a statement, because nothing of it is kept", async (t) => {
     const { database } = await open(t);
     const swallowed = database.transaction(async (tx) => {
       await tx.query(addThing, ["dropped"]);
@@ -138,7 +138,7 @@ describe("a database that goes away", () => {
     assert.equal((await database.query(thingNames, [])).length, 0);
   });
 
-  test("is DatabaseUnavailable for the point reads under way, and later ones connect anew", async (t) => {
+  test("is DatabaseUnavailable for the point reads in progress, and later ones connect again", async (t) => {
     const { database, url } = await open(t, small);
     const [row] = await database.point(backendPid, []);
     const underWay = [database.point(sleepSeconds, [60]), database.point(thingNames, [])].map((read) =>
@@ -162,7 +162,7 @@ test("an unreachable or too busy database is DatabaseUnavailable", async (t) => 
   await assert.rejects(unreachable.query(thingNames, []), DatabaseUnavailable);
   await assert.rejects(unreachable.point(thingNames, []), DatabaseUnavailable);
 
-  // To connect anew must be possible in that time also on a busy machine.
+  // Long enough to connect again, even on a busy machine.
   const { database } = await open(t, { transactionsMax: 1, connectionTimeoutMs: 1_500, statementTimeoutMs: 1_000 });
   await database.transaction(async () => {
     await assert.rejects(database.query(thingNames, []), /timeout exceeded when trying to connect/);
@@ -182,7 +182,7 @@ test("a schema change under prepared statements costs one DatabaseUnavailable pe
   }
 });
 
-test("closing waits for the queries under way", async (t) => {
+test("closing waits for the queries in progress", async (t) => {
   const { url } = await open(t);
   const database = createDatabase({
     url,

@@ -154,7 +154,7 @@ test(
     const isEnough = async (system: RunningSystem, client: Client) => {
       // PostgreSQL ends when it cannot have its next log file.
       await runSql(system.ready().database_url, "SELECT pg_switch_wal()").catch(() => {});
-      return isRefused(client) && /^postgres ended and is started again$/m.test(system.stdout());
+      return isRefused(client) && /^postgres ended and is restarted$/m.test(system.stdout());
     };
     await assertWhole(await fillUnderLoad(t, { where: ["data"], bytes: 384 * megabyte, isEnough }));
   },

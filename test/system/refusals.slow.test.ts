@@ -59,7 +59,7 @@ test("refuses ports that others have, by name, before it starts anything", async
   const fresh = join(folder, "ports");
   const refused = await startOn(fresh, ["--port-base", String(port - 21)]);
   taken.close();
-  assertRefused(refused, new RegExp(`${port} for FTP \\(another program has it\\).*--port-base`));
+  assertRefused(refused, new RegExp(`${port} for FTP \\(another program uses it\\).*--port-base`));
   assert.deepEqual(readdirSync(join(fresh, "postgres")), []);
   assert.deepEqual(processesOf(fresh), []);
 });

@@ -44,12 +44,12 @@ for (const part of ["api", "worker", "node", "registry"]) {
   test(`starts ${part} again when it is killed, and says so`, async () => {
     await order(`before-${part}`);
     await killAndWait(part);
-    assert.match(system.stdout(), new RegExp(`^${part} ended \\(SIGKILL\\) and is started again`, "m"));
+    assert.match(system.stdout(), new RegExp(`^${part} ended \\(SIGKILL\\) and is restarted`, "m"));
     await order(`after-${part}`);
   });
 }
 
-test("gives node and registry neither the database's password nor the master key, when they are started again either", () => {
+test("gives node and registry neither the database's password nor the master key, even after a restart", () => {
   for (const part of ["node", "registry"]) {
     const secrets = environmentOf(part).filter((entry) => /^(DATABASE_URL|DEEDHOUSE_MASTER_KEY|PG)/.test(entry));
     assert.deepEqual(secrets, [], part);
@@ -71,7 +71,7 @@ test("answers 503 in full form while PostgreSQL is away, and goes on when it is 
     return true;
   });
   await back;
-  assert.match(system.stdout(), /^postgres ended and is started again$/m);
+  assert.match(system.stdout(), /^postgres ended and is restarted$/m);
   await eventually("the API answers again", async () => (await system.send("GET", "/domains")).status === 200);
   await order("after-postgres");
 });
