@@ -78,8 +78,8 @@ test("an option that a node of its kind cannot have, or that holds nothing of us
   const wrong: [options: SettingsOptions, sentence: RegExp][] = [
     [{ controlUrl: "http://127.0.0.1:1" }, /^--control-url is for a node of the kind embedded, and this is cpanel$/],
     [{ panelUrl: "http://panel.example" }, /^http:\/\/panel\.example is not a URL such as https:/],
-    [{ panelTokenFile: join(folder, "none") }, /can't read .*none: ENOENT/],
-    [{ panelCaFile: await file("no.pem", "no certificate") }, /no\.pem holds no certificate in PEM/],
+    [{ panelTokenFile: join(folder, "none") }, /cannot read .*none: ENOENT/],
+    [{ panelCaFile: await file("no.pem", "no certificate") }, /no\.pem contains no certificate in PEM/],
   ];
   for (const [options, message] of wrong) {
     assert.throws(() => changedSettings("cpanel", options), { name: "CommandFailure", message });

@@ -100,7 +100,7 @@ test("an account that waits says for what, when it is tried again and what happe
   stage.control.cut();
   await tool("hosting", "suspend", "waiting.example", "--reason", "unpaid");
   const late = ["hosting", "suspend", "waiting.example", "--reason", "unpaid", "--wait", "--timeout", "1"];
-  await assertRefused(gateway, late, 7, /not in force yet/);
+  await assertRefused(gateway, late, 7, /not in effect yet/);
   await eventually("it was tried", async () => (await stage.inside(id)).next_step_at !== null);
   const shown = await tool("hosting", "show", "waiting.example");
   stage.control.join();

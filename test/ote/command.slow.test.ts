@@ -147,17 +147,17 @@ describe("deedhouse ote", () => {
     assert.deepEqual([info?.outcome, info?.reason], ["skipped", "it builds on contact-create, which was not chosen"]);
   });
 
-  test("sends nothing when nobody is there to be asked, and says what is wrong with its options", async (context) => {
+  test("sends nothing when nobody can confirm, and says what is wrong with its options", async (context) => {
     const { registry, run, profilesFile } = await startStage(context);
     const unasked = await run();
     assert.equal(unasked.code, 2);
-    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*nobody is there.*--yes/s);
+    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*nobody can confirm.*--yes/s);
     const mistakes: [RegExp, ...string[]][] = [
       [/there is no step nonsense/, "--only", "nonsense"],
       [/there is no step nonsense/, "--expect", "nonsense=1000"],
       [/does not sell com/, "--suffix", "com"],
-      [/must be another one/, "--second-registrar", first.id],
-      [/only where the profile says/, "--change-password", "--port", "700"],
+      [/must differ from the first/, "--second-registrar", first.id],
+      [/only at the profile's host/, "--change-password", "--port", "700"],
       [/label/, "--label", "-x"],
       [/result codes/, "--expect", "login"],
     ];

@@ -134,7 +134,7 @@ describe("a walk in trouble", () => {
       hold.release();
       const { code, stderr } = await tool.ended;
       assert.equal(code, 1);
-      assert.match(stderr, /taking away what was made/);
+      assert.match(stderr, /removing the test's objects/);
       assert.deepEqual(holdingsOf(registry), []);
     });
   }
@@ -166,12 +166,12 @@ describe("a walk in trouble", () => {
     const { code, stdout, stderr } = await walk;
     assert.equal(code, 1);
     assert.equal(failedIds(JSON.parse(stdout))[0], "password-change");
-    assert.match(stderr, /begun and not ended\. .*deedhouse registry password nic --registries /);
+    assert.match(stderr, /is not complete\. .*deedhouse registry password nic --registries /);
     const other = registry.store.passwords.find(first.id)?.password;
     assert.notEqual(other, first.password);
     assert.equal(await passwordInFile(), first.password);
     const again = await report("--yes", "--change-password").catch((error: Error) => error.message);
-    assert.match(String(again), /was begun before and not ended/);
+    assert.match(String(again), /an earlier change of the password is not complete/);
     const ended = await runTool(["registry", "password", "nic", "--registries", profilesFile]);
     assert.equal(ended.code, 0, ended.stderr);
     assert.equal(await passwordInFile(), other);

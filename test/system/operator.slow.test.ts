@@ -73,7 +73,7 @@ test("tells what is wrong with an account or a profile", async () => {
     [["account", "create", "sandbox"], 3, /an account named "sandbox" already/],
     [["account", "profile", "sandbox", "--city", "Ghent"], 3, /the profile is not valid: .*email/],
     [["account", "profile", "nobody", "--city", "Ghent"], 4, /no account named "nobody"/],
-    [["account", "profile", "sandbox", "--file", "/nowhere"], 2, /can't read the profile/],
+    [["account", "profile", "sandbox", "--file", "/nowhere"], 2, /cannot read the profile/],
     [["account", "create", " "], 2, /printable characters/],
     [["account", "create", "x", "--kind", "king"], 2, /Allowed choices are reseller, plain/],
     [["account", "create", "x", "--rate-limit", "0"], 2, /whole number from 1/],
@@ -138,7 +138,7 @@ test("a key whose id nobody wrote down is found by its account, and its secret i
   await operated("key", "revoke", lost.api_key!);
   assert.deepEqual(await listed("key", "list", ...ofAccount), []);
   await assertAllFail([
-    [["key", "revoke", lost.api_key!], 4, /nothing to revoke: deedhouse key list shows/],
+    [["key", "revoke", lost.api_key!], 4, /nothing to revoke: deedhouse key list lists/],
     [["key", "list", "--account", "nobody"], 4, /no account named "nobody": deedhouse account list shows/],
     [["key", "list", "--limit", "0"], 2, /whole number from 1/],
     [["account", "list", "--limit", "all"], 2, /whole number from 1/],
@@ -192,7 +192,7 @@ test("cancels an order that has not reached the registry, and none that has ende
   const { body } = await system.send("GET", accepted.headers.location!);
   assert.equal((body as { status: string }).status, "Cancelled");
   await assertAllFail([
-    [["orders", "cancel", code], 3, /has ended already/],
+    [["orders", "cancel", code], 3, /has already ended/],
     [["orders", "cancel", "REG-NOTHING"], 2, /a code such as REG-/],
     [["orders", "cancel", "REG-00000000-000"], 4, /no order with this code/],
   ]);
@@ -246,7 +246,7 @@ async function cutListeners(databaseUrl: string, until: AbortSignal): Promise<vo
 
 test("says where to look when no system runs on the folder", async () => {
   const failed = await system.tool(["key", "revoke", "0".repeat(32), "--data", join(folder, "nowhere")]);
-  assertFailed(failed, 8, /no deedhouse runs on .*nowhere\n.*--data DIR/);
+  assertFailed(failed, 8, /no deedhouse is running on .*nowhere\n.*--data DIR/);
 });
 
 test("answers a wrong command line with how it is used, and exit code 2", async () => {
