@@ -1,4 +1,4 @@
-/** The frames of a walk, without a registry: what is not known before an answer is made up. */
+/** Shows the frames of a test without a registry: unknown values of answers are invented. */
 
 import { createMemory } from "#ote/memory.ts";
 import { type WalkPlan, whyNotHere } from "#ote/plan.ts";
@@ -16,8 +16,8 @@ import { eppOptionsOf } from "#registry/epp-options.ts";
 const clTRID = "dh-dry-run";
 
 /**
- * Every step that was chosen, as if the registry offered all extensions, with the frames that would be sent, each checked
- * against the schemas. @throws EppFrameInvalid
+ * Every chosen step, as if the registry offered all extensions, with its frames, each checked against the schemas.
+ * @throws EppFrameInvalid
  */
 export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
   const { profile, secondProfile, chosen, expected, revealsSecrets } = plan;
