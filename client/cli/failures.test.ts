@@ -96,7 +96,7 @@ test("a rate limit that does not end exits with 9, after reporting each wait", a
   service.faults.push(...Array<Fault>(attemptsMax).fill(limit));
   const { exitCode, stderr } = await runCli(service.url, ["domains", "list"]);
   assert.equal(exitCode, 9);
-  assert.match(stderr, /^rate_limit_exceeded; trying again in 30 s\nslept 30 s$/m);
+  assert.match(stderr, /^rate_limit_exceeded; retrying in 30 s\nslept 30 s$/m);
   assert.match(stderr, /Try again in 30 s\./);
   assert.equal(service.seen.length, attemptsMax);
 });

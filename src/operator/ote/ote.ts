@@ -74,9 +74,9 @@ function addNameOptions(command: Command): void {
 
 const help = `
 It registers, renews, changes and deletes names: run it at a registry's test system, because elsewhere that costs money.
-What it made is taken away at the end, also after a failure or Ctrl-C. docs/ote.md says what each step does.
+It removes the created objects at the end, also after a failure or Ctrl-C. docs/ote.md explains the steps.
 
-Exit codes: 0 all is well, 1 a step failed or it was interrupted, 2 wrong usage
+Exit codes: 0 success, 1 a step failed or the run was interrupted, 2 wrong usage
 
 Examples:
   deedhouse ote nic --dry-run

@@ -101,7 +101,7 @@ describe("deedhouse registry password", () => {
     server.plainAnswer = "close";
     const { code, stderr } = await run();
     assert.equal(code, 8);
-    assert.match(stderr, /whether nic changed the password is not known/);
+    assert.match(stderr, /it is not known whether nic changed the password/);
     assert.doesNotMatch(stderr, /PW-/);
     assert.deepEqual([await written(), await draftsIn(folder)], [oldPassword, ["registries.json.new-password"]]);
     server.plainAnswer = undefined;
