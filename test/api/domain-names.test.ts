@@ -19,7 +19,7 @@ await runSql(
 );
 const read = (name: string, prefix = "") => gateway.send(reseller, "GET", `${prefix}/domains/${name}`);
 
-test("a domain has the three promised fields first, timestamps in UTC with three fractional digits", async () => {
+test("a domain has the three promised fields first, with timestamps in UTC and milliseconds", async () => {
   const reply = await read("xn--mller-kva.example");
   assert.equal(reply.status, 200);
   assertFullForm(reply);
@@ -49,7 +49,7 @@ test("U-label, A-label, any case, percent-encoded or not, with a trailing dot or
   }
 });
 
-test("what is no name by its syntax is domain_not_valid", async () => {
+test("a name with invalid syntax is domain_not_valid", async () => {
   for (const name of [
     ...["example", "-a.example", "a-.example", "a..example", ".example", "a.example..", "a_b.example", "ab--c.example"],
     ...["xn--a.example", "xn--.example", `${"a".repeat(64)}.example`, `${"a.".repeat(127)}example`, "1.2.3.4", "a.123"],
@@ -61,12 +61,12 @@ test("what is no name by its syntax is domain_not_valid", async () => {
   }
 });
 
-test("no name at all is invalid_request", async () => {
+test("a missing name is invalid_request", async () => {
   assertError(await read(""), "invalid_request");
   assertError(await read("", "/v1"), "invalid_request");
 });
 
-test("another's name and nobody's are one answer", async () => {
+test("another reseller's name and a free one get the same answer", async () => {
   const replies = [await read("rivals.example"), await read("nobodys.example"), await read("www.plain.example")];
   for (const reply of replies) {
     assertError(reply, "domain_not_found");

@@ -32,7 +32,7 @@ describe("deedhouse ote", () => {
     }
   }
 
-  test("shows no secret and writes none, unless it is asked to", async (context) => {
+  test("shows and writes no secret without --secrets", async (context) => {
     const { registry, folder, launch } = await startStage(context);
     for (const shows of [false, true]) {
       const out = join(folder, `frames-${shows}`);
@@ -57,7 +57,7 @@ describe("deedhouse ote", () => {
     }
   });
 
-  test("writes each frame and a transcript into a folder that only its owner reads", async (context) => {
+  test("writes each frame and a transcript into a folder that only its owner can read", async (context) => {
     const { folder, run } = await startStage(context);
     const out = join(folder, "certification");
     const { code, stdout } = await run("--yes", "--only", "contact-check", "--out", out);
@@ -79,7 +79,7 @@ describe("deedhouse ote", () => {
     assert.match(again.stderr, /is not empty/);
   });
 
-  test("does chosen steps and what they build on, takes other codes for right, and keeps what it is told to", async (context) => {
+  test("runs chosen steps and those they build on, accepts other expected codes, and keeps objects with --keep", async (context) => {
     const { registry, report } = await startStage(context, { oldExpDateCode: 2105, dataModel: "thin" });
     const told = await report(
       ...["--yes", "--keep", "--label", "kept", "--suffix", "example", "--only", "domain-renew-again"],
@@ -96,7 +96,7 @@ describe("deedhouse ote", () => {
     assert.deepEqual([wrong.exitCode, ofOutcome(wrong, "failed").map(({ id }) => id)], [1, ["domain-check-free"]]);
   });
 
-  test("lists the steps, and which of them the registry has, without a login", async (context) => {
+  test("lists the steps, and which of them apply to the registry, without a login", async (context) => {
     const { registry, run } = await startStage(context, { extensions: ["secDNS"] });
     const { code, stdout } = await run("--list", "--json", "--skip", "poll-ack");
     const rows: { step: string; here: string }[] = JSON.parse(stdout);
@@ -114,7 +114,7 @@ describe("deedhouse ote", () => {
     assert.match(unreachable.stdout, /restore-request .* if the registry offers rgp/);
   });
 
-  test("lists the steps that the profile leaves out as such, whatever the registry offers", async (context) => {
+  test("lists the steps that the profile excludes, whatever the registry offers", async (context) => {
     const withoutServices = [hostNamespace, secDnsNamespace];
     const { run } = await startStage(context, {}, { withoutServices });
     const rows: { step: string; here: string }[] = JSON.parse((await run("--list", "--json")).stdout);
@@ -124,14 +124,14 @@ describe("deedhouse ote", () => {
     assert.equal(here("restore-request"), "yes");
   });
 
-  test("asks nobody before a walk that only logs in, because it changes nothing", async (context) => {
+  test("does not ask before a run that only logs in, because it changes nothing", async (context) => {
     const { run } = await startStage(context);
     const { code, stdout } = await run("--only", "login,hello");
     assert.equal(code, 0);
     assert.match(stdout, /^3 ok, 0 failed$/m);
   });
 
-  test("tells only of the steps that were chosen and what they build on, in a dry run too", async (context) => {
+  test("reports only the chosen steps and those they build on, also in a dry run", async (context) => {
     const { report } = await startStage(context);
     const told = async (...args: string[]) => (await report(...args)).results.map(({ id }) => id);
     const only = ["--only", "contact-info"];
@@ -140,7 +140,7 @@ describe("deedhouse ote", () => {
     assert.deepEqual(await told("--yes", ...only), taken.toSpliced(-1, 0, "clean-up"));
   });
 
-  test("skips what builds on a step that was left out, and says why", async (context) => {
+  test("skips steps that build on an excluded step, and says why", async (context) => {
     const { report } = await startStage(context);
     const { results } = await report("--yes", "--skip", "contact-create");
     const info = results.find(({ id }) => id === "contact-info");
@@ -180,7 +180,7 @@ test("every step builds on steps that come before it", () => {
   }
 });
 
-test("--from takes a step, all after it, and what they build on; --skip leaves steps out", () => {
+test("--from selects a step, all later ones, and those they build on; --skip excludes steps", () => {
   const chosen = chosenIds({ from: "domain-delete-delegated", skip: ["domain-delete", "domain-info-deleted"] });
   assert.ok(["login", "domain-check-several", "domain-create-delegated", "logout"].every((id) => chosen.has(id)));
   assert.ok(["hello", "domain-delete", "domain-info-deleted", "poll-request"].every((id) => !chosen.has(id)));

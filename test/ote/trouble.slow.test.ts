@@ -8,7 +8,7 @@ import { first, heldFor, holdingsOf, ofOutcome, startStage } from "./stage.ts";
 const failedIds = (report: Parameters<typeof ofOutcome>[0]) => ofOutcome(report, "failed").map(({ id }) => id);
 
 describe("a walk in trouble", () => {
-  test("tells what was refused, skips what builds on it, goes on with the rest and cleans up", async (context) => {
+  test("reports a refusal, skips the steps that build on it, continues with the rest and cleans up", async (context) => {
     const { registry, report } = await startStage(context);
     const told = await report("--yes", "--label", "code-2306-exam");
     assert.equal(told.exitCode, 1);
@@ -22,7 +22,7 @@ describe("a walk in trouble", () => {
     assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
   });
 
-  test("takes a name away whose registration was never answered", async (context) => {
+  test("removes a name whose registration was never answered", async (context) => {
     const { registry, report } = await startStage(context);
     const told = await report("--yes", "--label", "drop-after-exam");
     assert.equal(told.exitCode, 1);
@@ -36,7 +36,7 @@ describe("a walk in trouble", () => {
     ["a change of name servers that was made", "domain-servers-change", "before-answer"],
     ["a removal of name servers that was made", "domain-servers-remove", "before-answer"],
   ] as const) {
-    test(`takes all away after the lost answer to ${what}`, async (context) => {
+    test(`removes everything after the lost answer to ${what}`, async (context) => {
       const { registry, report } = await startStage(context);
       const updates = ["domain-servers-add", "domain-servers-change", "domain-servers-remove"];
       const holds = updates
@@ -58,7 +58,7 @@ describe("a walk in trouble", () => {
     });
   }
 
-  test("asks again for what it takes away when the answer is lost", async (context) => {
+  test("repeats a removal when its answer is lost", async (context) => {
     const { registry, report } = await startStage(context);
     const hold = registry.hold({ command: "contact:delete", at: "before-answer", times: 1 });
     const walk = report("--yes", "--only", "contact-create");
@@ -70,7 +70,7 @@ describe("a walk in trouble", () => {
     assert.deepEqual([holdingsOf(registry), told.leftovers, failedIds(told)], [[], [], []]);
   });
 
-  test("touches no name that was there before", async (context) => {
+  test("touches no name that existed before", async (context) => {
     const { registry, report } = await startStage(context);
     await registry.seed([{ name: "shop.test", registrar: first.id }]);
     const told = await report("--yes", "--label", "shop");
@@ -81,7 +81,7 @@ describe("a walk in trouble", () => {
     assert.deepEqual(touched, []);
   });
 
-  test("does not try a second login after one that was refused", async (context) => {
+  test("does not try a second login after a refused one", async (context) => {
     const { registry, report } = await startStage(context, {}, { password: "wrong-password" });
     const told = await report("--yes");
     assert.deepEqual([told.exitCode, failedIds(told)], [1, ["login"]]);
@@ -89,7 +89,7 @@ describe("a walk in trouble", () => {
     assert.equal(registry.store.journal.entries({ command: "login", direction: "in" }).length, 1);
   });
 
-  test("says that the registry cannot be reached", async (context) => {
+  test("reports that the registry cannot be reached", async (context) => {
     const { registry, report } = await startStage(context);
     registry.pause();
     const told = await report("--yes");
@@ -97,7 +97,7 @@ describe("a walk in trouble", () => {
     assert.match(told.results[0]?.reason ?? "", /no session with the registry: connect/);
   });
 
-  test("ends and cleans up on Ctrl-C, after the answer to what was under way", async (context) => {
+  test("ends and cleans up on Ctrl-C, after the answer to the command in progress", async (context) => {
     const { registry, launch } = await startStage(context);
     const hold = registry.hold({ command: "domain:renew", at: "before-execution" });
     const { child, ended } = launch("--yes", "--json");
@@ -139,7 +139,7 @@ describe("a walk in trouble", () => {
     });
   }
 
-  test("goes on with the password that holds when its change never reached the registry", async (context) => {
+  test("continues with the current password when its change never reached the registry", async (context) => {
     const { registry, report, folder } = await startStage(context);
     const hold = registry.hold({ command: "logout", at: "before-execution", times: 1 });
     const walk = report("--yes", "--change-password", "--only", "password-change,domain-check-free");
@@ -152,7 +152,7 @@ describe("a walk in trouble", () => {
     assert.deepEqual(await readdir(folder), ["registries.json"]);
   });
 
-  test("leaves the other password where its change can be brought to an end", async (context) => {
+  test("leaves the other password where its change can be completed", async (context) => {
     const { registry, report, run, profilesFile } = await startStage(context);
     const passwordInFile = async () => JSON.parse(await readFile(profilesFile, "utf8"))[0].password;
     const walk = run("--json", "--yes", "--change-password", "--only", "password-change");

@@ -42,7 +42,7 @@ describe("the walk", () => {
     assert.match(created[1]?.xml ?? "", /<secDNS:create.*<fee:create/s);
   });
 
-  test("passes at a thin registry with host attributes and no extension, without what that does not have", async (context) => {
+  test("passes at a thin registry with host attributes and no extension, without the steps it does not support", async (context) => {
     const { registry, report } = await startStage(context, {
       dataModel: "thin",
       hostModel: "attributes",
@@ -61,7 +61,7 @@ describe("the walk", () => {
     assert.deepEqual(holdingsOf(registry), []);
   });
 
-  test("restores a deleted name, and lists what a name in redemption holds", async (context) => {
+  test("restores a deleted name, and lists the objects that a name in redemption uses", async (context) => {
     const { registry, report } = await startStage(context, { graceDays: { add: 0 }, oldExpDateCode: 2105 });
     const told = await report(...all);
     assert.deepEqual([ofOutcome(told, "failed"), told.exitCode], [[], 0]);
@@ -76,7 +76,7 @@ describe("the walk", () => {
     assert.ok(told.leftovers.every(({ what }) => left.includes(what.split(" ")[1] ?? "")));
   });
 
-  test("passes where names have no contacts beside the registrant, and name servers exist already", async (context) => {
+  test("passes where names have no contacts besides the registrant, and name servers already exist", async (context) => {
     const stage = await startStage(context, { hostModel: "objects" }, { contactTypes: [] });
     const servers = ["--name-servers", "ns1.known.net,ns2.known.net"];
     const crDate = stage.registry.now().toISOString();
@@ -92,7 +92,7 @@ describe("the walk", () => {
     assert.match(secured?.xml ?? "", /<secDNS:keyData>/);
   });
 
-  test("acknowledges the messages of the queue until there are no more", async (context) => {
+  test("acknowledges messages until the queue is empty", async (context) => {
     const { registry, report } = await startStage(context);
     for (const text of ["one", "two", "three"]) await registry.enqueueMessage({ registrar: first.id, text });
     const told = await report("--yes", "--only", "poll-ack");

@@ -22,14 +22,14 @@ before(async () => {
 /** Runs an operator's command on this system's folder. */
 const operate = (...args: string[]) => system.tool([...args, "--data", join(folder, "data")]);
 
-/** The same; it must succeed, and what it tells is returned. */
+/** The same; it must succeed, and its output is returned. */
 async function operated(...args: string[]): Promise<Record<string, string>> {
   const { code, stdout, stderr } = await operate(...args, "--json");
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** Runs commands that must fail, all at once: arguments, exit code, what is told. */
+/** Runs commands that must fail, all at once: arguments, exit code, message. */
 async function assertAllFail(cases: [args: string[], code: number, sentence: RegExp][]): Promise<void> {
   await Promise.all(cases.map(async ([args, code, sentence]) => assertFailed(await operate(...args), code, sentence)));
 }
@@ -68,7 +68,7 @@ test("an account that an operator makes can register names, once its profile is 
   assert.equal(accepted.headers["x-ratelimit-limit"], "500");
 });
 
-test("tells what is wrong with an account or a profile", async () => {
+test("says what is wrong with an account or a profile", async () => {
   await assertAllFail([
     [["account", "create", "sandbox"], 3, /an account named "sandbox" already/],
     [["account", "profile", "sandbox", "--city", "Ghent"], 3, /the profile is not valid: .*email/],
@@ -80,7 +80,7 @@ test("tells what is wrong with an account or a profile", async () => {
   ]);
 });
 
-test("tells what is wrong with a key", async () => {
+test("says what is wrong with a key", async () => {
   const create = ["key", "create", "--account", "sandbox"];
   await assertAllFail([
     [[...create, "--scope", "domains:steal"], 2, /'domains:steal' is invalid. Allowed choices are domains:read/],
@@ -93,7 +93,7 @@ test("tells what is wrong with a key", async () => {
   ]);
 });
 
-test("a key whose id nobody wrote down is found by its account, and its secret is not shown again", async () => {
+test("a key with a forgotten id is found by its account, and its secret is not shown again", async () => {
   const listed = async (...args: string[]) =>
     Object.values<unknown>(await operated(...args)) as Record<string, unknown>[];
   const { id } = await operated("account", "create", "forgetful");
@@ -139,13 +139,13 @@ test("a key whose id nobody wrote down is found by its account, and its secret i
   assert.deepEqual(await listed("key", "list", ...ofAccount), []);
   await assertAllFail([
     [["key", "revoke", lost.api_key!], 4, /nothing to revoke: deedhouse key list lists/],
-    [["key", "list", "--account", "nobody"], 4, /no account named "nobody": deedhouse account list shows/],
+    [["key", "list", "--account", "nobody"], 4, /no account named "nobody": deedhouse account list lists/],
     [["key", "list", "--limit", "0"], 2, /whole number from 1/],
     [["account", "list", "--limit", "all"], 2, /whole number from 1/],
   ]);
 });
 
-test("a service pack is on offer from its creation until it is retired, to those it is meant for", async () => {
+test("a service pack is offered from its creation until it is retired, to its intended accounts", async () => {
   const offered = async () => {
     const { body } = await system.send("GET", "/servicepacks");
     return (body as { id: string }[]).map(({ id }) => id);
@@ -239,7 +239,7 @@ for (const [how, isListenerKilled] of [
   });
 }
 
-/** Ends every connection that listens for notifications as soon as it is there. */
+/** Ends every connection that listens for notifications as soon as it is open. */
 async function cutListeners(databaseUrl: string, until: AbortSignal): Promise<void> {
   while (!until.aborted) await endSessions(databaseUrl, "deedhouse-listener");
 }
@@ -249,7 +249,7 @@ test("says where to look when no system runs on the folder", async () => {
   assertFailed(failed, 8, /no deedhouse is running on .*nowhere\n.*--data DIR/);
 });
 
-test("answers a wrong command line with how it is used, and exit code 2", async () => {
+test("answers a wrong command line with its usage, and exit code 2", async () => {
   const tool = [["fly"], ["key"], ["key", "fly"], ["block", "add"], ["start", "--port-base", "x"], ["start", "on"]];
   const wrong = [...tool, ["node", "--agent", "--fly"], ["sandbox-registry", "--fly"]];
   await Promise.all(
@@ -260,7 +260,7 @@ test("answers a wrong command line with how it is used, and exit code 2", async 
   );
 });
 
-test("the help of a role that runs alone is no mistake", async () => {
+test("the help of a role that runs alone is not a mistake", async () => {
   for (const role of ["start", "api", "worker", "node", "sandbox-registry"]) {
     const { code, stderr } = await system.tool([role, "--help"]);
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, role);
