@@ -116,7 +116,7 @@ test("after a restore nothing is removed from a node until an operator goes on, 
   const left = (await identifiersOn(node)).filter((identifier) => identifier.startsWith("lost-"));
   assert.deepEqual(left, lost.toSorted(), "what was made after the backup stays for an operator to decide");
 
-  await assertRefused(gateway, named, 3, /was no stray of embedded when it was compared last/);
+  await assertRefused(gateway, named, 3, /was not a stray of embedded in the last comparison/);
   await operate(gateway, "node", "reconcile", "embedded", "--remove-strays");
   await operate(gateway, ...named);
   const now = await identifiersOn(node);
