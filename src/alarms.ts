@@ -8,13 +8,31 @@ import { statement } from "#db/statement.ts";
 
 /** docs/operating.md explains each kind and what to do about it. */
 export const alarmKinds = [
-  ...(["order", "order-step", "message", "creates-paused", "epp-syntax", "registry-away"] as const),
-  ...(["registry-login", "worker-stuck", "no-worker", "registry-unowned", "work-overdue", "disk"] as const),
-  ...(["renewal", "renewal-credit", "renewal-dates"] as const),
-  ...(["host-name"] as const),
-  ...(["certificate", "plain-http"] as const),
-  ...(["hosting", "hosting-traffic", "hosting-move", "hosting-move-stuck"] as const),
-  ...(["hosting-node", "hosting-node-away", "hosting-node-restored"] as const),
+  "order",
+  "order-step",
+  "message",
+  "creates-paused",
+  "epp-syntax",
+  "registry-away",
+  "registry-login",
+  "worker-stuck",
+  "no-worker",
+  "registry-unowned",
+  "work-overdue",
+  "disk",
+  "renewal",
+  "renewal-credit",
+  "renewal-dates",
+  "host-name",
+  "certificate",
+  "plain-http",
+  "hosting",
+  "hosting-traffic",
+  "hosting-move",
+  "hosting-move-stuck",
+  "hosting-node",
+  "hosting-node-away",
+  "hosting-node-restored",
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 

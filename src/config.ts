@@ -117,7 +117,9 @@ function readNodesDoor(
   const port = integer("DEEDHOUSE_NODES_PORT", 0, 0);
   const connectionsMax = integer("DEEDHOUSE_NODES_CONNECTIONS_MAX", 2_000, 1);
   return {
-    ...{ host, port, connectionsMax },
+    host,
+    port,
+    connectionsMax,
     ...(tls && { tls }),
     ...(url !== undefined && { url }),
     ...(proxies && { proxies }),

@@ -134,7 +134,9 @@ test("hosting history shows what happened and what happens next", async () => {
   service.answers["GET /v1/hostingaccounts/site.example/history"] = {
     status: 200,
     body: {
-      ...{ identifier: "site.example", status: "Ready", changes_pending: false },
+      identifier: "site.example",
+      status: "Ready",
+      changes_pending: false,
       next: "nothing",
       history: [told],
     },

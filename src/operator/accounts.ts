@@ -138,10 +138,7 @@ function addKeyListCommand(key: Command): void {
           const resellerId = account === undefined ? undefined : await getReseller(context, account);
           return listKeys(context, { resellerId, all, limit });
         },
-        asTable(
-          ...["api_key", "account", "label", "created_at", "expires_at", "revoked_at"],
-          ...["allowed_addresses", "scopes"],
-        ),
+        asTable("api_key", "account", "label", "created_at", "expires_at", "revoked_at", "allowed_addresses", "scopes"),
       ),
     );
 }

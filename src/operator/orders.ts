@@ -57,8 +57,14 @@ function addListCommand(orders: Command): void {
           return listOrders(context, { attention, status, resellerId, limit });
         },
         asTable(
-          ...["order_code", "domain_name", "reseller", "status", "phase", "created_at"],
-          ...["needs_operator_since", "note"],
+          "order_code",
+          "domain_name",
+          "reseller",
+          "status",
+          "phase",
+          "created_at",
+          "needs_operator_since",
+          "note",
         ),
       ),
     );

@@ -95,7 +95,14 @@ export class Account {
     await this.#bucket.take();
     try {
       const session = await openSession({
-        ...{ host, port, tls, services, timeouts, clock, random, revealsSecrets },
+        host,
+        port,
+        tls,
+        services,
+        timeouts,
+        clock,
+        random,
+        revealsSecrets,
         credentials: { registrarId, password: this.#password, newPassword },
         validate: await loadFrameValidator(),
         trace: (direction, xml) => this.#frames.push({ direction, xml }),

@@ -86,7 +86,12 @@ export function createMemory(options: MemoryOptions): Memory {
   const exDate = new Date(now);
   exDate.setUTCFullYear(now.getUTCFullYear() + profile.periodYears);
   return {
-    ...{ profile, clock, names, addresses, restoreName, exDate },
+    profile,
+    clock,
+    names,
+    addresses,
+    restoreName,
+    exDate,
     secDns: makeSecDns(options),
     other: secondProfile
       ? { name: names.domain, by: "second" }

@@ -36,7 +36,13 @@ export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
     const frames = command ? [command.frame(clTRID)] : sessionFrames(step.session, plan);
     const by = (step.session === undefined && step.by?.(memory)) || "main";
     return {
-      ...{ number: index + 1, id, title, rfc, reason, code: undefined, message: undefined },
+      number: index + 1,
+      id,
+      title,
+      rfc,
+      reason,
+      code: undefined,
+      message: undefined,
       registrar: by === "second" ? (secondProfile ?? profile).registrarId : profile.registrarId,
       commands: [command?.name ?? step.session ?? ""],
       expected: expected.get(id) ?? step.expected,

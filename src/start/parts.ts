@@ -206,8 +206,14 @@ export class Parts {
     const { dir, ports } = this.#options;
     return [
       "sandbox-registry",
-      ...["--data", dir.registry, "--registrars-file", dir.registrarsFile],
-      ...["--port", String(ports.registry), "--control-port", String(ports.registryControl)],
+      "--data",
+      dir.registry,
+      "--registrars-file",
+      dir.registrarsFile,
+      "--port",
+      String(ports.registry),
+      "--control-port",
+      String(ports.registryControl),
       ...suffixes.flatMap((suffix) => ["--suffix", suffix]),
     ];
   }

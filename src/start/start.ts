@@ -40,7 +40,11 @@ export async function start(options: StartOptions): Promise<void> {
   const log = createLog("start", "silent");
   let seeded: Seeded | undefined;
   const parts = new Parts({
-    ...{ dir, databaseUrl, ports, log, say },
+    dir,
+    databaseUrl,
+    ports,
+    log,
+    say,
     onChange: () => seeded && report(options, dir, parts, seeded),
   });
   try {

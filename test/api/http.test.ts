@@ -29,8 +29,19 @@ test("every answer has the full form: request id, four rate-limit headers, no-st
 
 test("an unknown path is 404 under every prefix, also with %2F for a slash", async () => {
   for (const target of [
-    ...["/", "/v1", "/v1/", "/v3/domains", "/v1/v1/domains", "/nothing", "//domains", "/./domains"],
-    ...["/domains/a.example/b", "/hostingaccounts/a/b", "/domains%2Fa.example", "/v1%2Fdomains", "/servicepacks/"],
+    "/",
+    "/v1",
+    "/v1/",
+    "/v3/domains",
+    "/v1/v1/domains",
+    "/nothing",
+    "//domains",
+    "/./domains",
+    "/domains/a.example/b",
+    "/hostingaccounts/a/b",
+    "/domains%2Fa.example",
+    "/v1%2Fdomains",
+    "/servicepacks/",
   ]) {
     assertError(await send("GET", target), "resource_not_found");
   }

@@ -80,7 +80,8 @@ test("a repeat that has waited too long for the first gets idempotency_in_progre
   const caller = await hasty.addReseller();
   const send = () =>
     hasty.send(caller, "POST", "/domains/registrations", {
-      ...{ body: { domain_name: "slow-1500-a.example" }, headers: { "idempotency-key": "slow" } },
+      body: { domain_name: "slow-1500-a.example" },
+      headers: { "idempotency-key": "slow" },
     });
   const [first, second] = await Promise.all([send(), send()]);
   const [accepted, early] = first.status === 202 ? [first, second] : [second, first];
@@ -104,7 +105,9 @@ test("a 401, a 403 for the scope and a 429 are not stored", async () => {
   const unscoped = await gateway.addKey(limited, { scopes: [] });
   const name = "not-kept.example";
   const refused = await gateway.send(limited, "POST", "/domains/registrations", {
-    ...{ body: { domain_name: name }, headers: { "idempotency-key": name }, signedMethod: "put" },
+    body: { domain_name: name },
+    headers: { "idempotency-key": name },
+    signedMethod: "put",
   });
   assertError(refused, "authorization_hmac_invalid");
   assertError(await register(name, { as: unscoped }), "authorization_scope_missing");

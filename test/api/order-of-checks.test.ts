@@ -34,10 +34,20 @@ test("a missing or malformed header is checked first", async () => {
   const reseller = await gateway.addReseller();
   const { id } = reseller.key;
   for (const authorization of [
-    ...[null, "", "hmac", "Bearer x", `hmac ${id}:c2ln:nonce`, `hmac ${id}:c2ln:nonce:1900000000:x`],
-    ...[`hmac ${id.toUpperCase()}x:c2ln:nonce:1`, `hmac ${id}:c2ln:no nce:1900000000`, `hmac ${id}:c2ln::1900000000`],
-    ...[`hmac ${id}:c2ln:nonce:0900000000`, `hmac ${id}:c2ln:nonce:19000000000`, `hmac ${id}:c2ln:nonce:-900000000`],
-    ...[`hmac ${id}:c2ln:${"n".repeat(129)}:1900000000`, `hmac ${id.slice(1)}:c2ln:nonce:1900000000`],
+    null,
+    "",
+    "hmac",
+    "Bearer x",
+    `hmac ${id}:c2ln:nonce`,
+    `hmac ${id}:c2ln:nonce:1900000000:x`,
+    `hmac ${id.toUpperCase()}x:c2ln:nonce:1`,
+    `hmac ${id}:c2ln:no nce:1900000000`,
+    `hmac ${id}:c2ln::1900000000`,
+    `hmac ${id}:c2ln:nonce:0900000000`,
+    `hmac ${id}:c2ln:nonce:19000000000`,
+    `hmac ${id}:c2ln:nonce:-900000000`,
+    `hmac ${id}:c2ln:${"n".repeat(129)}:1900000000`,
+    `hmac ${id.slice(1)}:c2ln:nonce:1900000000`,
   ]) {
     assertError(await get(reseller, { authorization }, "/nowhere"), "auth_authorization_header_invalid_format");
   }

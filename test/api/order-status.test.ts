@@ -20,8 +20,15 @@ async function addOrder(status: string, ageSeconds = 0, tookSeconds = 0, suffix 
      VALUES ($1, $2, $3, $4, 'sandbox', 1, '', $5, $6, now() - make_interval(secs => $7), now(),
              CASE WHEN $8 THEN now() - make_interval(secs => $7) + make_interval(secs => $9) END)`,
     [
-      ...[code, reseller.id, `order${ordersMade}.${suffix}`, suffix, status, status === "Processing" ? "check" : null],
-      ...[ageSeconds, finalStatuses.includes(status), tookSeconds],
+      code,
+      reseller.id,
+      `order${ordersMade}.${suffix}`,
+      suffix,
+      status,
+      status === "Processing" ? "check" : null,
+      ageSeconds,
+      finalStatuses.includes(status),
+      tookSeconds,
     ],
   );
   return code;

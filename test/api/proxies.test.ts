@@ -77,8 +77,11 @@ test("Forwarded is read as RFC 7239 defines it, and the other header is ignored"
   const key = await standard.addKey(caller, { allowedAddresses: ["198.51.100.7", "2001:db8:7::/48"] });
   const gone = { gateway: standard, as: key };
   for (const line of [
-    ...["for=198.51.100.7", 'For="198.51.100.7:80";proto=https', 'by=_p;for="[2001:db8:7::1]:4711"'],
-    ...['for=", for=198.51.100.7', `for=198.51.100.7, for=${secondProxy}`],
+    "for=198.51.100.7",
+    'For="198.51.100.7:80";proto=https',
+    'by=_p;for="[2001:db8:7::1]:4711"',
+    'for=", for=198.51.100.7',
+    `for=198.51.100.7, for=${secondProxy}`,
   ]) {
     assert.equal((await call({ ...gone, lines: [`Forwarded: ${line}`] })).status, 200, line);
   }

@@ -254,7 +254,11 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
   let replayGuard = startGuard(true);
   const listen = (): Promise<HttpServer> =>
     startServer(context, {
-      ...{ host: "127.0.0.1", port: 0, replayGuard, windowSeconds, sourceFailuresMax: 1_000 },
+      host: "127.0.0.1",
+      port: 0,
+      replayGuard,
+      windowSeconds,
+      sourceFailuresMax: 1_000,
       ...own,
     });
   let server = await listen();
@@ -276,13 +280,13 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
 // The owner creates the row once it has the lock; maintenance and pauses are stored there.
 const isOwned = statement(
   "test-owner-alive",
-  `SELECT ${registryOwnerAlive("$1")} AND EXISTS (SELECT FROM registries WHERE id = $1) AS is_owned`,
+  `SELECT ${registryOwnerAlive("$registry_id")} AND EXISTS (SELECT FROM registries WHERE id = $registry_id) AS is_owned`,
   { is_owned: "bool" },
 );
 
 /** Until the registry's sessions have an owner, registrations are refused with 503. */
 async function untilOwned({ registries, database }: Context): Promise<void> {
   for (const { id } of registries) {
-    while (!(await database.query(isOwned, [id]))[0]?.is_owned) await sleep(20);
+    while (!(await database.query(isOwned, { registry_id: id }))[0]?.is_owned) await sleep(20);
   }
 }

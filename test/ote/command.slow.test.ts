@@ -82,13 +82,28 @@ describe("deedhouse ote", () => {
   test("runs chosen steps and those they build on, accepts other expected codes, and keeps objects with --keep", async (context) => {
     const { registry, report } = await startStage(context, { oldExpDateCode: 2105, dataModel: "thin" });
     const told = await report(
-      ...["--yes", "--keep", "--label", "kept", "--suffix", "example", "--only", "domain-renew-again"],
-      ...["--expect", "domain-renew-again=2105", "--expect", "domain-create=1000"],
+      "--yes",
+      "--keep",
+      "--label",
+      "kept",
+      "--suffix",
+      "example",
+      "--only",
+      "domain-renew-again",
+      "--expect",
+      "domain-renew-again=2105",
+      "--expect",
+      "domain-create=1000",
     );
     assert.equal(told.exitCode, 0);
     const sent = ofOutcome(told, "ok").map(({ id }) => id);
     assert.deepEqual(sent, [
-      ...["login", "domain-check-free", "domain-create", "domain-renew", "domain-renew-again", "logout"],
+      "login",
+      "domain-check-free",
+      "domain-create",
+      "domain-renew",
+      "domain-renew-again",
+      "logout",
     ]);
     assert.deepEqual(holdingsOf(registry), ["kept.example"]);
     assert.deepEqual(told.leftovers, [{ what: "domain kept.example", why: "kept" }]);

@@ -57,7 +57,11 @@ export async function startStage(
     launchTool(["ote", "nic", "--registries", profilesFile, ...args], { input: `${second.password}\n` });
   const run = (...args: string[]) => launch(...args).ended;
   return {
-    ...{ registry, folder, profilesFile, launch, run },
+    registry,
+    folder,
+    profilesFile,
+    launch,
+    run,
     async report(...args) {
       const { code, stdout, stderr } = await run("--json", ...args);
       if (stdout === "") throw new Error(stderr);

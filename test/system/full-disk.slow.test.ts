@@ -16,7 +16,10 @@ const served = 4;
 const refusedMin = 20;
 /** The registry may be unable to say whether a name is free. */
 const truthful = [
-  ...["GET 200", "GET 503 service_unavailable", "POST 202", "POST 503 service_unavailable"],
+  "GET 200",
+  "GET 503 service_unavailable",
+  "POST 202",
+  "POST 503 service_unavailable",
   "POST 400 domain_availability_lookuperror",
 ];
 const betweenMs = 50;
@@ -132,7 +135,8 @@ test(
   options,
   async (t) => {
     const filled = await fillUnderLoad(t, {
-      ...{ where: ["data/logs"], bytes: 8 * megabyte },
+      where: ["data/logs"],
+      bytes: 8 * megabyte,
       isEnough: (_, client) => client.served() > 10 * served,
     });
     await assertWhole(filled);

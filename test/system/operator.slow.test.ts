@@ -56,8 +56,12 @@ test("an account that an operator makes can register names, once its profile is 
   const key = { id: id!, secret: new Secret(secret!) };
   const order = () =>
     sendSigned({
-      ...{ url: system.ready().url, key, clock: systemClock },
-      ...{ method: "POST", target: "/domains/registrations", body: { domain_name: "acme.example" } },
+      url: system.ready().url,
+      key,
+      clock: systemClock,
+      method: "POST",
+      target: "/domains/registrations",
+      body: { domain_name: "acme.example" },
     });
   assert.equal((await order()).status, 400);
   const file = join(folder, "profile.json");

@@ -69,7 +69,9 @@ function afterCrash(state: JournalState, contents: Content[]): Recovered {
   const rescued = entriesOf(contents).filter(({ timestamp }) => timestamp > horizonSeconds);
   return {
     bounds: { horizonSeconds, ceilingSeconds: horizonSeconds, latestSeconds },
-    ...{ files: [], entries: rescued, rescued },
+    files: [],
+    entries: rescued,
+    rescued,
   };
 }
 

@@ -56,7 +56,10 @@ function fromAuthorization(request: WireRequest, header: string): Credentials | 
   const signed = { method, target, body, authorization };
   const { keyId, nonce, timestamp } = authorization;
   return {
-    ...{ keyId, nonce, timestamp, expires: undefined },
+    keyId,
+    nonce,
+    timestamp,
+    expires: undefined,
     verify: (secret) => verifySignature({ ...signed, secret }),
     verifyUnknownKey: () => verifyUnknownKey(signed),
     otherReadings: (now) => otherReadings(signed, now),
@@ -74,7 +77,10 @@ function fromMessageSignature(request: WireRequest): Credentials | undefined {
   const signed = { method, target, body, headers, authority: headers.host, signature };
   const { keyId, nonce, timestamp, expires } = signature;
   return {
-    ...{ keyId, nonce, timestamp, expires },
+    keyId,
+    nonce,
+    timestamp,
+    expires,
     verify: (secret) => verifyMessageSignature({ ...signed, secret }),
     verifyUnknownKey: () => verifyMessageOfUnknownKey(signed),
     otherReadings: () => [],

@@ -5,8 +5,12 @@ import { type TestContext, test } from "node:test";
 import { type Admission, ConnectionLimits, type ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
 const generous = {
-  ...{ connectionsMax: 100, sourceConnectionsMax: 100, sourceHalfOpenMax: 100, halfOpenMs: 60_000 },
-  ...{ reservedPercent: 0, fewConnectionsMax: 8 },
+  connectionsMax: 100,
+  sourceConnectionsMax: 100,
+  sourceHalfOpenMax: 100,
+  halfOpenMs: 60_000,
+  reservedPercent: 0,
+  fewConnectionsMax: 8,
 };
 
 /** A limited listener that records the outcome of each connection. */
@@ -72,8 +76,12 @@ test("the last places are kept for sources with few connections", async (t) => {
 
 test("a trusted peer has no share of its own and no time limit for its openings", async (t) => {
   const { open, accepted } = await listen(t, {
-    ...{ sourceConnectionsMax: 1, connectionsMax: 4, reservedPercent: 50, fewConnectionsMax: 1 },
-    ...{ halfOpenMs: 50, isTrusted: (address: string) => address === "127.0.0.9" },
+    sourceConnectionsMax: 1,
+    connectionsMax: 4,
+    reservedPercent: 50,
+    fewConnectionsMax: 1,
+    halfOpenMs: 50,
+    isTrusted: (address: string) => address === "127.0.0.9",
   });
   assert.equal(await open("127.0.0.9", 5), "served served served served refused");
   assert.equal(await open("127.0.0.2", 1), "refused");
@@ -88,7 +96,8 @@ test("a trusted peer has no share of its own and no time limit for its openings"
 test("a source has a limited number of half-open connections for a limited time; opened ones stay", async (t) => {
   const ended: Socket[] = [];
   const { open, accepted, limits } = await listen(t, {
-    ...{ sourceHalfOpenMax: 2, halfOpenMs: 500 },
+    sourceHalfOpenMax: 2,
+    halfOpenMs: 500,
     endHalfOpen: (socket) => {
       ended.push(socket);
       socket.destroy();

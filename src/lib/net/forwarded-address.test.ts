@@ -69,9 +69,20 @@ test("an entry that is hidden or malformed yields the address of the proxy that 
     assert.equal(addressOf("forwarded", `for=${client}, for="${node}"`), proxy, node);
   }
   for (const element of [
-    ...[`by=${client}`, "for=", "for", `for=${client};for=${client}`, `for =${client}`, `for=${client} proto=http`],
-    ...["for=203.0.113.5:80", "for=[2001:db8::5]", 'for="203.0.113.5', 'for=203.0.113.5"', 'for="203.0.113.\\5"'],
-    ...[client, `for='${client}'`, "for=2001:db8::5"],
+    `by=${client}`,
+    "for=",
+    "for",
+    `for=${client};for=${client}`,
+    `for =${client}`,
+    `for=${client} proto=http`,
+    "for=203.0.113.5:80",
+    "for=[2001:db8::5]",
+    'for="203.0.113.5',
+    'for=203.0.113.5"',
+    'for="203.0.113.\\5"',
+    client,
+    `for='${client}'`,
+    "for=2001:db8::5",
   ]) {
     assert.equal(addressOf("forwarded", `for=${client}, ${element}`), proxy, element);
   }

@@ -58,8 +58,15 @@ function addListCommand(hosting: Command): void {
           return reportAccounts(context, { status, resellerId, nodeId: node, isPending: pending, limit });
         },
         asTable(
-          ...["identifier", "reseller", "servicepack_id", "status", "node", "changes_pending"],
-          ...["disk_used_bytes", "disk_quota_bytes", "alarm_since"],
+          "identifier",
+          "reseller",
+          "servicepack_id",
+          "status",
+          "node",
+          "changes_pending",
+          "disk_used_bytes",
+          "disk_quota_bytes",
+          "alarm_since",
         ),
       ),
     );

@@ -36,8 +36,17 @@ export function addMoveCommands(program: Command): void {
       onDatabase(
         (context, { all = false, limit }: { all?: boolean; limit: number }) => listMoves(context, { all, limit }),
         asTable(
-          ...(["identifier", "state", "from_node", "to_node", "files_done", "files_total", "bytes_done"] as const),
-          ...(["since", "next_step_at", "note", "reason"] as const),
+          "identifier",
+          "state",
+          "from_node",
+          "to_node",
+          "files_done",
+          "files_total",
+          "bytes_done",
+          "since",
+          "next_step_at",
+          "note",
+          "reason",
         ),
       ),
     );

@@ -57,8 +57,19 @@ export function addPackCommands(program: Command): void {
       onDatabase(
         async (context, { all = false }: { all?: boolean }) => listPackVersions(context, { all }),
         asTable(
-          ...["id", "version", "name", "status", "accounts", "disk_quota_bytes", "files_max", "ftp_sessions_max"],
-          ...["traffic_bytes_month", "host_names_max", "features", "node_tags", "offered_to"],
+          "id",
+          "version",
+          "name",
+          "status",
+          "accounts",
+          "disk_quota_bytes",
+          "files_max",
+          "ftp_sessions_max",
+          "traffic_bytes_month",
+          "host_names_max",
+          "features",
+          "node_tags",
+          "offered_to",
         ),
       ),
     );

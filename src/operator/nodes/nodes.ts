@@ -158,8 +158,16 @@ function addListCommands(nodes: Command): void {
         (context) => listNodes(context),
         (rows) =>
           asTable(
-            ...(["id", "kind", "state", "capacity", "committed", "used", "accounts", "moves"] as const),
-            ...(["tags", "last_seen_at"] as const),
+            "id",
+            "kind",
+            "state",
+            "capacity",
+            "committed",
+            "used",
+            "accounts",
+            "moves",
+            "tags",
+            "last_seen_at",
           )(
             rows.map(({ capacity_bytes, committed_bytes, used_bytes, accounts_count, accounts_max, ...row }) => ({
               ...row,

@@ -107,7 +107,8 @@ function addAddCommand(nodes: Command): void {
         await wakeUnplaced(context.database);
         const { installation } = settings;
         return {
-          ...{ node: id, status: "added" },
+          node: id,
+          status: "added",
           ...(installation !== undefined && { installation }),
           ...(kind === "proftpd-nginx" && (await findToken(context, id))),
         };

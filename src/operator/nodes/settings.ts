@@ -69,7 +69,9 @@ export function changedSettings(kind: NodeKind, options: SettingsOptions): Setti
   check(url, /^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/?$/, "a URL such as https://panel.example.net:2087");
   check(user, /^[a-z][a-z0-9_-]{0,31}$/, "a user of WHM, such as root or a reseller");
   const said = {
-    ...{ controlUrl, url, user },
+    controlUrl,
+    url,
+    user,
     controlToken: readToken(controlTokenFile, /^[!-~]{1,500}$/, "the token of a control port"),
     token: readToken(panelTokenFile, /^[A-Za-z0-9]{1,200}$/, "an API token of WHM"),
     plan: plan === false ? null : plan,
@@ -102,8 +104,11 @@ export function newSettings(kind: NodeKind, options: NewSettingsOptions, random:
 export function shownSettings({ controlUrl, url, user, plan, ca, mailDomain, installation }: NodeSettings) {
   return {
     control_url: controlUrl ?? null,
-    ...{ panel_url: url ?? null, panel_user: user ?? null, panel_package: plan ?? null },
-    ...{ panel_mail_domain: mailDomain ?? null, panel_installation: installation ?? null },
+    panel_url: url ?? null,
+    panel_user: user ?? null,
+    panel_package: plan ?? null,
+    panel_mail_domain: mailDomain ?? null,
+    panel_installation: installation ?? null,
     panel_ca: ca === undefined ? null : new X509Certificate(ca).subject,
   };
 }

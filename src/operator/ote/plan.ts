@@ -30,7 +30,12 @@ export async function readWalkPlan(registry: string, options: OteOptions): Promi
   }
   const chosen = await chooseSteps(options);
   return {
-    ...{ profile, label, suffix, chosen, clock: systemClock, random: systemRandom },
+    profile,
+    label,
+    suffix,
+    chosen,
+    clock: systemClock,
+    random: systemRandom,
     secondProfile: await findSecond(profile, profiles, options),
     expected: options.expect ?? new Map(),
     passwordChange: options.changePassword ? await preparePasswordChange(file, profile, options) : undefined,
