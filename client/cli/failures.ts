@@ -31,7 +31,7 @@ Exit codes:
   5  authentication failed (HTTP 401)
   6  the order or account ended in failure
   7  still going when --timeout ran out
-  8  service unavailable or out of reach, after retries
+  8  service unavailable or unreachable, after retries
   9  rate limited, after retries`;
 
 /** A failure that the tool itself found, with its exit code and advice for the user. */

@@ -130,7 +130,7 @@ test("hosting delete asks first: without a terminal and --yes it exits with 2 an
 
 test("hosting history shows what happened and what happens next", async () => {
   await using service = await startStandInService();
-  const told = { at: "2026-11-21T01:39:39.906Z", event: "requested", status: "Provisioning", text: "it was ordered" };
+  const event = { at: "2026-11-21T01:39:39.906Z", event: "requested", status: "Provisioning", text: "it was ordered" };
   service.answers["GET /v1/hostingaccounts/site.example/history"] = {
     status: 200,
     body: {
@@ -138,7 +138,7 @@ test("hosting history shows what happened and what happens next", async () => {
       status: "Ready",
       changes_pending: false,
       next: "nothing",
-      history: [told],
+      history: [event],
     },
   };
   const { exitCode, stdout } = await runCli(service.url, ["hosting", "history", "site.example"]);

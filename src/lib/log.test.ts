@@ -42,9 +42,9 @@ test("a log line that cannot be written is dropped, and the next one reports how
   });
   assert.ok(lines().length - whole.length <= 1, "only the line that met the end of the disk is torn");
   const written = whole.filter(({ msg }) => msg === "meanwhile").length;
-  const told = whole.filter(({ dropped }) => dropped !== undefined);
+  const notices = whole.filter(({ dropped }) => dropped !== undefined);
   assert.deepEqual(
-    told.map(({ dropped, role }) => ({ dropped, role })),
+    notices.map(({ dropped, role }) => ({ dropped, role })),
     [{ dropped: logged - written, role: "api" }],
   );
   const others = whole.filter(({ msg, dropped }) => msg !== "meanwhile" && dropped === undefined);

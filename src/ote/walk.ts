@@ -102,7 +102,7 @@ class Walk {
     else if (trial.code !== undefined && !isSuccess(trial.code) && step.expected.every(isSuccess)) {
       this.#missing.set(step.id, "is refused here, as expected");
     }
-    this.#tell(step, expected, account, trial);
+    this.#reportTrial(step, expected, account, trial);
   }
 
   #whyNotNow({ buildsOn = [] }: Step): string | undefined {
@@ -119,7 +119,7 @@ class Walk {
     this.#record({ id, title, rfc, registrar, expected, ...nothing, outcome: "skipped", reason });
   }
 
-  #tell(
+  #reportTrial(
     step: Pick<Step, "id" | "title"> & { rfc?: string },
     expected: readonly number[],
     account: Account,
@@ -213,7 +213,7 @@ class Walk {
       // A name that is pending deletion holds its contacts and hosts until it is gone.
       const expected = this.#goesLater.size > 0 ? [...goneCodes, heldCode] : goneCodes;
       const trial = await this.#undo(thing, account, expected);
-      this.#tell({ id: "clean-up", title: `Clean up: remove ${thing.what}` }, expected, account, trial);
+      this.#reportTrial({ id: "clean-up", title: `Clean up: remove ${thing.what}` }, expected, account, trial);
       const isHeld = trial.code === heldCode;
       const why = trial.failure ?? (isHeld ? "in use by a name that is deleted later" : undefined);
       if (why === undefined) {

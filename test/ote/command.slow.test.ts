@@ -16,10 +16,10 @@ describe("deedhouse ote", () => {
     for (const hostModel of ["objects", "attributes"] as const) {
       test(`--dry-run shows valid frames of every step at a ${dataModel} registry with host ${hostModel}`, async (context) => {
         const { registry, report } = await startStage(context, { dataModel, hostModel });
-        const told = await report("--dry-run", "--change-password", "--secrets", ...withSecond);
-        assert.equal(told.exitCode, 0);
+        const outcome = await report("--dry-run", "--change-password", "--secrets", ...withSecond);
+        assert.equal(outcome.exitCode, 0);
         const validate = await loadFrameValidator();
-        const unsent = ofOutcome(told, "unsent");
+        const unsent = ofOutcome(outcome, "unsent");
         for (const { id, frames } of unsent) {
           assert.ok(frames.length > 0, `${id} has a frame`);
           for (const { xml } of frames) validate(xml);
@@ -81,7 +81,7 @@ describe("deedhouse ote", () => {
 
   test("runs chosen steps and those they build on, accepts other expected codes, and keeps objects with --keep", async (context) => {
     const { registry, report } = await startStage(context, { oldExpDateCode: 2105, dataModel: "thin" });
-    const told = await report(
+    const outcome = await report(
       "--yes",
       "--keep",
       "--label",
@@ -95,8 +95,8 @@ describe("deedhouse ote", () => {
       "--expect",
       "domain-create=1000",
     );
-    assert.equal(told.exitCode, 0);
-    const sent = ofOutcome(told, "ok").map(({ id }) => id);
+    assert.equal(outcome.exitCode, 0);
+    const sent = ofOutcome(outcome, "ok").map(({ id }) => id);
     assert.deepEqual(sent, [
       "login",
       "domain-check-free",
@@ -106,7 +106,7 @@ describe("deedhouse ote", () => {
       "logout",
     ]);
     assert.deepEqual(holdingsOf(registry), ["kept.example"]);
-    assert.deepEqual(told.leftovers, [{ what: "domain kept.example", why: "kept" }]);
+    assert.deepEqual(outcome.leftovers, [{ what: "domain kept.example", why: "kept" }]);
     const wrong = await report("--yes", "--only", "hello,domain-check-free", "--expect", "domain-check-free=2001");
     assert.deepEqual([wrong.exitCode, ofOutcome(wrong, "failed").map(({ id }) => id)], [1, ["domain-check-free"]]);
   });
@@ -148,11 +148,11 @@ describe("deedhouse ote", () => {
 
   test("reports only the chosen steps and those they build on, also in a dry run", async (context) => {
     const { report } = await startStage(context);
-    const told = async (...args: string[]) => (await report(...args)).results.map(({ id }) => id);
+    const outcome = async (...args: string[]) => (await report(...args)).results.map(({ id }) => id);
     const only = ["--only", "contact-info"];
     const taken = ["login", "contact-check", "contact-create", "contact-info", "logout"];
-    assert.deepEqual(await told("--dry-run", ...only), taken);
-    assert.deepEqual(await told("--yes", ...only), taken.toSpliced(-1, 0, "clean-up"));
+    assert.deepEqual(await outcome("--dry-run", ...only), taken);
+    assert.deepEqual(await outcome("--yes", ...only), taken.toSpliced(-1, 0, "clean-up"));
   });
 
   test("skips steps that build on an excluded step, and says why", async (context) => {

@@ -27,7 +27,7 @@ export interface Stage {
   report(...args: string[]): Promise<WalkReport & { exitCode: number | null }>;
 }
 
-/** @param own of the sandbox's settings @param profile what the profile says of it */
+/** @param own the sandbox settings that differ @param profile the profile settings that differ */
 export async function startStage(
   context: TestContext,
   own: Partial<SandboxRegistryOptions> = {},

@@ -10,25 +10,25 @@ const failedIds = (report: Parameters<typeof ofOutcome>[0]) => ofOutcome(report,
 describe("a walk in trouble", () => {
   test("reports a refusal, skips the steps that build on it, continues with the rest and cleans up", async (context) => {
     const { registry, report } = await startStage(context);
-    const told = await report("--yes", "--label", "code-2306-exam");
-    assert.equal(told.exitCode, 1);
-    const create = told.results.find(({ id }) => id === "domain-create");
+    const outcome = await report("--yes", "--label", "code-2306-exam");
+    assert.equal(outcome.exitCode, 1);
+    const create = outcome.results.find(({ id }) => id === "domain-create");
     assert.deepEqual([create?.outcome, create?.code], ["failed", 2306]);
     assert.match(create?.reason ?? "", /expected 1000 or 1001, got 2306/);
-    const renew = told.results.find(({ id }) => id === "domain-renew");
+    const renew = outcome.results.find(({ id }) => id === "domain-renew");
     assert.match(renew?.reason ?? "", /builds on domain-create, which failed/);
-    assert.equal(told.results.find(({ id }) => id === "host-info")?.outcome, "ok");
-    assert.equal(told.results.at(-1)?.id, "logout");
-    assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
+    assert.equal(outcome.results.find(({ id }) => id === "host-info")?.outcome, "ok");
+    assert.equal(outcome.results.at(-1)?.id, "logout");
+    assert.deepEqual([holdingsOf(registry), outcome.leftovers], [[], []]);
   });
 
   test("removes a name whose registration was never answered", async (context) => {
     const { registry, report } = await startStage(context);
-    const told = await report("--yes", "--label", "drop-after-exam");
-    assert.equal(told.exitCode, 1);
-    assert.deepEqual(failedIds(told).slice(0, 1), ["domain-create"]);
+    const outcome = await report("--yes", "--label", "drop-after-exam");
+    assert.equal(outcome.exitCode, 1);
+    assert.deepEqual(failedIds(outcome).slice(0, 1), ["domain-create"]);
     assert.equal(registry.store.journal.entries({ command: "domain:create", executed: true }).length, 2);
-    assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
+    assert.deepEqual([holdingsOf(registry), outcome.leftovers], [[], []]);
   });
 
   for (const [what, step, point] of [
@@ -51,10 +51,10 @@ describe("a walk in trouble", () => {
         }
         hold.release({ execute: false });
       }
-      const told = await walk;
-      assert.equal(told.exitCode, 1);
-      assert.equal(failedIds(told)[0], step);
-      assert.deepEqual([holdingsOf(registry), told.leftovers], [[], []]);
+      const outcome = await walk;
+      assert.equal(outcome.exitCode, 1);
+      assert.equal(failedIds(outcome)[0], step);
+      assert.deepEqual([holdingsOf(registry), outcome.leftovers], [[], []]);
     });
   }
 
@@ -66,16 +66,16 @@ describe("a walk in trouble", () => {
     registry.closeSessions();
     await hold.abandoned(1);
     hold.release();
-    const told = await walk;
-    assert.deepEqual([holdingsOf(registry), told.leftovers, failedIds(told)], [[], [], []]);
+    const outcome = await walk;
+    assert.deepEqual([holdingsOf(registry), outcome.leftovers, failedIds(outcome)], [[], [], []]);
   });
 
   test("touches no name that existed before", async (context) => {
     const { registry, report } = await startStage(context);
     await registry.seed([{ name: "shop.test", registrar: first.id }]);
-    const told = await report("--yes", "--label", "shop");
-    assert.equal(told.exitCode, 1);
-    assert.deepEqual(failedIds(told), ["domain-check-free"]);
+    const outcome = await report("--yes", "--label", "shop");
+    assert.equal(outcome.exitCode, 1);
+    assert.deepEqual(failedIds(outcome), ["domain-check-free"]);
     assert.deepEqual(holdingsOf(registry), ["shop.test"]);
     const touched = registry.store.journal.entries({ name: "shop.test", executed: true });
     assert.deepEqual(touched, []);
@@ -83,18 +83,18 @@ describe("a walk in trouble", () => {
 
   test("does not try a second login after a refused one", async (context) => {
     const { registry, report } = await startStage(context, {}, { password: "wrong-password" });
-    const told = await report("--yes");
-    assert.deepEqual([told.exitCode, failedIds(told)], [1, ["login"]]);
-    assert.equal(told.results[0]?.code, 2200);
+    const outcome = await report("--yes");
+    assert.deepEqual([outcome.exitCode, failedIds(outcome)], [1, ["login"]]);
+    assert.equal(outcome.results[0]?.code, 2200);
     assert.equal(registry.store.journal.entries({ command: "login", direction: "in" }).length, 1);
   });
 
   test("reports that the registry cannot be reached", async (context) => {
     const { registry, report } = await startStage(context);
     registry.pause();
-    const told = await report("--yes");
-    assert.equal(told.exitCode, 1);
-    assert.match(told.results[0]?.reason ?? "", /no session with the registry: connect/);
+    const outcome = await report("--yes");
+    assert.equal(outcome.exitCode, 1);
+    assert.match(outcome.results[0]?.reason ?? "", /no session with the registry: connect/);
   });
 
   test("ends and cleans up on Ctrl-C, after the answer to the command in progress", async (context) => {
@@ -103,11 +103,11 @@ describe("a walk in trouble", () => {
     const { child, ended } = launch("--yes", "--json");
     await heldFor(ended, hold);
     assert.notDeepEqual(holdingsOf(registry), []);
-    const told = new Promise((resolve) =>
+    const outcome = new Promise((resolve) =>
       child.stderr?.on("data", (text) => /Interrupted/.test(text) && resolve(text)),
     );
     child.kill("SIGINT");
-    await told;
+    await outcome;
     hold.release();
     const { code, stdout } = await ended;
     const report = JSON.parse(stdout);
@@ -146,9 +146,9 @@ describe("a walk in trouble", () => {
     await heldFor(walk, hold);
     registry.setFaults({ connect: { as: "refuse-2502", times: 1 } });
     hold.release();
-    const told = await walk;
-    assert.deepEqual([failedIds(told), told.exitCode], [["password-change"], 1]);
-    assert.equal(told.results.find(({ id }) => id === "domain-check-free")?.outcome, "ok");
+    const outcome = await walk;
+    assert.deepEqual([failedIds(outcome), outcome.exitCode], [["password-change"], 1]);
+    assert.equal(outcome.results.find(({ id }) => id === "domain-check-free")?.outcome, "ok");
     assert.deepEqual(await readdir(folder), ["registries.json"]);
   });
 

@@ -142,7 +142,7 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
 async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void> {
   const { profile, secondProfile, label, suffix } = plan;
   const second = secondProfile ? ` and ${secondProfile.registrarId}` : "";
-  const told = [
+  const lines = [
     `host       ${profile.host}:${profile.port}`,
     `registrar  ${profile.registrarId}${second}`,
     `names      ${label}.${suffix}, ${label}-2.${suffix}`,
@@ -150,7 +150,7 @@ async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void>
     "It registers, renews, changes and deletes names there, at the registry's prices, and acknowledges every",
     `message in the poll queue. ${keep ? "Its objects are kept at the end." : "Its objects are removed at the end."}`,
   ];
-  process.stderr.write(`${told.join("\n")}\n`);
+  process.stderr.write(`${lines.join("\n")}\n`);
   if (yes) return;
   if (!process.stdin.isTTY) {
     throw new CommandFailure("standard input is not a terminal, so nobody can confirm", exitCodes.usage, "Use --yes.");

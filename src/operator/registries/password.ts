@@ -36,9 +36,9 @@ export function addRegistryPasswordCommand(program: Command): void {
     )
     .action(
       guarded(async (id: string, options: PasswordOptions) => {
-        const told = await changeRegistryPassword(id, options);
-        if (options.json) printJson(told);
-        else printFields(told);
+        const outcome = await changeRegistryPassword(id, options);
+        if (options.json) printJson(outcome);
+        else printFields(outcome);
       }),
     );
 }
