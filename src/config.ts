@@ -108,7 +108,7 @@ function readNodesDoor(
   // The agents receive password hashes over this connection.
   if (!tls && !isLoopback(host) && !url?.startsWith("https://")) {
     mistakes.push(
-      "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, from the api or from a proxy at DEEDHOUSE_NODES_URL",
+      "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, from the gateway or from a proxy at DEEDHOUSE_NODES_URL",
     );
   }
   if (url === undefined && ["0.0.0.0", "::"].includes(host)) {
