@@ -79,6 +79,7 @@ const contactLabelCharsMax = 14;
 const dsDigestBytes = 32;
 const publicKeyBytes = 64;
 
+/** Names the objects of a test, and draws its secrets. */
 export function createMemory(options: MemoryOptions): Memory {
   const { profile, clock, random, label, suffix, addresses, otherName, secondProfile, restoreName } = options;
   const names = nameAll(options, `${label}.${suffix}`);

@@ -81,7 +81,7 @@ test("strays are listed, and those are removed that an operator names; what has 
   ]);
   assert.equal((await isThere()).length, 2, "without names it lists");
   await assertRefused(gateway, [...stop, "lost.strays.example"], 2, /nobody can confirm/);
-  await assertRefused(gateway, ["node", "reconcile", "second", "lost.strays.example"], 2, /say --remove-strays/);
+  await assertRefused(gateway, ["node", "reconcile", "second", "lost.strays.example"], 2, /add --remove-strays/);
 
   await second.driver.ensureAccount(testAccount("new.strays.example", 79));
   const removed = await operate(gateway, ...stop, "lost.strays.example", "--yes", "--json");

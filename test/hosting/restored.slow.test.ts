@@ -103,7 +103,7 @@ test("after a restore nothing is removed from a node until an operator goes on, 
 
   const asked = await operate(gateway, "node", "restored", "embedded");
   assert.equal(asked.code, 2);
-  assert.match(asked.stderr, /Removed there: doomed\.example, moved\.example\./);
+  assert.match(asked.stderr, /Will be removed there: doomed\.example, moved\.example\./);
   assert.equal((await alarms()).length, 1, "who is not there to confirm it does not go on");
   await operated(gateway, "node", "restored", "embedded", "--yes");
   assert.deepEqual(await alarms(), []);
