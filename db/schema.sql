@@ -37,6 +37,13 @@ TABLE blocked_names
   created_at timestamp with time zone NOT NULL
   CONSTRAINT blocked_names_pkey PRIMARY KEY (name)
 
+TABLE chores
+  name text NOT NULL
+  next_step_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  CONSTRAINT chores_pkey PRIMARY KEY (name)
+  CREATE TRIGGER count_version BEFORE UPDATE ON public.chores FOR EACH ROW EXECUTE FUNCTION count_version()
+
 TABLE committed_requests
   key_id text NOT NULL
   nonce text NOT NULL
@@ -115,9 +122,14 @@ TABLE host_name_questions
   turn bigint NOT NULL
   times integer NOT NULL DEFAULT 1
   taken_until timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  next_step_at timestamp with time zone DEFAULT now()
   CONSTRAINT host_name_questions_host_name_id_fkey FOREIGN KEY (host_name_id) REFERENCES host_names(id) ON DELETE CASCADE
   CONSTRAINT host_name_questions_pkey PRIMARY KEY (host_name_id)
+  CREATE INDEX host_name_questions_next_step ON public.host_name_questions USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE INDEX host_name_questions_reseller ON public.host_name_questions USING btree (reseller_id, turn)
+  CREATE TRIGGER count_version BEFORE UPDATE ON public.host_name_questions FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE ON public.host_name_questions FOR EACH ROW WHEN ((new.next_step_at IS NOT NULL)) EXECUTE FUNCTION row_is_due('host-name-questions')
 
 TABLE host_names
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -132,6 +144,8 @@ TABLE host_names
   created_at timestamp with time zone NOT NULL
   checked_at timestamp with time zone
   next_check_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  next_step_at timestamp with time zone
   CONSTRAINT host_names_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT host_names_account_id_host_name_key UNIQUE (account_id, host_name)
   CONSTRAINT host_names_check CHECK (((status = 'Proven'::text) = (proven_by IS NOT NULL)))
@@ -141,7 +155,10 @@ TABLE host_names
   CONSTRAINT host_names_status_check CHECK ((status = ANY (ARRAY['Waiting'::text, 'Proven'::text])))
   CREATE INDEX host_names_backwards ON public.host_names USING btree (reverse(host_name))
   CREATE INDEX host_names_due ON public.host_names USING btree (next_check_at) WHERE (next_check_at IS NOT NULL)
+  CREATE INDEX host_names_next_step ON public.host_names USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE UNIQUE INDEX host_names_proven ON public.host_names USING btree (host_name) WHERE (status = 'Proven'::text)
+  CREATE TRIGGER count_version BEFORE UPDATE ON public.host_names FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.host_names FOR EACH ROW WHEN ((new.next_step_at <= GREATEST((clock_timestamp() + '00:00:01'::interval), new.created_at))) EXECUTE FUNCTION row_is_due('host-names')
 
 SEQUENCE host_names_id_seq
 
@@ -175,6 +192,7 @@ TABLE hosting_accounts
   removal_requested_at timestamp with time zone
   is_frozen boolean NOT NULL DEFAULT false
   must_check_uid boolean NOT NULL DEFAULT false
+  version bigint NOT NULL DEFAULT 0
   CONSTRAINT hosting_accounts_check CHECK (((suspended_at IS NULL) = (suspended_reason IS NULL)))
   CONSTRAINT hosting_accounts_check1 CHECK ((applied_version <= wanted_version))
   CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
@@ -183,18 +201,22 @@ TABLE hosting_accounts
   CONSTRAINT hosting_accounts_status_check CHECK ((status = ANY (ARRAY['Provisioning'::text, 'Ready'::text, 'Suspended'::text, 'Failed'::text, 'Removed'::text])))
   CONSTRAINT hosting_accounts_uid_key UNIQUE (uid)
   CREATE INDEX hosting_accounts_backwards ON public.hosting_accounts USING btree (reverse(identifier)) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE INDEX hosting_accounts_next_step ON public.hosting_accounts USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE INDEX hosting_accounts_node ON public.hosting_accounts USING btree (node_id) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE INDEX hosting_accounts_ready ON public.hosting_accounts USING btree (ready_at DESC) WHERE (ready_at IS NOT NULL)
   CREATE INDEX hosting_accounts_reseller ON public.hosting_accounts USING btree (reseller_id, identifier, id)
   CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
   CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE TRIGGER count_version BEFORE UPDATE OF status, node_id, uid, must_check_uid, error_text, wanted_version, applied_version, password_hash_sealed, suspended_at, removal_requested_at, is_frozen, backoff_count, next_step_at ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at, wanted_version ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION hosting_account_has_work()
   CREATE TRIGGER host_names_of_ended_account AFTER UPDATE OF status ON public.hosting_accounts FOR EACH ROW WHEN ((new.status = ANY (ARRAY['Failed'::text, 'Removed'::text]))) EXECUTE FUNCTION host_names_of_ended_account()
   CREATE TRIGGER host_names_of_new_account AFTER INSERT ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION host_names_of_new_account()
   CREATE TRIGGER hosting_move_look AFTER UPDATE OF applied_version, suspended_at, removal_requested_at ON public.hosting_accounts FOR EACH ROW WHEN (((old.applied_version IS DISTINCT FROM new.applied_version) OR (old.suspended_at IS DISTINCT FROM new.suspended_at) OR (old.removal_requested_at IS DISTINCT FROM new.removal_requested_at))) EXECUTE FUNCTION hosting_move_look()
   CREATE TRIGGER list_deleted AFTER DELETE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.hosting_accounts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at, wanted_version ON public.hosting_accounts FOR EACH ROW WHEN ((new.next_step_at <= GREATEST((clock_timestamp() + '00:00:01'::interval), new.updated_at))) EXECUTE FUNCTION row_is_due('hosting-accounts')
 
 SEQUENCE hosting_accounts_id_seq
 
@@ -239,6 +261,7 @@ TABLE hosting_moves
   updated_at timestamp with time zone NOT NULL
   trouble_since timestamp with time zone
   must_check_uid boolean NOT NULL DEFAULT false
+  version bigint NOT NULL DEFAULT 0
   CONSTRAINT hosting_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT hosting_moves_check CHECK ((target_node_id <> source_node_id))
   CONSTRAINT hosting_moves_check1 CHECK (((ended_at IS NULL) = (state <> ALL (ARRAY['Moved'::text, 'Returned'::text]))))
@@ -248,8 +271,12 @@ TABLE hosting_moves
   CONSTRAINT hosting_moves_state_check CHECK ((state = ANY (ARRAY['Copying'::text, 'Freezing'::text, 'Finishing'::text, 'Leaving'::text, 'Moved'::text, 'Returning'::text, 'Returned'::text])))
   CONSTRAINT hosting_moves_target_uid_key UNIQUE (target_uid)
   CREATE INDEX hosting_moves_account ON public.hosting_moves USING btree (account_id, id)
+  CREATE INDEX hosting_moves_next_step ON public.hosting_moves USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE INDEX hosting_moves_open ON public.hosting_moves USING btree (id) WHERE (ended_at IS NULL)
   CREATE UNIQUE INDEX hosting_moves_live ON public.hosting_moves USING btree (account_id) WHERE (ended_at IS NULL)
+  CREATE TRIGGER count_version BEFORE UPDATE OF state, run, target_uid, must_check_uid, is_cancelled, backoff_count, next_step_at ON public.hosting_moves FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at ON public.hosting_moves FOR EACH ROW EXECUTE FUNCTION hosting_move_has_work()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.hosting_moves FOR EACH ROW WHEN ((new.next_step_at <= GREATEST((clock_timestamp() + '00:00:01'::interval), new.updated_at))) EXECUTE FUNCTION row_is_due('hosting-moves')
 
 SEQUENCE hosting_moves_id_seq
 
@@ -297,8 +324,13 @@ TABLE hosting_reconciles
   findings jsonb
   error_text text
   removes jsonb
+  version bigint NOT NULL DEFAULT 0
+  next_step_at timestamp with time zone
   CONSTRAINT hosting_reconciles_node_id_fkey FOREIGN KEY (node_id) REFERENCES hosting_nodes(id) ON DELETE CASCADE
   CONSTRAINT hosting_reconciles_pkey PRIMARY KEY (node_id)
+  CREATE INDEX hosting_reconciles_next_step ON public.hosting_reconciles USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
+  CREATE TRIGGER count_version BEFORE UPDATE ON public.hosting_reconciles FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.hosting_reconciles FOR EACH ROW WHEN ((new.next_step_at <= GREATEST((clock_timestamp() + '00:00:01'::interval), new.wanted_at))) EXECUTE FUNCTION row_is_due('hosting-reconciles')
 
 TABLE hosting_traffic
   account_id bigint NOT NULL
@@ -718,6 +750,7 @@ TABLE workers
   worker text NOT NULL
   seen_at timestamp with time zone NOT NULL
   stopped_at timestamp with time zone
+  doing text
   CONSTRAINT workers_pkey PRIMARY KEY (worker)
 
 CREATE OR REPLACE FUNCTION public.await_domains_of(host_name text)
@@ -750,8 +783,26 @@ BEGIN
   END LOOP;
   IF delay_ms <= 0 THEN
     PERFORM pg_notify('job_called', task);
+    IF task = 'provision' THEN
+      UPDATE hosting_accounts SET next_step_at = now()
+        WHERE id = (payload ->> 'accountId')::bigint AND status NOT IN ('Failed', 'Removed');
+    ELSIF task = 'hosting-move' THEN
+      UPDATE hosting_moves SET next_step_at = now() WHERE id = (payload ->> 'moveId')::bigint AND ended_at IS NULL;
+    ELSIF task = 'hosting-reconcile' THEN
+      UPDATE hosting_reconciles SET next_step_at = now() WHERE node_id = payload ->> 'nodeId';
+    END IF;
   END IF;
   RETURN job_id;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.count_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  NEW.version := OLD.version + 1;
+  RETURN NEW;
 END $function$
 
 
@@ -809,10 +860,15 @@ END $function$
 
 CREATE OR REPLACE FUNCTION public.host_names_look(ids bigint[])
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
 AS $function$
-  SELECT call_job('host-name', json_build_object('hostNameId', id), 'host-name:' || id) FROM unnest(ids) AS id
-$function$
+BEGIN
+  UPDATE host_names SET next_step_at = now() FROM (
+    SELECT id FROM host_names WHERE id = ANY (ids) ORDER BY id FOR NO KEY UPDATE) AS found
+  WHERE host_names.id = found.id;
+  -- For workers of releases before this one.
+  PERFORM call_job('host-name', json_build_object('hostNameId', id), 'host-name:' || id) FROM unnest(ids) AS id;
+END $function$
 
 
 CREATE OR REPLACE FUNCTION public.host_names_of_domain()
@@ -834,6 +890,7 @@ CREATE OR REPLACE FUNCTION public.host_names_of_ended_account()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
+  PERFORM FROM host_names WHERE account_id = NEW.id ORDER BY id FOR UPDATE;
   DELETE FROM host_names WHERE account_id = NEW.id;
   RETURN NULL;
 END $function$
@@ -870,13 +927,36 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.hosting_account_has_work()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NEW.next_step_at IS NULL AND NEW.applied_version < NEW.wanted_version AND NEW.status NOT IN ('Failed', 'Removed') THEN
+    NEW.next_step_at := NEW.updated_at;
+  END IF;
+  RETURN NEW;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.hosting_move_has_work()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NEW.next_step_at IS NULL AND NEW.ended_at IS NULL THEN
+    NEW.next_step_at := NEW.updated_at;
+  END IF;
+  RETURN NEW;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.hosting_move_look()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  PERFORM call_job('hosting-move', json_build_object('moveId', id), 'move:' || id)
-  FROM hosting_moves WHERE account_id = NEW.id AND ended_at IS NULL
+  UPDATE hosting_moves SET next_step_at = NEW.updated_at WHERE account_id = NEW.id AND ended_at IS NULL
     AND (state IN ('Freezing', 'Leaving') OR OLD.removal_requested_at IS DISTINCT FROM NEW.removal_requested_at);
   RETURN NULL;
 END $function$
@@ -1124,6 +1204,17 @@ BEGIN
     CONTINUE WHEN changed.change < 0;
     PERFORM list_chunk_split(changed.list, changed.reseller_id, changed.name);
   END LOOP;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.row_is_due()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('row_due', CASE TG_NARGS WHEN 1 THEN TG_ARGV[0]
+    ELSE TG_ARGV[0] || ':' || (to_jsonb(NEW) ->> TG_ARGV[1]) END);
   RETURN NULL;
 END $function$
 

@@ -6,7 +6,7 @@
 import type { Client } from "pg";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import { type Clock, sleep, systemClock, waitAtMost } from "#lib/clock.ts";
-import { processName } from "#locks/liveness.ts";
+import { processName } from "#locks/process-name.ts";
 
 const leaseMs = 10_000;
 const renewEveryMs = 3_000;

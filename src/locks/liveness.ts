@@ -6,36 +6,20 @@
  * four hours. New orders are in no queue: who works on a registry's says so by a lock that is named by the registry
  * (new-orders.ts), and more than one process may hold it.
  */
-import { hostname } from "node:os";
-import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { sleep, waitAtMost } from "#lib/clock.ts";
-import type { Log } from "#lib/log.ts";
+import { sleep } from "#lib/clock.ts";
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
-import { askUntilLost, connectForLocks, createLockClient } from "#locks/lock-connection.ts";
+import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
 
 /** The first half of the locks' keys; "job" in ASCII. */
 const livenessLockClass = 0x6a6f62;
 const sweepMs = 1_000;
-const reconnectMs = 500;
-/** For saying goodbye. */
-const endMsMax = 1_000;
 /** Connections of our own that are gone for us, and whose locks PostgreSQL may hold yet. */
 const ownPidsMax = 10;
 
-/** How PostgreSQL knows the connection; of a name it keeps 63 bytes. */
-const applicationName = `deedhouse-liveness ${process.pid} on ${hostname()}`.slice(0, 63);
-
-/** How operators know this process: "process 4711 on host". */
-export const processName = applicationName.replace("deedhouse-liveness", "process");
-
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
-
-/** SQL: the processes with a connection for such locks, as `process`; named as `processName` is. */
-export const connectedProcesses = `SELECT 'process ' || substring(application_name FROM '^deedhouse-liveness (.+)$') AS process
-  FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'deedhouse-liveness %'`;
 
 /** SQL: who holds a lock of that name, as heldLocks has them. `name` is SQL too. */
 const holdersOf = (name: string) => `${heldLocks(livenessLockClass)} AND objid = ${lockKey(name)}`;
@@ -82,60 +66,21 @@ export interface Liveness {
   close(): Promise<void>;
 }
 
-interface Connection {
-  client: Client;
-  /** Of PostgreSQL's process that serves it. */
-  pid: number;
+interface Connection extends LockConnection {
   held: Set<string>;
 }
 
 /** @throws the driver's error */
-async function holdOnly({ client, held }: Connection, names: ReadonlySet<string>): Promise<void> {
+async function holdOnly({ query, held }: Connection, names: ReadonlySet<string>): Promise<void> {
   for (const name of names) {
     if (held.has(name)) continue;
-    await client.query(lockSql, [name]);
+    await query(lockSql, [name]);
     held.add(name);
   }
   for (const name of held) {
     if (names.has(name)) continue;
-    await client.query(unlockSql, [name]);
+    await query(unlockSql, [name]);
     held.delete(name);
-  }
-}
-
-/**
- * Connects for as long as it is not stopped, again when the connection breaks or answers no more.
- * @param onChange told of each connection, and when it is there no more
- */
-async function keepConnected(
-  {
-    log,
-    databaseUrl,
-    askMs,
-    stopped,
-  }: { log: Log; databaseUrl: string; askMs: number | undefined; stopped: AbortSignal },
-  onChange: (connection: Connection | undefined) => void,
-): Promise<void> {
-  while (!stopped.aborted) {
-    const client = createLockClient(databaseUrl, applicationName);
-    const broke = new Promise<void>((resolve) => {
-      client.on("error", () => resolve());
-      client.once("end", () => resolve());
-    });
-    try {
-      await connectForLocks(client);
-      const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-      onChange({ client, pid: rows[0]!.pid, held: new Set() });
-      await Promise.race([broke, askUntilLost(client, stopped, askMs)]);
-    } catch (error) {
-      log.warn({ err: error }, "the connection that keeps the workers' locks broke");
-    }
-    onChange(undefined);
-    const ended = client.end().catch(() => {});
-    await waitAtMost(endMsMax, ended);
-    // What was still asked of a connection that answers no more fails then, and the next one's turn comes.
-    client.connection.stream.destroy();
-    await sleep(reconnectMs, stopped);
   }
 }
 
@@ -175,8 +120,9 @@ export function startLiveness(
     }
   }
 
-  const connected = keepConnected({ log: context.log, databaseUrl, askMs, stopped: stopped.signal }, (connection) => {
-    current = connection;
+  const kept = { log: context.log, databaseUrl, askMs, stopped: stopped.signal };
+  const connected = keepLockConnection(kept, (connection) => {
+    current = connection && { ...connection, held: new Set() };
     if (connection) ownPids = [...ownPids, connection.pid].slice(-ownPidsMax);
     follow();
   });

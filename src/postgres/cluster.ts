@@ -43,7 +43,11 @@ export async function openDataDir(dataDir: string): Promise<ClusterPaths> {
       { cause: error },
     );
   }
-  const folder = await realpath(dataDir);
+  return pathsIn(await realpath(dataDir));
+}
+
+/** @param folder the data folder, which need not be there */
+export function pathsIn(folder: string): ClusterPaths {
   const below = (name: string) => join(folder, name);
   return {
     dataDir: folder,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
-import { enqueueOrder, enqueueProvision } from "#queue/enqueue.ts";
+import { enqueueOrder } from "#queue/enqueue.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
 
@@ -9,7 +9,8 @@ import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
 const take = `UPDATE graphile_worker._private_jobs
   SET locked_by = 'a-worker', locked_at = now(), attempts = attempts + 1 WHERE key = $1`;
 const waiting = `SELECT key, run_at <= clock_timestamp() AS is_due FROM graphile_worker.jobs WHERE locked_at IS NULL`;
-const key = "account:7";
+const key = "order:7";
+const order = { id: 7, registryId: "sandbox" };
 
 async function takeJob(t: TestContext, url: string) {
   const worker = new Client({ connectionString: url });
@@ -21,16 +22,16 @@ async function takeJob(t: TestContext, url: string) {
 }
 
 const calls: Record<string, (opened: Awaited<ReturnType<typeof testDatabase>>) => Promise<unknown>> = {
-  "a call": ({ database }) => enqueueProvision(database, 7, 0),
+  "a call": ({ database }) => enqueueOrder(database, order, 0),
   "a call of a trigger": ({ url }) =>
-    runSql(url, "SELECT call_job('provision', json_build_object('accountId', 7), $1)", [key]),
+    runSql(url, "SELECT call_job('order:sandbox', json_build_object('orderId', 7), $1)", [key]),
 };
 
 for (const [what, call] of Object.entries(calls)) {
   test(`${what} that comes in the moment in which its job is taken has a job of its own`, async (t) => {
     const opened = await testDatabase(t);
     const { url, database } = opened;
-    await enqueueProvision(database, 7, 0);
+    await enqueueOrder(database, order, 0);
     const worker = await takeJob(t, url);
     const called = call(opened);
     await untilHeldUp(url);
@@ -40,20 +41,11 @@ for (const [what, call] of Object.entries(calls)) {
   });
 }
 
-test("a call that came while its job was at work is not put off by the delay that the job ends with", async (t) => {
-  const { url, database } = await testDatabase(t);
-  await enqueueProvision(database, 7, 0);
-  await (await takeJob(t, url)).commit();
-  await enqueueProvision(database, 7, 0);
-  await enqueueProvision(database, 7, 60_000);
-  assert.deepEqual(await runSql(url, waiting), [{ key, is_due: true }]);
-});
-
 test("a delay is cut short by a call", async (t) => {
   const { url, database } = await testDatabase(t);
-  await enqueueProvision(database, 7, 60_000);
+  await enqueueOrder(database, order, 60_000);
   assert.deepEqual(await runSql(url, waiting), [{ key, is_due: false }]);
-  await enqueueProvision(database, 7, 0);
+  await enqueueOrder(database, order, 0);
   assert.deepEqual(await runSql(url, waiting), [{ key, is_due: true }]);
 });
 
@@ -65,10 +57,8 @@ test("the queue of a job that is due is told of it, and of one that has time it 
   const told: (string | undefined)[] = [];
   listener.on("notification", ({ payload }) => told.push(payload));
   await listener.query("LISTEN job_called");
-  await enqueueProvision(database, 7, 60_000);
-  await enqueueOrder(database, { id: 7, registryId: "sandbox" }, 60_000);
-  await enqueueProvision(database, 8, 0);
+  await enqueueOrder(database, order, 60_000);
   await enqueueOrder(database, { id: 8, registryId: "sandbox" }, 0);
   await listener.query("SELECT 1");
-  assert.deepEqual(told, ["provision", "order:sandbox"]);
+  assert.deepEqual(told, ["order:sandbox"]);
 });

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listAlarms } from "#alarms.ts";
+import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { processName } from "#locks/process-name.ts";
+import { startRowLocks } from "#locks/row-locks.ts";
 import { startHeartbeat } from "#watch/heartbeat.ts";
 import { lookAround } from "#watch/look-around.ts";
 import { type TestDatabase, testDatabase } from "../../test/harness/database.ts";
@@ -36,6 +39,32 @@ test("raises an alarm when the last worker has been silent for a minute, and res
   await startHeartbeat(context, "process 2 on here").close();
   assert.deepEqual(await look(context), []);
 });
+
+test("raises an alarm for a worker that hangs, and names its steps in progress", async (t) => {
+  const made = await testDatabase(t);
+  const context = contextOn(made);
+  const steps = Array.from({ length: 5 }, (_, row) => ({
+    ...{ machine: "hosting-moves", row },
+    since: new Date(Date.UTC(2030, 0, 1, 0, 0, row)),
+  }));
+  const locks = startRowLocks({ log: context.log, databaseUrl: made.url });
+  t.after(() => locks.close());
+  const heartbeat = startHeartbeat(context, processName, () => steps);
+  t.after(() => heartbeat.close());
+  await until(async () => (await locks.take(1, ["a row"])) !== undefined);
+  const hang = "UPDATE workers SET seen_at = now() - interval '2 minutes' RETURNING worker";
+  await until(async () => (await runSql(made.url, hang)).length === 1);
+  assert.ok((await look(context)).includes(`worker-stuck ${processName}`));
+  const alarm = (await listAlarms(context, { all: false, limit: 10 })).find(({ kind }) => kind === "worker-stuck");
+  assert.match(
+    alarm?.note ?? "",
+    /was working on hosting-moves 0 since 2030-01-01T00:00:00.000Z, hosting-moves 1 since .*, and 2 more$/,
+  );
+});
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await sleep(10);
+}
 
 test("raises an alarm for a registry whose lease nobody has taken, and resolves it when somebody does", async (t) => {
   const made = await testDatabase(t);
@@ -75,6 +104,6 @@ test("raises an alarm when work is due and nobody does it, and resolves it when 
   assert.deepEqual(await look(context), [], "eight minutes after it was due");
   context.clock.advance(5 * 60_000);
   assert.deepEqual(await look(context), ["work-overdue hosting accounts"]);
-  await runSql(made.url, "UPDATE hosting_accounts SET applied_version = wanted_version");
+  await runSql(made.url, "UPDATE hosting_accounts SET applied_version = wanted_version, next_step_at = NULL");
   assert.deepEqual(await look(context), []);
 });

@@ -6,8 +6,8 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
-import { connectedProcesses } from "#locks/liveness.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
+import { connectedProcesses } from "#locks/process-name.ts";
 
 type WatchContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -30,12 +30,12 @@ const workersSeen = statement(
 /** A stuck worker keeps its connections, so that nobody else can take its locks, and does nothing. */
 const stuckWorkers = statement(
   "watch-workers-stuck",
-  `SELECT coalesce(worker, subject) AS worker, seen_at, worker IS NOT NULL AS is_stuck
-   FROM (SELECT worker, seen_at FROM workers JOIN (${connectedProcesses}) AS connected ON process = worker
+  `SELECT coalesce(worker, subject) AS worker, seen_at, doing, worker IS NOT NULL AS is_stuck
+   FROM (SELECT worker, seen_at, doing FROM workers JOIN (${connectedProcesses}) AS connected ON process = worker
      WHERE stopped_at IS NULL AND seen_at < now() - make_interval(secs => $silent_seconds) GROUP BY worker) AS stuck
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'worker-stuck' AND resolved_at IS NULL AND subject LIKE 'process %') AS raised
      ON subject = worker`,
-  { worker: "text?", seen_at: "timestamptz?", is_stuck: "bool?" },
+  { worker: "text?", seen_at: "timestamptz?", doing: "text?", is_stuck: "bool?" },
 );
 
 // After a day, a registry that was given up on purpose has no open orders, names or renewals.
@@ -62,10 +62,10 @@ const overdueWork = statement(
          AND coalesce(next_step_at, created_at) < $due_before GROUP BY registry_id
      UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM renewals
        WHERE ended_at IS NULL AND next_step_at < $renewals_due_before GROUP BY registry_id
-     UNION ALL SELECT 'hosting accounts', count(*), min(coalesce(next_step_at, wanted_at)) FROM hosting_accounts
-       WHERE applied_version < wanted_version AND coalesce(next_step_at, wanted_at) < $due_before HAVING count(*) > 0
+     UNION ALL SELECT 'hosting accounts', count(*), min(next_step_at) FROM hosting_accounts
+       WHERE next_step_at < $due_before HAVING count(*) > 0
      UNION ALL SELECT 'moves of hosting accounts', count(*), min(next_step_at) FROM hosting_moves
-       WHERE ended_at IS NULL AND next_step_at < $due_before HAVING count(*) > 0)
+       WHERE next_step_at < $due_before HAVING count(*) > 0)
    SELECT coalesce(what, subject) AS what, due, since FROM overdue
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'work-overdue' AND resolved_at IS NULL) AS raised ON subject = what`,
   { what: "text?", due: "int8?", since: "timestamptz?" },
@@ -88,12 +88,13 @@ async function reportAbsentWorkers(context: WatchContext): Promise<void> {
 }
 
 async function reportStuckWorkers(context: WatchContext): Promise<void> {
-  for (const { worker, seen_at, is_stuck } of await context.database.query(stuckWorkers, {
+  for (const { worker, seen_at, doing, is_stuck } of await context.database.query(stuckWorkers, {
     silent_seconds: silenceToleratedSeconds,
   })) {
     const alarm = { kind: "worker-stuck", subject: worker ?? "" } as const;
     const note = `${worker} has done nothing since ${seen_at?.toISOString()} and keeps its database connections: kill it if it hangs`;
-    if (is_stuck) await raiseAlarm(context, { ...alarm, note });
+    const work = doing === null ? "" : `. It was working on ${doing}`;
+    if (is_stuck) await raiseAlarm(context, { ...alarm, note: note + work });
     else await resolveAlarm(context, alarm);
   }
 }

@@ -223,13 +223,12 @@ const setRegistry = (assignment: string) =>
 const setRenewal = (assignment: string) =>
   runSql(gateway.databaseUrl, `UPDATE renewals SET ${assignment}, next_step_at = 'infinity'`);
 
-/** Without the worker's own job of every minute, which comes and goes independently. */
 async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(
     gateway.databaseUrl,
     `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
        (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
-       (SELECT count(*) FROM graphile_worker.jobs WHERE task_identifier <> 'housekeeping') AS jobs,
+       (SELECT count(*) FROM graphile_worker.jobs) AS jobs,
        (SELECT count(*) FROM committed_requests) AS answers`,
   );
   return row;

@@ -12,6 +12,9 @@ export interface TestDatabase {
 /** Teardown runs after the tests of its scope. */
 export type Scope = { after(hook: () => unknown): void };
 
+/** In service it is 3 s, which a busy machine can take to start twenty sessions for as many queries at once. */
+const patienceMs = 60_000;
+
 let databasesMade = 0;
 let ownServer: Promise<TestServer> | undefined;
 
@@ -35,6 +38,7 @@ export async function testDatabase(scope: Scope): Promise<TestDatabase> {
   const database = createDatabase({
     url,
     transactionsMax: 5,
+    connectionTimeoutMs: patienceMs,
     applicationName: "deedhouse-test",
     log: createLog("test", "silent"),
   });

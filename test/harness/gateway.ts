@@ -3,7 +3,6 @@
  * on TLS and, on request, a real embedded hosting node.
  */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer } from "#api/server.ts";
@@ -33,6 +32,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import { type Scope, testDatabase } from "./database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./database-proxy.ts";
 import { nodePlace, nodeRoom, registrarId, registrarPassword, registryProfile } from "./profiles.ts";
+import { quickFolder } from "./quick-folder.ts";
 import { sharedTlsFolder } from "./shared-tls.ts";
 import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-request.ts";
 
@@ -41,6 +41,7 @@ const registrars = [
   { id: registrarId, password: registrarPassword },
   { id: "rival", password: "rival-pw-1" },
 ];
+const commonPasswords = loadCommonPasswords();
 /** Long enough for a busy machine; a test that waits this long has failed. */
 const patienceMs = 60_000;
 
@@ -121,7 +122,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   });
   const closed: Scope = { after: (hook) => void closers.push(hook) };
   const { url: databaseUrl, database: directDatabase } = await testDatabase(closed);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-gateway-"));
+  const folder = await mkdtemp(join(await quickFolder(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const openRegistry = async (suffixes: string[], settings: Partial<Settings> = {}) => {
     const opened = await startSandboxRegistry({ suffixes, registrars, tlsDir: sharedTlsFolder, ...settings });
@@ -159,7 +160,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     sealer: createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom }),
     registries,
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
-    commonPasswords: loadCommonPasswords(),
+    commonPasswords,
     reservedHosts: ["panel.deedhouse.test"],
     // Longer than in production: a busy machine must not turn an accepted name into an unanswered check.
     checkBudgetMs: 10_000,

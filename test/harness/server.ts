@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { migrate } from "#db/migrate.ts";
 import { sleep } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
-import { openDataDir } from "#postgres/cluster.ts";
+import { pathsIn } from "#postgres/cluster.ts";
 import { startEmbeddedPostgres } from "#postgres/embedded.ts";
 import { findRunningServer, isClaimedByAnother, isRunning } from "#postgres/process.ts";
 import { quickFolder } from "./quick-folder.ts";
@@ -27,6 +27,10 @@ const volatile = {
 /** For several test files at once, each with a pool or two. */
 const connectionsMax = "300";
 
+/** A login hashes the password 4096 times otherwise, which takes the client 1 ms; the suite logs in some ten thousand times. */
+const cheapLogins = ({ username, password }: URL) =>
+  `SET scram_iterations = 1; ALTER ROLE ${username} PASSWORD '${password}'`;
+
 const folderPrefix = "deedhouse-test-";
 
 /** Starts a PostgreSQL in a temporary folder with a migrated template database to clone. */
@@ -48,6 +52,7 @@ export async function startTestServer(): Promise<TestServer> {
     };
     try {
       await migrate(server.url);
+      await runSql(server.url, cheapLogins(new URL(server.url)));
       await runSql(server.url, "CHECKPOINT");
       return { templateUrl: server.url, stop };
     } catch (error) {
@@ -66,7 +71,8 @@ export async function startTestServer(): Promise<TestServer> {
 async function removeOrphans(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(folderPrefix)) continue;
-    const paths = await openDataDir(join(folder, name));
+    // Read only: another run may be removing its folder at this moment.
+    const paths = pathsIn(join(folder, name));
     // A folder without a claim may belong to a server that is just starting.
     const wasClaimed = await access(paths.supervisor).then(
       () => true,

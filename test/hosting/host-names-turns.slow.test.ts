@@ -1,7 +1,8 @@
 /** Name servers that are silent hold up nobody but whose names they are asked about. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { askNameServers, endQuestion, takeQuestions } from "#hosting/host-names/questions.ts";
+import { answerQuestion, askNameServers, questionLockClass } from "#hosting/host-names/questions.ts";
+import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { startHostNamesStage } from "./host-names-stage.ts";
@@ -48,8 +49,8 @@ test("a hundred names with silent name servers take no more than their reseller'
   await eventually("its share is taken, and the others wait", async () => {
     const [row] = await runSql<{ taken: number; waiting: number }>(
       gateway.databaseUrl,
-      `SELECT count(*) FILTER (WHERE taken_until > now())::int4 AS taken, count(*)::int4 AS waiting
-       FROM host_name_questions`,
+      `SELECT count(held.key)::int4 AS taken, count(*)::int4 AS waiting
+       FROM host_name_questions LEFT JOIN (${heldLocks(questionLockClass)}) AS held ON key = ${lockKey("host_name_id")}`,
     );
     assert.ok((row?.taken ?? 0) <= 4, `${row?.taken} are taken`);
     return row?.taken === 4 && row.waiting >= 90;
@@ -79,15 +80,13 @@ test("a name that is asked for again while it is looked at is looked at once mor
   );
   const id = Number(host?.id);
   const { context } = gateway;
-  const take = async () => (await takeQuestions(context, 1_000)).filter((question) => question.id === id);
-  await askNameServers(context, id);
-  assert.deepEqual(await take(), [{ id, times: 1 }]);
-  await askNameServers(context, id);
-  assert.deepEqual(await take(), [], "it is under way");
-  await endQuestion(context, { id, times: 1 });
-  assert.deepEqual(await take(), [{ id, times: 2 }]);
-  await endQuestion(context, { id, times: 2 });
-  assert.deepEqual(await take(), []);
+  const read = () => runSql(gateway.databaseUrl, "SELECT FROM host_name_questions WHERE host_name_id = $1", [id]);
+  const askFor = () => askNameServers(context, { id, version: 0 });
+  await askFor();
+  await answerQuestion(context, id, askFor);
+  assert.equal((await read()).length, 1, "it has another turn");
+  await answerQuestion(context, id, async () => {});
+  assert.equal((await read()).length, 0);
   await gateway.startWorker();
 });
 
@@ -98,9 +97,9 @@ test("a question that a dead worker has taken is taken again, and one of a name 
   names.records.set(record.name, [record.value]);
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO host_name_questions (host_name_id, reseller_id, turn, taken_until)
-     SELECT id, ${stage.reseller.id}, 0, now() + interval '2 seconds' FROM host_names WHERE host_name = 'www.left.test';
-     SELECT graphile_worker.remove_job('host-name:' || id) FROM host_names WHERE host_name = 'www.left.test'`,
+    `INSERT INTO host_name_questions (host_name_id, reseller_id, turn)
+     SELECT id, ${stage.reseller.id}, 0 FROM host_names WHERE host_name = 'www.left.test';
+     UPDATE host_names SET next_step_at = NULL WHERE host_name = 'www.left.test'`,
   );
   await gateway.startWorker();
   await eventually(

@@ -159,16 +159,10 @@ test("what a killed worker told a node after it was overtaken is told anew by an
   await suspendAccount(gateway.context, site.identifier, "unpaid");
   await eventually("it is suspended", async () => !(await rowOf(site)).pending);
   await worker.kill();
-  // As an earlier worker leaves it that was late with an older word, and killed before it could say the newest again: the
-  // queue has taken the key from its job, and never gives it out again.
+  // As a worker leaves it that was late with an older command, and killed when it had called for the newest one again.
   const { id, uid } = await rowOf(site);
   await site.node.driver.resume({ identifier: site.identifier, uid: Number(uid) });
-  await runSql(
-    gateway.databaseUrl,
-    "SELECT graphile_worker.add_job('provision', json_build_object('accountId', $1::bigint))",
-    [id],
-  );
-  await runSql(gateway.databaseUrl, "UPDATE graphile_worker._private_jobs SET attempts = max_attempts");
+  await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET next_step_at = now() WHERE id = $1", [id]);
   await start();
   await eventually("it is suspended there", async () => (await page(site)).status === 503);
 });

@@ -13,7 +13,7 @@ import { createManualClock } from "../harness/manual-clock.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { startHostingStage } from "./stage.ts";
 
-/** Nothing happens by itself here: a test moves the clock, and runs jobs when it wants to. */
+/** Nothing happens by itself here: a test moves the clock, and runs steps when it wants to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
 const { context } = stage.gateway;
@@ -65,6 +65,7 @@ test("a move whose node is away for ten minutes is an alarm, until it goes on", 
   await awayForLong("Copying");
   assert.deepEqual(await advance(), ["Freezing", undefined]);
   await stage.advance(id);
+  assert.deepEqual(await advance(), ["Finishing", undefined]);
   assert.deepEqual(await advance(), ["Leaving", undefined]);
   clock.advance(20 * minuteMs);
   assert.deepEqual(await advance(), ["Leaving", undefined], "the grace time is no trouble");
@@ -85,6 +86,7 @@ test("a move that is cancelled while it does not go on is an alarm of those that
   await advanceMove(context, nodes, moveId);
   assert.match((await alarmOf(identifier)) ?? "", /^still Copying since /);
   await endMove(context, identifier, "cancel");
+  await advanceMove(context, nodes, moveId);
   await advanceMove(context, nodes, moveId);
   assert.deepEqual(
     [(await getMove(context, moveId)).state, await alarmOf(identifier), await alarmOf(identifier, "hosting-move")],

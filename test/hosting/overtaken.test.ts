@@ -20,7 +20,7 @@ import { holdAt } from "../orders/hold.ts";
 import type { HostName } from "./host-names-stage.ts";
 import { startHostingStage } from "./stage.ts";
 
-/** Nothing happens by itself here: a test moves the clock, and runs the account's job when it wants to. */
+/** Nothing happens by itself here: a test moves the clock, and runs the account's step when it wants to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
 const { context, databaseUrl } = stage.gateway;
@@ -144,8 +144,11 @@ async function leaving(identifier: string) {
   return { id, moveId };
 }
 
-const jobsDue = (key: string) =>
-  runSql(databaseUrl, "SELECT FROM graphile_worker.jobs WHERE key = $1 AND run_at <= now()", [key]);
+/** The rows of a table that are due by the test's clock. */
+const dueOf = async (table: "hosting_accounts" | "hosting_moves") => {
+  const due = `SELECT id FROM ${table} WHERE next_step_at <= $1 ORDER BY id`;
+  return (await runSql<{ id: string }>(databaseUrl, due, [clock.now()])).map(({ id }) => Number(id));
+};
 
 test("a move that is called while it puts itself off is not put off", async () => {
   const identifier = "called.example";
@@ -153,7 +156,7 @@ test("a move that is called while it puts itself off is not put off", async () =
   const late = nodesAfter(() => stage.ask("DELETE", identifier));
   await advanceMove(context, late, moveId);
   assert.equal((await getMove(context, moveId)).state, "Leaving");
-  assert.equal((await jobsDue(`move:${moveId}`)).length, 1);
+  assert.ok((await dueOf("hosting_moves")).includes(moveId));
   await advanceMove(context, nodes, moveId);
   assert.equal((await getMove(context, moveId)).state, "Moved");
 });
@@ -171,12 +174,12 @@ test("a removal that puts itself off in the moment in which the move ends is not
   await hold.release();
   await Promise.all([moved, removed]);
   assert.equal((await stage.read(identifier)).changes_pending, true);
-  assert.equal((await jobsDue(`account:${id}`)).length, 1);
+  assert.ok((await dueOf("hosting_accounts")).includes(id));
   await stage.advance(id);
   assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);
 });
 
-test("a host name that a late job took back on the node is given to whose it is again", async () => {
+test("a host name that a late step took back on the node is given to whose it is again", async () => {
   const [first, second] = [await ready("had.example"), await ready("has.example")];
   const host = "www.shared.example";
   const give = (from: number | null, to: number) =>
@@ -194,11 +197,12 @@ test("a host name that a late job took back on the node is given to whose it is 
   const late = nodesAfter(async () => {
     await give(first, second);
     await stage.advance(second);
-    await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
+    assert.ok(!(await dueOf("hosting_accounts")).includes(second));
   });
   await advanceAccount(context, late, first);
-  const jobs = await runSql(databaseUrl, "SELECT key FROM graphile_worker.jobs");
-  assert.deepEqual(jobs, [{ key: `account:${second}` }]);
+  const due = await dueOf("hosting_accounts");
+  assert.deepEqual([due.includes(first), due.includes(second)], [true, true]);
+  await stage.advance(first);
   await stage.advance(second);
   assert.deepEqual((await stage.node.driver.find("has.example"))?.hostNames, ["has.example", host]);
 });
@@ -207,14 +211,13 @@ test("a repair of a node that is asked for is made also when another comparison 
   await askReconcile(context, "embedded", { repairs: true, removes: [] });
   const id = await ready("repaired.example");
   await runSql(databaseUrl, "UPDATE hosting_accounts SET files_max = 7 WHERE id = $1", [id]);
-  await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
+  assert.ok(!(await dueOf("hosting_accounts")).includes(id));
   await askReconcile(context, "embedded", { repairs: false, removes: [] });
   await reconcileNode(context, nodes, "embedded");
-  const called = "SELECT FROM graphile_worker.jobs WHERE key = $1";
-  assert.equal((await runSql(databaseUrl, called, [`account:${id}`])).length, 1);
+  assert.ok((await dueOf("hosting_accounts")).includes(id));
   // Once it is done it is not done again.
-  await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs");
+  await stage.advance(id);
   await askReconcile(context, "embedded", { repairs: false, removes: [] });
   await reconcileNode(context, nodes, "embedded");
-  assert.equal((await runSql(databaseUrl, called, [`account:${id}`])).length, 0);
+  assert.ok(!(await dueOf("hosting_accounts")).includes(id));
 });

@@ -105,11 +105,11 @@ test("accounts that wait for room go on at once when a node is added or gets mor
       return accounts.filter(({ status }) => status === "Ready").length === count;
     });
   const url = running.gateway.databaseUrl;
-  // Their own next tries are hours away: what goes on now was woken.
+  // Their own next tries are minutes away: what goes on now was woken.
   await untilTried(url);
   await runSql(
     url,
-    "UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key LIKE 'account:%'",
+    "UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' WHERE status = 'Provisioning'",
   );
   await registerNode(
     running.gateway.context,
@@ -125,7 +125,7 @@ test("accounts that wait for room go on at once when a node is added or gets mor
   await areReady(1);
   await runSql(
     url,
-    "UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key LIKE 'account:%'",
+    "UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' WHERE status = 'Provisioning'",
   );
   await setNode(running.gateway.context, "late", { capacityBytes: 200_000 });
   await areReady(2);
@@ -135,7 +135,7 @@ async function untilTried(url: string): Promise<void> {
   await eventually("both were tried", async () => {
     const [row] = await runSql<{ waiting: string }>(
       url,
-      "SELECT count(*) AS waiting FROM hosting_accounts WHERE next_step_at IS NOT NULL",
+      "SELECT count(*) AS waiting FROM hosting_accounts WHERE backoff_count > 0",
     );
     return row?.waiting === "2";
   });

@@ -25,8 +25,6 @@ async function accountIn(status: HostingStatus): Promise<number> {
   return id;
 }
 const read = async (id: number) => (await findAccount(context.database, id)) ?? assert.fail();
-const jobsOf = async (id: number) =>
-  (await runSql(databaseUrl, "SELECT FROM graphile_worker.jobs WHERE key = $1", [`account:${id}`])).length;
 
 for (const status of hostingStatuses) {
   test(`what can happen to an account in ${status} leads where the table says, and nothing else can`, async () => {
@@ -41,17 +39,20 @@ for (const status of hostingStatuses) {
     }
   });
 
-  test(`what can be wished of an account in ${status} counts its version up and enqueues its job, or does nothing`, async () => {
+  test(`what can be wished of an account in ${status} counts its versions up and makes it due, or does nothing`, async () => {
     for (const event of hostingWishes) {
       const id = await accountIn(status);
-      await runSql(databaseUrl, "DELETE FROM graphile_worker._private_jobs WHERE key = $1", [`account:${id}`]);
+      const later = "UPDATE hosting_accounts SET next_step_at = now() + interval '1 hour' WHERE id = $1";
+      await runSql(databaseUrl, later, [id]);
       const before = await read(id);
       const isPossible = nextHostingStatus(status, event) !== undefined;
       const isTaken = await context.database.transaction((tx) => changeAccount(context, tx, id, { event }));
       assert.equal(isTaken, isPossible, event);
-      const { status: then, wanted_version } = await read(id);
+      const { status: then, wanted_version, version } = await read(id);
       assert.deepEqual([then, wanted_version - before.wanted_version], [status, isPossible ? 1 : 0], event);
-      assert.equal(await jobsOf(id), isPossible ? 1 : 0, event);
+      assert.equal(version > before.version, isPossible, event);
+      const due = "SELECT FROM hosting_accounts WHERE id = $1 AND next_step_at <= now()";
+      assert.equal((await runSql(databaseUrl, due, [id])).length, isPossible ? 1 : 0, event);
     }
   });
 }

@@ -34,10 +34,8 @@ async function waits(identifier: string): Promise<number> {
 async function isPutOff(id: number): Promise<boolean> {
   const put = await runSql(
     databaseUrl,
-    `WITH job AS (UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours'
-       WHERE key = 'account:${id}' AND locked_at IS NULL AND run_at > now() RETURNING id)
-     UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' FROM job WHERE hosting_accounts.id = ${id}
-     RETURNING hosting_accounts.id`,
+    `UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' WHERE id = ${id} AND next_step_at > now()
+     RETURNING id`,
   );
   return put.length === 1;
 }
@@ -54,11 +52,12 @@ test("an account that waits for its node tries at once when the node answers aga
 
 test("an account whose next try is further away than it ever waits is tried now: a clock was put forward and back", async () => {
   const id = await waits("jumped.example");
-  await runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '3 hours' WHERE id = ${id}`);
   const read = `SELECT backoff_count AS tries FROM hosting_accounts WHERE id = ${id}`;
   const triesOf = async () => (await runSql<{ tries: number }>(databaseUrl, read))[0]?.tries ?? 0;
   const triesBefore = await triesOf();
-  await runSql(databaseUrl, "SELECT graphile_worker.add_job('housekeeping')");
+  await gateway.stopWorker();
+  await runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '3 hours' WHERE id = ${id}`);
+  await gateway.startWorker();
   await eventually("it was tried", async () => (await triesOf()) > triesBefore);
   comeBack();
   assert.equal((await stage.settled("jumped.example")).status, "Ready");
@@ -71,11 +70,11 @@ test("an operator lets an account, or all of a node, try now", async () => {
   await gateway.stopWorker();
   comeBack();
   const isCalled = async () => {
-    const [job] = await runSql<{ is_due: boolean }>(
+    const [account] = await runSql<{ is_due: boolean }>(
       databaseUrl,
-      `SELECT run_at <= now() AS is_due FROM graphile_worker.jobs WHERE key = 'account:${id}'`,
+      `SELECT next_step_at <= now() AS is_due FROM hosting_accounts WHERE id = ${id}`,
     );
-    return job?.is_due;
+    return account?.is_due;
   };
   assert.equal(await isCalled(), false);
   assert.deepEqual(await retry("Asked.Example"), {
@@ -104,10 +103,7 @@ test("an operator lets an account, or all of a node, try now", async () => {
 });
 
 const isPutOffAgain = (id: number) =>
-  runSql(
-    databaseUrl,
-    `UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key = 'account:${id}'`,
-  );
+  runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' WHERE id = ${id}`);
 
 test("what began while the node was away, and fails after its return, is woken too", async (t) => {
   const quiet = await startHostingStage(t, { worker: false });
@@ -118,15 +114,11 @@ test("what began while the node was away, and fails after its return, is woken t
   await quiet.advance(id);
   const { databaseUrl: url } = quiet.gateway;
   const putOff = () =>
-    runSql(
-      url,
-      `WITH job AS (UPDATE graphile_worker._private_jobs SET run_at = now() + interval '5 hours' WHERE key = 'account:${id}')
-       UPDATE hosting_accounts SET next_step_at = now() + interval '5 hours' WHERE id = ${id}`,
-    );
+    runSql(url, `UPDATE hosting_accounts SET next_step_at = now() + interval '5 hours' WHERE id = ${id}`);
   const isWoken = async () => {
     const rows = await runSql<{ is_due: boolean }>(
       url,
-      `SELECT run_at <= now() AS is_due FROM graphile_worker.jobs WHERE key = 'account:${id}'`,
+      `SELECT next_step_at < now() + interval '3 hours' AS is_due FROM hosting_accounts WHERE id = ${id}`,
     );
     return rows[0]?.is_due;
   };
@@ -159,11 +151,11 @@ test("an account that waits for a node with an agent tries at once when the agen
      UPDATE node_channels SET last_seen_at = now() - interval '31 seconds'`,
   );
   const isWoken = async () =>
-    (await runSql(url, "SELECT 1 FROM graphile_worker.jobs WHERE key = 'account:1' AND run_at <= now()")).length > 0;
+    (await runSql(url, "SELECT FROM hosting_accounts WHERE id = 1 AND next_step_at <= now()")).length > 0;
   const agent = await machine.start(memoryNode());
   await eventually("the account is woken", isWoken);
   await agent.close();
-  await runSql(url, "SELECT graphile_worker.remove_job('account:1')");
+  await runSql(url, "UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes'");
   await machine.start(memoryNode());
   await createAgentDriver(channel.context, "web-1", { host: "localhost", port: 21 }).list();
   assert.equal(await isWoken(), false, "it was not away");

@@ -82,6 +82,12 @@ export const importRules: ImportRule[] = [
     allowedInTests: [],
     why: "the queue knows no job: what enqueues one would import whoever does it",
   },
+  {
+    from: "src/progress/",
+    allowed: ["src/lib/", "src/db/", "src/locks/", "src/context.ts"],
+    allowedInTests: [],
+    why: "the engine knows no machine: whoever has one gives it to the engine",
+  },
   ...["src/nodes/embedded/", "src/nodes/proftpd-nginx/", "src/nodes/cpanel/"].map((from) => ({
     from,
     allowed: everyNode,
@@ -134,7 +140,16 @@ export const importRules: ImportRule[] = [
   {
     from: "src/domains/",
     allowed: [
-      ...["src/lib/", "src/db/", "src/locks/", "src/queue/", "src/registry/", "src/resellers/", "src/use-case/"],
+      ...[
+        "src/lib/",
+        "src/db/",
+        "src/locks/",
+        "src/progress/",
+        "src/queue/",
+        "src/registry/",
+        "src/resellers/",
+        "src/use-case/",
+      ],
       ...["src/alarms.ts", "src/context.ts", "src/errors.ts", "src/operator-error.ts"],
     ],
     allowedInTests: ["src/jobs/"],
@@ -143,7 +158,17 @@ export const importRules: ImportRule[] = [
   {
     from: "src/hosting/",
     allowed: [
-      ...["src/lib/", "src/db/", "src/front/", "src/nodes/", "src/queue/", "src/resellers/", "src/use-case/"],
+      ...[
+        "src/lib/",
+        "src/db/",
+        "src/front/",
+        "src/locks/",
+        "src/nodes/",
+        "src/progress/",
+        "src/queue/",
+        "src/resellers/",
+        "src/use-case/",
+      ],
       ...["src/alarms.ts", "src/context.ts", "src/errors.ts", "src/operator-error.ts"],
     ],
     allowedInTests: ["src/api/", ...settings],
@@ -161,7 +186,16 @@ export const importRules: ImportRule[] = [
   {
     from: "src/jobs/",
     allowed: [
-      ...["src/lib/", "src/db/", "src/locks/", "src/queue/", "src/registry/", "src/domains/", "src/hosting/"],
+      ...[
+        "src/lib/",
+        "src/db/",
+        "src/locks/",
+        "src/progress/",
+        "src/queue/",
+        "src/registry/",
+        "src/domains/",
+        "src/hosting/",
+      ],
       ...["src/watch/", "src/alarms.ts", "src/build-context.ts", "src/context.ts", ...settings],
     ],
     allowedInTests: [],

@@ -66,8 +66,11 @@ export const lineRules: LineRule[] = [
     instead: "move it to the left margin: a statement declared in a function is declared again by the second call",
     pattern: /^\s+.*(?<![.\w])statement\(/,
     example: '  const read = statement("domain-read", text, {});',
-    // paging.ts makes the statements of a list from the list's own, for callers at module level.
-    appliesTo: (path) => path.startsWith("src/") && codeExcept(["src/use-case/paging.ts"])(path) && !isTestCode(path),
+    // These make statements of a list or a table for their callers at module level.
+    appliesTo: (path) =>
+      path.startsWith("src/") &&
+      codeExcept(["src/use-case/paging.ts", "src/progress/rows.ts"])(path) &&
+      !isTestCode(path),
     inComments: false,
   },
   {

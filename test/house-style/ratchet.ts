@@ -24,6 +24,7 @@ export const oldEnglish: string[] = [
   "src/jobs/",
   "src/locks/",
   "src/nodes/",
+  "src/progress/",
   "src/queue/",
   "src/registry/",
   "test/faults/",

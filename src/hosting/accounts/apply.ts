@@ -1,6 +1,6 @@
 /** Brings the node of an account to what the account's row says. */
 import type { Context } from "#context.ts";
-import type { Account } from "#hosting/accounts/accounts.ts";
+import { type Account, letAccountRest } from "#hosting/accounts/accounts.ts";
 import { desiredAccount } from "#hosting/accounts/desired.ts";
 import { again, record } from "#hosting/accounts/tries.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
@@ -20,7 +20,9 @@ export async function applyAccount(context: Context, nodes: HostingNodes, accoun
     return tryAgain(context, account, error);
   }
   // What was said again, and worked at once, is no event.
-  if (account.applied_version === account.wanted_version && account.backoff_count === 0) return;
+  if (account.applied_version === account.wanted_version && account.backoff_count === 0) {
+    return letAccountRest(context, account);
+  }
   const suspends = account.status === "Ready" && isSuspended;
   await record(context, account, { event: resumes ? "resumed" : suspends ? "suspended" : "applied" });
 }

@@ -1,27 +1,26 @@
 /**
- * How an account comes to be wished otherwise: its row says what shall be, every change counts its version up and enqueues
- * its one job in the same transaction, and the job brings the node to what the row says.
+ * How something else is wanted of an account: its row says what is wanted, every change counts `wanted_version` up and makes
+ * the row due, and the account's next step brings the node to what the row says.
  */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { type HostingWish, statusesFor } from "#hosting/accounts/states.ts";
-import { enqueueProvision } from "#queue/enqueue.ts";
 
 // What was asked first and is not in force yet says since when the account is not what it shall be. What waits for its next
 // try is tried at once. After the wish to be gone there is no other.
 const wantChange = statement(
   "hosting-account-want",
-  `UPDATE hosting_accounts SET wanted_version = wanted_version + 1, updated_at = $3, next_step_at = NULL, backoff_count = 0,
-     wanted_at = CASE WHEN applied_version < wanted_version THEN wanted_at ELSE $3 END
-   WHERE id = $1 AND status = ANY ($2::text[]) AND removal_requested_at IS NULL RETURNING identifier, status`,
+  `UPDATE hosting_accounts SET wanted_version = wanted_version + 1, updated_at = $now, next_step_at = $now, backoff_count = 0,
+     wanted_at = CASE WHEN applied_version < wanted_version THEN wanted_at ELSE $now END
+   WHERE id = $id AND status = ANY ($statuses::text[]) AND removal_requested_at IS NULL RETURNING identifier, status`,
   { identifier: "text", status: "text" },
 );
 
 const insertWish = statement(
   "hosting-history-wish",
-  `WITH written AS (INSERT INTO hosting_history (account_id, at, event, status, note) VALUES ($1, $2, $3, $4, $5))
-   SELECT pg_notify('account_changed', $6)::text AS notified`,
+  `WITH written AS (INSERT INTO hosting_history (account_id, at, event, status, note) VALUES ($account_id, $at, $event, $status, $note))
+   SELECT pg_notify('account_changed', $identifier)::text AS notified`,
   { notified: "text" },
 );
 
@@ -32,7 +31,7 @@ export interface AccountChange {
 }
 
 /**
- * Marks an account as changed and enqueues its job; the caller changes the row's other columns after it, in the same
+ * Marks an account as changed, which makes it due; the caller changes the row's other columns after it, in the same
  * transaction, under the row lock that this takes.
  * @returns false when the account's state does not allow the change, or it is to be removed: then nothing is done
  */
@@ -43,9 +42,9 @@ export async function changeAccount(
   { event, note }: AccountChange,
 ): Promise<boolean> {
   const now = clock.now();
-  const [account] = await tx.query(wantChange, [accountId, statusesFor(event), now]);
+  const [account] = await tx.query(wantChange, { id: accountId, statuses: statusesFor(event), now });
   if (!account) return false;
-  await tx.query(insertWish, [accountId, now, event, account.status, note ?? null, account.identifier]);
-  await enqueueProvision(tx, accountId, 0);
+  const { identifier, status } = account;
+  await tx.query(insertWish, { account_id: accountId, at: now, event, status, note: note ?? null, identifier });
   return true;
 }

@@ -11,7 +11,6 @@ import { accepted, medianSeconds } from "#hosting/accounts/present.ts";
 import { answerAtIdentifier } from "#hosting/host-names/host-names.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
-import { enqueueProvision } from "#queue/enqueue.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
@@ -63,9 +62,10 @@ export const lockReseller = statement(
 const insertAccount = statement(
   "hosting-account-insert",
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, servicepack_version, password_hash_sealed,
-     disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at, wanted_at)
+     disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at, wanted_at,
+     next_step_at)
    SELECT $1, $2, pack.id, pack.version, $4, pack.disk_quota_bytes, pack.files_max, pack.ftp_sessions_max, 'Provisioning',
-     $5, $5, $5
+     $5, $5, $5, $5
    FROM service_packs AS pack WHERE pack.id = $3 AND pack.version = $6 AND ${isOnOffer("$2")} FOR SHARE
    RETURNING id, ${medianSeconds} AS median_seconds`,
   { id: "int8", median_seconds: "int4" },
@@ -101,7 +101,7 @@ export const createHostingAccount: UseCase = {
       await checkCaps(context.database, request, pack);
       const hash = await hashPassword(context, request.caller.resellerId, password);
       for (;;) {
-        const answer = await insertWithJob(context, request, { identifier, pack, hash });
+        const answer = await insert(context, request, { identifier, pack, hash });
         if (answer) return answer;
         // Its next version is on offer now, or nothing is.
         pack = await checkFacts(context, request, body.servicepack_id, identifier);
@@ -180,8 +180,8 @@ interface NewAccount {
 }
 
 /** @returns nothing when the pack is not on offer any more as it was checked */
-async function insertWithJob(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
-  const insert = async (tx: Transaction) => {
+async function insert(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
+  const inTransaction = async (tx: Transaction) => {
     const { resellerId } = request.caller;
     await tx.query(lockReseller, [resellerId]);
     await holdIdentifier(tx, identifier);
@@ -193,13 +193,12 @@ async function insertWithJob(context: Context, request: UseCaseRequest, { identi
     if (!account) return undefined;
     await tx.query(insertFirstHistory, [account.id, now]);
     if (context.bareIdentifiers) await tx.query(answerAtIdentifier, [account.id, identifier, now]);
-    await enqueueProvision(tx, account.id, 0);
     const answer = accepted(request.prefix, identifier, account.median_seconds);
     await request.commit(tx, answer);
     return answer;
   };
   try {
-    return await context.database.transaction(insert);
+    return await context.database.transaction(inTransaction);
   } catch (error) {
     // Of requests for one identifier at the same time, the unique index lets one through; of a site that comes to answer there
     // and an account that is to be called so, another one does.

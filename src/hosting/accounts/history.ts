@@ -11,7 +11,8 @@ const eventsMax = 200;
 
 const standing = statement(
   "hosting-standing",
-  `SELECT id, identifier, status, node_id, error_text, suspended_at, removal_requested_at, next_step_at,
+  `SELECT id, identifier, status, node_id, error_text, suspended_at, removal_requested_at,
+     CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at,
      ${hasChangesPending} AS changes_pending
    FROM hosting_accounts WHERE reseller_id = $1 AND identifier = $2 AND status <> 'Removed'
    ORDER BY ${newestFirst} LIMIT 1`,

@@ -39,7 +39,8 @@ const newestAccount = statement(
         AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
      ARRAY(SELECT host_name FROM host_names WHERE account_id = account.id ORDER BY 1) AS host_names,
      account.created_at, ready_at, suspended_at, suspended_reason, removal_requested_at, error_text,
-     ${hasChangesPending} AS changes_pending, wanted_at, backoff_count AS failed_tries, next_step_at, operator_note,
+     ${hasChangesPending} AS changes_pending, wanted_at, backoff_count AS failed_tries,
+     CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at, operator_note,
      alarms.note AS alarm
    FROM hosting_accounts AS account JOIN resellers AS reseller ON reseller.id = reseller_id
      JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version

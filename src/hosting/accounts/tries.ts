@@ -3,7 +3,7 @@ import type { Context } from "#context.ts";
 import { type Account, type AccountHappening, happenToAccount } from "#hosting/accounts/accounts.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
-export const triesDelayMsMax = 5 * 60_000;
+const triesDelayMsMax = 5 * 60_000;
 const backoff = { firstMs: 1_000, maxMs: triesDelayMsMax };
 /** SQL: what an account waits for its next try at the most. */
 export const longestAccountWait = `interval '${triesDelayMsMax} ms'`;

@@ -1,6 +1,6 @@
 /**
  * Looks whether a host name is its account's. Whose portfolio it is in comes before what the DNS says, and is found out at
- * once, by the task `host-name`; for the DNS a name waits for its turn (questions.ts). Every look can be repeated,
+ * once, by the step of the host name; for the DNS a name waits for its turn (questions.ts). Every look can be repeated,
  * and one that was overtaken is made again.
  */
 import { raiseAlarm } from "#alarms.ts";
@@ -12,7 +12,12 @@ import { changeAccount } from "#hosting/accounts/change.ts";
 import type { TxtLookup } from "#hosting/host-names/dns.ts";
 import { proofLabel, proofText } from "#hosting/host-names/host-names.ts";
 import { askNameServers } from "#hosting/host-names/questions.ts";
-import { type HostNameEvent, type HostNameStatus, nextHostNameStatus } from "#hosting/host-names/states.ts";
+import {
+  type HostNameEvent,
+  type HostNameStatus,
+  hostNameStatuses,
+  nextHostNameStatus,
+} from "#hosting/host-names/states.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
 /** How often a name is looked at until it is proven, and so many times: about three weeks. */
@@ -26,7 +31,7 @@ const missingMsMax = 7 * dayMs;
 const factsOf = statement(
   "host-name-facts",
   `SELECT host.id, host.host_name, host.account_id, account.identifier, host.proof, host.status, host.proven_by,
-     host.misses, host.missing_since, host.checked_at, held.in_own, held.in_anothers, holder.id AS holder_id,
+     host.misses, host.missing_since, host.version, held.in_own, held.in_anothers, holder.id AS holder_id,
      holder.account_id AS holder_account_id, holder.proof AS holder_proof,
      holder.proven_by AS holder_proven_by, holder_account.identifier AS holder_identifier,
      holder_account.reseller_id = account.reseller_id AS holder_is_own
@@ -39,18 +44,18 @@ const factsOf = statement(
    LEFT JOIN host_names AS holder
      ON holder.host_name = host.host_name AND holder.status = 'Proven' AND holder.id <> host.id
    LEFT JOIN hosting_accounts AS holder_account ON holder_account.id = holder.account_id
-   WHERE host.id = $1`,
+   WHERE host.id = $id`,
   {
     id: "int8",
     host_name: "text",
     account_id: "int8",
     identifier: "text",
     proof: "text",
-    status: "text",
+    status: hostNameStatuses,
     proven_by: "text?",
     misses: "int4",
     missing_since: "timestamptz?",
-    checked_at: "timestamptz?",
+    version: "int8",
     in_own: "bool",
     in_anothers: "bool",
     holder_id: "int8?",
@@ -66,36 +71,36 @@ type Facts = NonNullable<(typeof factsOf)["row"]>;
 // Whoever registers a name at or above it in this moment is seen by the facts, or sees the host name.
 const awaitDomains = statement(
   "host-name-await-domains",
-  "SELECT await_domains_of(host_name)::text AS done FROM host_names WHERE id = $1",
+  "SELECT await_domains_of(host_name)::text AS done FROM host_names WHERE id = $id",
   { done: "text" },
 );
 
 // Before their names' rows, as everywhere else.
 const lockAccounts = statement(
   "host-name-accounts-lock",
-  "SELECT id FROM hosting_accounts WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE",
+  "SELECT id FROM hosting_accounts WHERE id = ANY ($ids::bigint[]) ORDER BY id FOR NO KEY UPDATE",
   { id: "int8" },
 );
 
-// Somebody else may have looked since.
-const lockAsFound = statement(
-  "host-name-lock-as-found",
-  "SELECT id FROM host_names WHERE id = $1 AND status = $2 AND checked_at IS NOT DISTINCT FROM $3 FOR UPDATE",
-  { id: "int8" },
+// In one order for all, so that two transactions cannot wait for each other.
+const lockNames = statement(
+  "host-names-lock",
+  "SELECT id, version FROM host_names WHERE id = ANY ($ids::bigint[]) ORDER BY id FOR UPDATE",
+  { id: "int8", version: "int8" },
 );
 
 const writeFinding = statement(
   "host-name-finding",
-  `UPDATE host_names SET status = $2, proven_by = $3, reason = $4, misses = $5, missing_since = $6, checked_at = $7,
-     next_check_at = $8 WHERE id = $1`,
+  `UPDATE host_names SET status = $status, proven_by = $proven_by, reason = $reason, misses = $misses,
+     missing_since = $missing_since, checked_at = $now, next_check_at = $next, next_step_at = $next WHERE id = $id`,
   {},
 );
 
 const takeAway = statement(
   "host-name-take-away",
-  `UPDATE host_names SET status = 'Waiting', proven_by = NULL, reason = $2, misses = 0, missing_since = NULL,
-     checked_at = $3, next_check_at = $4
-   WHERE id = $1 AND status = 'Proven' RETURNING account_id`,
+  `UPDATE host_names SET status = 'Waiting', proven_by = NULL, reason = $reason, misses = 0, missing_since = NULL,
+     checked_at = $now, next_check_at = $next, next_step_at = $next
+   WHERE id = $id AND status = 'Proven' RETURNING account_id`,
   { account_id: "int8" },
 );
 
@@ -108,29 +113,32 @@ interface Finding {
   replaces?: boolean;
 }
 
-/** The task `host-name`. */
+/** One step of the machine `host-names`. */
 export async function lookAtHostName(context: Context, hostNameId: number): Promise<void> {
-  if (!(await checkHostName(context, hostNameId, undefined))) await askNameServers(context, hostNameId);
+  for (;;) {
+    const facts = await findFacts(context, hostNameId);
+    if (!facts) return;
+    const finding = lookHere(context, facts);
+    if (!finding) return askNameServers(context, facts);
+    if (await isRecorded(context, facts, finding)) return;
+  }
 }
 
-/**
- * @param lookup never asked about names in somebody's portfolio
- * @returns false when only the name servers can tell, and there is no lookup to ask them by
- */
-export async function checkHostName(
-  context: Context,
-  hostNameId: number,
-  lookup: TxtLookup | undefined,
-): Promise<boolean> {
+/** Asks the name servers too. @param lookup never asked about names in somebody's portfolio */
+export async function checkHostName(context: Context, hostNameId: number, lookup: TxtLookup): Promise<void> {
   for (;;) {
-    await context.database.query(awaitDomains, [hostNameId]);
-    const [facts] = await context.database.query(factsOf, [hostNameId]);
-    if (!facts) return true;
-    const finding = lookHere(context, facts) ?? (lookup && (await askAbout(context, lookup, facts)));
-    if (!finding) return false;
-    if (await isRecorded(context, facts, finding)) return true;
+    const facts = await findFacts(context, hostNameId);
+    if (!facts) return;
+    const finding = lookHere(context, facts) ?? (await askAbout(context, lookup, facts));
+    if (await isRecorded(context, facts, finding)) return;
     // What somebody else has written down meanwhile may be older than what this look was asked for.
   }
+}
+
+async function findFacts({ database }: Context, hostNameId: number): Promise<Facts | undefined> {
+  await database.query(awaitDomains, { id: hostNameId });
+  const [facts] = await database.query(factsOf, { id: hostNameId });
+  return facts;
 }
 
 async function isRecorded(context: Context, facts: Facts, finding: Finding): Promise<boolean> {
@@ -190,25 +198,20 @@ function readProof({ clock }: Context, facts: Facts, answer: Awaited<ReturnType<
 /** Returns false, with nothing written, when somebody else has looked since the facts were read. */
 async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<boolean> {
   const now = context.clock.now();
-  const status = nextHostNameStatus(facts.status as HostNameStatus, finding.event);
+  const status = nextHostNameStatus(facts.status, finding.event);
   if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
-  await tx.query(lockAccounts, [[facts.account_id, facts.holder_account_id ?? 0]]);
-  const [unchanged] = await tx.query(lockAsFound, [facts.id, facts.status, facts.checked_at]);
-  if (!unchanged) return false;
+  await tx.query(lockAccounts, { ids: [facts.account_id, facts.holder_account_id ?? 0] });
+  const locked = await tx.query(lockNames, { ids: [facts.id, facts.holder_id ?? 0] });
+  if (!locked.some(({ id, version }) => id === facts.id && version === facts.version)) return false;
   if (finding.replaces && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
   const misses = countMisses(status, facts, finding);
   const missingSince = status === "Proven" ? missingSinceOf(facts, finding, now) : null;
   const delayMs = nextLookMs(context, status, finding, misses);
-  await tx.query(writeFinding, [
-    ...[
-      facts.id,
-      status,
-      status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null,
-      finding.reason ?? null,
-      misses,
-    ],
-    ...[missingSince, now, delayMs === undefined ? null : new Date(now.getTime() + delayMs)],
-  ]);
+  await tx.query(writeFinding, {
+    ...{ id: facts.id, status, misses, missing_since: missingSince, now, reason: finding.reason ?? null },
+    proven_by: status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null,
+    next: delayMs === undefined ? null : new Date(now.getTime() + delayMs),
+  });
   if (status === facts.status) return true;
   await changeAccount(context, tx, facts.account_id, wish(facts.host_name, finding.event));
   if (finding.event === "withdrawn") await tellOperator(context, tx, facts.identifier, facts.host_name);
@@ -219,7 +222,7 @@ async function takeFromHolder(context: Context, tx: Transaction, facts: Facts, {
   const now = context.clock.now();
   const next = new Date(now.getTime() + backoffMs(1, waiting, context.random));
   const reason = "Another hosting account has shown that the name is its owner's.";
-  const [taken] = await tx.query(takeAway, [facts.holder_id, reason, now, next]);
+  const [taken] = await tx.query(takeAway, { id: facts.holder_id, reason, now, next });
   if (!taken) return;
   await changeAccount(context, tx, taken.account_id, wish(facts.host_name, "lost"));
   const isSurprising = provenBy === "portfolio" || (facts.holder_proven_by === "identifier" && !facts.holder_is_own);
@@ -259,21 +262,5 @@ function nextLookMs(
   return backoffMs(Math.max(1, misses), waiting, random);
 }
 
-/** SQL: a time further away was written by a clock that was put forward and back, and is due now. */
-const longestWait = `CASE status WHEN 'Proven' THEN interval '${proven.maxMs} ms' ELSE interval '${waiting.maxMs} ms' END`;
-
-const lookAtDue = statement(
-  "host-names-look-at-due",
-  `SELECT host_names_look(array_agg(id))::text AS looked FROM (
-     SELECT id FROM host_names WHERE (next_check_at <= $1 OR next_check_at > $1::timestamptz + ${longestWait})
-       AND NOT EXISTS (SELECT FROM host_name_questions WHERE host_name_id = host_names.id)
-     ORDER BY next_check_at LIMIT $2) AS due`,
-  { looked: "text" },
-);
-
-const dueMax = 1_000;
-
-/** Enqueues the looks whose time has come, the oldest first; of those that are more, the next minute takes care. */
-export async function lookAtDueHostNames({ database, clock }: Context): Promise<void> {
-  await database.query(lookAtDue, [clock.now(), dueMax]);
-}
+/** SQL, about a row of host_names: what it waits for its next look at the most. */
+export const longestHostNameWait = `CASE status WHEN 'Proven' THEN interval '${proven.maxMs} ms' ELSE interval '${waiting.maxMs} ms' END`;

@@ -11,7 +11,7 @@ export type TxtAnswer = { texts: string[] } | { problem: string };
 export interface TxtLookup {
   /** Never throws. Takes at most a few seconds for each name server that does not answer. */
   find(name: string): Promise<TxtAnswer>;
-  /** Ends what is under way as if nobody had answered. */
+  /** Ends what is under way, and what comes after, as if nobody had answered. */
   close(): void;
 }
 
@@ -19,8 +19,10 @@ export interface TxtLookup {
 export function createTxtLookup(servers: readonly string[]): TxtLookup {
   const resolver = new Resolver({ timeout: firstTryMs, maxTimeout: tryMsMax, tries: triesMax });
   if (servers.length > 0) resolver.setServers(servers);
+  let isClosed = false;
   return {
     async find(name) {
+      if (isClosed) return { problem: "ECANCELLED" };
       try {
         // A record's text may be cut into strings of up to 255 bytes, which are one text (RFC 7208 §3.3 says so for SPF).
         return { texts: (await resolver.resolveTxt(name)).map((strings) => strings.join("")) };
@@ -29,6 +31,9 @@ export function createTxtLookup(servers: readonly string[]): TxtLookup {
         return code === "ENOTFOUND" || code === "ENODATA" ? { texts: [] } : { problem: code };
       }
     },
-    close: () => resolver.cancel(),
+    close() {
+      isClosed = true;
+      resolver.cancel();
+    },
   };
 }

@@ -101,7 +101,7 @@ const lookAtIdentifiers = statement(
   { looked: "text" },
 );
 
-/** The task `bare-names`: the same for accounts that were made when their nodes answered there by themselves. */
+/** The chore `bare-names`: the same for accounts that were made when their nodes answered there by themselves. */
 export async function answerAtAllIdentifiers({ database, clock, bareIdentifiers }: Context): Promise<void> {
   if (!bareIdentifiers) return;
   await database.query(waitAtIdentifiers, [clock.now()]);

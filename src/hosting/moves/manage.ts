@@ -2,7 +2,6 @@
 import { statement } from "#db/statement.ts";
 import { startMove } from "#hosting/moves/move.ts";
 import { OperatorError } from "#operator-error.ts";
-import { enqueueMove } from "#queue/enqueue.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
 const moveReport = statement(
@@ -44,8 +43,9 @@ export async function getMove({ database }: Databased, moveId: number) {
 
 const endMoveOf = statement(
   "hosting-move-end",
-  `UPDATE hosting_moves SET is_cancelled = true FROM hosting_accounts AS account
-   WHERE account.id = account_id AND identifier = $1 AND ended_at IS NULL AND hosting_moves.state = ANY ($2::text[])
+  `UPDATE hosting_moves SET is_cancelled = true, next_step_at = $now, updated_at = $now FROM hosting_accounts AS account
+   WHERE account.id = account_id AND identifier = $identifier AND ended_at IS NULL
+     AND hosting_moves.state = ANY ($states::text[])
    RETURNING hosting_moves.id`,
   { id: "int8" },
 );
@@ -54,17 +54,18 @@ const endMoveOf = statement(
  * Ends a move early: before the switch the account stays where it is, after it the old node is left at once.
  * @throws OperatorError when there is no such move
  */
-export async function endMove({ database }: Databased, identifier: string, how: "cancel" | "finish"): Promise<number> {
+export async function endMove(
+  { database, clock }: Pick<OperatorContext, "database" | "clock">,
+  identifier: string,
+  how: "cancel" | "finish",
+): Promise<number> {
   const states = how === "cancel" ? ["Copying", "Freezing", "Finishing"] : ["Leaving"];
-  return database.transaction(async (tx) => {
-    const [move] = await tx.query(endMoveOf, [identifier, states]);
-    if (!move) {
-      const what = how === "cancel" ? "that is not switched to its new node" : "that only waits to leave its old node";
-      throw new OperatorError("not-found", `there is no move of ${identifier} ${what}: see deedhouse moves list`);
-    }
-    await enqueueMove(tx, move.id, 0);
-    return move.id;
-  });
+  const [move] = await database.query(endMoveOf, { identifier, states, now: clock.now() });
+  if (!move) {
+    const what = how === "cancel" ? "that is not switched to its new node" : "that only waits to leave its old node";
+    throw new OperatorError("not-found", `there is no move of ${identifier} ${what}: see deedhouse moves list`);
+  }
+  return move.id;
 }
 
 const accountsToMove = statement(

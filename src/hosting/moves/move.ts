@@ -7,18 +7,17 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { type Account, findAccount } from "#hosting/accounts/accounts.ts";
+import { type Account, callAccountNow, findAccount } from "#hosting/accounts/accounts.ts";
 import { changeAccount } from "#hosting/accounts/change.ts";
 import { alarmAfterMs } from "#hosting/accounts/tries.ts";
-import { type MoveEvent, type MoveState, nextMoveState } from "#hosting/moves/states.ts";
+import { type MoveEvent, moveStates, nextMoveState } from "#hosting/moves/states.ts";
 import { releaseRoomOn, reserveRoom } from "#hosting/nodes/place.ts";
 import { OperatorError } from "#operator-error.ts";
-import { enqueueMove, enqueueProvision } from "#queue/enqueue.ts";
 
 const moveColumns = {
   id: "int8",
   account_id: "int8",
-  state: "text",
+  state: moveStates,
   source_node_id: "text",
   source_uid: "int8",
   target_node_id: "text",
@@ -26,18 +25,19 @@ const moveColumns = {
   must_check_uid: "bool",
   reserved_bytes: "int8",
   grace_seconds: "int4",
-  run: "int4",
   is_cancelled: "bool",
   backoff_count: "int4",
   trouble_since: "timestamptz?",
   frozen_at: "timestamptz?",
   switched_at: "timestamptz?",
+  version: "int8",
 } as const;
 
-// Whoever worked on it before, and was taken for dead, changes nothing any more.
+// It counts the version up: whoever worked on the move before, and has lost its lock, changes nothing any more. In a release
+// that knows no version, `run` does this.
 const claim = statement(
   "hosting-move-claim",
-  `UPDATE hosting_moves SET run = run + 1 WHERE id = $1 AND ended_at IS NULL
+  `UPDATE hosting_moves SET run = run + 1 WHERE id = $id AND ended_at IS NULL
    RETURNING ${Object.keys(moveColumns).join(", ")}`,
   moveColumns,
 );
@@ -46,8 +46,18 @@ export type Move = NonNullable<(typeof claim)["row"]>;
 
 /** The move as it is now, in our hands; nothing when it has ended. */
 export async function claimMove({ database }: Pick<Context, "database">, moveId: number): Promise<Move | undefined> {
-  const [move] = await database.query(claim, [moveId]);
+  const [move] = await database.query(claim, { id: moveId });
   return move;
+}
+
+const versionOf = statement("hosting-move-version", "SELECT version FROM hosting_moves WHERE id = $id", {
+  version: "int8",
+});
+
+/** Whether the move is as it was read. */
+export async function isAsRead({ database }: Pick<Context, "database">, { id, version }: Move): Promise<boolean> {
+  const [move] = await database.query(versionOf, { id });
+  return move?.version === version;
 }
 
 const accountToMove = statement(
@@ -68,8 +78,9 @@ const panels = statement(
 const insertMove = statement(
   "hosting-move-insert",
   `INSERT INTO hosting_moves (account_id, state, source_node_id, source_uid, target_node_id, reserved_bytes, grace_seconds,
-     created_at, updated_at, must_check_uid)
-   VALUES ($1, 'Copying', $2, $3, $4, $5, $6, $7, $7, true) RETURNING id`,
+     created_at, updated_at, next_step_at, must_check_uid)
+   VALUES ($account_id, 'Copying', $from, $source_uid, $to, $reserved_bytes, $grace_seconds, $now, $now, $now, true)
+   RETURNING id`,
   { id: "int8" },
 );
 
@@ -82,7 +93,7 @@ export interface NewMove {
 }
 
 /**
- * Begins a move: room on the other node, the move and its job, in one transaction.
+ * Begins a move: room on the other node and the move, which is due, in one transaction.
  * @throws OperatorError
  */
 export async function startMove(
@@ -108,11 +119,12 @@ export async function startMove(
       const where = to === undefined ? "" : ` to ${to}`;
       throw new OperatorError("refused", `${identifier} cannot be moved${where}: ${room.note}`);
     }
-    const values = [account.id, from, account.uid, room.nodeId, account.disk_quota_bytes, graceSeconds];
-    const [move] = await tx.query(insertMove, [...values, context.clock.now()]);
+    const [move] = await tx.query(insertMove, {
+      ...{ account_id: account.id, from, source_uid: account.uid, to: room.nodeId },
+      ...{ reserved_bytes: account.disk_quota_bytes, grace_seconds: graceSeconds, now: context.clock.now() },
+    });
     if (!move) throw new Error("the move was not inserted");
     await noteOnAccount(context, tx, account.id, `is copied from ${from} to ${room.nodeId}`);
-    await enqueueMove(tx, move.id, 0);
     return { moveId: move.id, from, to: room.nodeId };
   };
   try {
@@ -124,26 +136,27 @@ export async function startMove(
   }
 }
 
-/** A line in the account's history; its job sees to it that the node has what the row says. */
+/** A line in the account's history; its next step sees to it that the node has what the row says. */
 function noteOnAccount(context: Pick<Context, "clock">, tx: Transaction, accountId: number, note: string) {
   return changeAccount(context, tx, accountId, { event: "move-wanted", note });
 }
 
 const updateMove = statement(
   "hosting-move-update",
-  `UPDATE hosting_moves SET state = $4, note = $5, reason = coalesce($9, reason), next_step_at = $6, backoff_count = $7, updated_at = $8,
-     trouble_since = CASE WHEN $7 > 0 THEN coalesce(trouble_since, $8::timestamptz) END,
-     frozen_at = CASE WHEN $4 = 'Freezing' THEN coalesce(frozen_at, $8::timestamptz) ELSE frozen_at END,
-     switched_at = CASE WHEN $4 = 'Leaving' THEN coalesce(switched_at, $8::timestamptz) ELSE switched_at END,
-     ended_at = CASE WHEN $4 IN ('Moved', 'Returned') THEN $8::timestamptz END
-   WHERE id = $1 AND run = $2 AND state = $3
+  `UPDATE hosting_moves SET state = $state, note = $note, reason = coalesce($reason, reason), next_step_at = $next_step_at,
+     backoff_count = $backoff_count, updated_at = $now, run = run + 1,
+     trouble_since = CASE WHEN $backoff_count > 0 THEN coalesce(trouble_since, $now::timestamptz) END,
+     frozen_at = CASE WHEN $state = 'Freezing' THEN coalesce(frozen_at, $now::timestamptz) ELSE frozen_at END,
+     switched_at = CASE WHEN $state = 'Leaving' THEN coalesce(switched_at, $now::timestamptz) ELSE switched_at END,
+     ended_at = CASE WHEN $state IN ('Moved', 'Returned') THEN $now::timestamptz END
+   WHERE id = $id AND version = $version
    RETURNING ${Object.keys(moveColumns).join(", ")}`,
   moveColumns,
 );
 
 const freezeAccount = statement(
   "hosting-move-freeze",
-  "UPDATE hosting_accounts SET is_frozen = $2 WHERE id = $1 AND is_frozen <> $2",
+  "UPDATE hosting_accounts SET is_frozen = $is_frozen WHERE id = $id AND is_frozen <> $is_frozen",
   {},
 );
 
@@ -151,8 +164,10 @@ const freezeAccount = statement(
 // suspended by now, so that its resumption probes it.
 const switchAccount = statement(
   "hosting-move-switch",
-  `UPDATE hosting_accounts SET node_id = $4, uid = $5, is_frozen = false, disk_used_bytes = $6, files_used = $7
-   WHERE id = $1 AND node_id = $2 AND uid = $3 AND is_frozen AND ($8 OR status = 'Suspended') RETURNING id`,
+  `UPDATE hosting_accounts SET node_id = $to, uid = $target_uid, is_frozen = false, disk_used_bytes = $bytes,
+     files_used = $files
+   WHERE id = $id AND node_id = $from AND uid = $source_uid AND is_frozen AND ($is_probed OR status = 'Suspended')
+   RETURNING id`,
   { id: "int8" },
 );
 
@@ -178,21 +193,21 @@ export class MoveOvertaken extends Error {
  * @throws MoveOvertaken when somebody else works on it, or the account may not be changed so any more
  */
 export async function happenToMove(context: Context, move: Move, happening: MoveHappening): Promise<Move> {
-  const state = nextMoveState(move.state as MoveState, happening.event);
+  const state = nextMoveState(move.state, happening.event);
   if (!state) throw new Error(`a move in ${move.state} has no transition for ${happening.event}`);
   return context.database.transaction(async (tx) => {
     // The account's row is locked before the move's, as its own changes do.
     const account = await changeAccountWith(context, tx, move, happening);
     const now = context.clock.now();
-    const { event, note = null, nextStepAt = null, isTrouble = false } = happening;
-    const failures = isTrouble ? move.backoff_count + 1 : 0;
-    const reason = event === "given-up" ? note : null;
-    const [updated] = await tx.query(updateMove, [
-      ...[move.id, move.run, move.state, state, note, nextStepAt, failures, now, reason],
-    ]);
+    const { event, note = null, nextStepAt = now, isTrouble = false } = happening;
+    const { id, version } = move;
+    const [updated] = await tx.query(updateMove, {
+      ...{ id, version, state, note, now, reason: event === "given-up" ? note : null },
+      backoff_count: isTrouble ? move.backoff_count + 1 : 0,
+      next_step_at: event === "left" || event === "returned" ? null : nextStepAt,
+    });
     if (!updated) throw new MoveOvertaken();
     context.log.debug({ move: move.id, identifier: account.identifier, event, state, note }, "a move goes on");
-    if (nextStepAt) await enqueueMove(tx, move.id, nextStepAt.getTime() - now.getTime());
     const alarm = { kind: "hosting-move", subject: account.identifier } as const;
     if (event === "given-up") await raiseAlarm(context, { ...alarm, note: note ?? "the move was given up" }, tx);
     if (event === "switched") await resolveAlarm(context, alarm, tx);
@@ -228,32 +243,35 @@ async function changeAccountWith(
   if (event === "copied") {
     if (!(await noteOnAccount(context, tx, id, "FTP is closed until the last files are copied")))
       throw new MoveOvertaken();
-    await tx.query(freezeAccount, [id, true]);
+    await tx.query(freezeAccount, { id, is_frozen: true });
   }
   if (event === "switched") {
     if (!(await noteOnAccount(context, tx, id, `is on ${to} from now on`))) throw new MoveOvertaken();
-    const places = [id, from, move.source_uid, to, move.target_uid];
-    const [switched] = await tx.query(switchAccount, [...places, usage?.bytes ?? 0, usage?.files ?? 0, isProbed]);
+    const [switched] = await tx.query(switchAccount, {
+      ...{ id, from, source_uid: move.source_uid, to, target_uid: move.target_uid },
+      ...{ bytes: usage?.bytes ?? 0, files: usage?.files ?? 0, is_probed: isProbed },
+    });
     if (!switched) throw new MoveOvertaken();
   }
   if (event === "given-up") {
     await noteOnAccount(context, tx, id, `stays on ${from}: ${note ?? "the move was given up"}`);
-    await tx.query(freezeAccount, [id, false]);
+    await tx.query(freezeAccount, { id, is_frozen: false });
   }
   const account = await findAccount(tx, id);
   if (!account) throw new Error(`the account ${id} of a move is not there`);
   if (event === "left" || event === "returned") {
+    // Its removal may wait for the move's end. The account's row is locked before the node's.
+    await callAccountNow(context, tx, id);
     await releaseRoomOn(tx, event === "left" ? from : to, move.reserved_bytes);
-    // What waited for the move's end: the account's own.
-    await enqueueProvision(tx, id, 0);
   }
   return account;
 }
 
 const writeProgress = statement(
   "hosting-move-progress",
-  `UPDATE hosting_moves SET files_done = $3, files_total = $4, bytes_done = $5, updated_at = $6 FROM hosting_accounts AS account
-   WHERE hosting_moves.id = $1 AND run = $2 AND NOT is_cancelled
+  `UPDATE hosting_moves SET files_done = $files_done, files_total = $files_total, bytes_done = $bytes_done, updated_at = $now
+   FROM hosting_accounts AS account
+   WHERE hosting_moves.id = $id AND hosting_moves.version = $version AND NOT is_cancelled
      AND account.id = account_id AND removal_requested_at IS NULL
    RETURNING hosting_moves.id`,
   { id: "int8" },
@@ -262,10 +280,13 @@ const writeProgress = statement(
 /** Writes down how far it is. @throws MoveOvertaken when it shall not go on */
 export async function recordProgress(
   { database, clock }: Context,
-  { id, run }: Move,
+  { id, version }: Move,
   { filesDone, filesTotal, bytesDone }: { filesDone: number; filesTotal: number; bytesDone: number },
 ): Promise<void> {
-  const [written] = await database.query(writeProgress, [id, run, filesDone, filesTotal, bytesDone, clock.now()]);
+  const [written] = await database.query(writeProgress, {
+    ...{ id, version, now: clock.now() },
+    ...{ files_done: filesDone, files_total: filesTotal, bytes_done: bytesDone },
+  });
   if (!written) throw new MoveOvertaken();
 }
 

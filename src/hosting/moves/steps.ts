@@ -1,5 +1,5 @@
 /**
- * The job of a move. Files are copied while the account is in use, then once more while FTP is closed, and both sides are
+ * The steps of a move. Files are copied while the account is in use, then once more while FTP is closed, and both sides are
  * read back and compared. Only then the account is opened and probed on its new node, and one transaction makes that its
  * place. Until then nothing on the old node is touched but FTP, and after it nothing on the old node counts any more: it
  * serves the site for those whose DNS or caches still lead there, until the grace time is over.
@@ -11,9 +11,10 @@ import { type Account, findAccount } from "#hosting/accounts/accounts.ts";
 import { desiredAccount } from "#hosting/accounts/desired.ts";
 import { type CopyOptions, type CopyProgress, copyFiles, finishCopy } from "#hosting/moves/files.ts";
 import { CopyFailed } from "#hosting/moves/lanes.ts";
-import { claimMove, happenToMove, type Move, MoveOvertaken, recordProgress } from "#hosting/moves/move.ts";
+import { claimMove, happenToMove, isAsRead, type Move, MoveOvertaken, recordProgress } from "#hosting/moves/move.ts";
+import type { MoveState } from "#hosting/moves/states.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
-import { drawAnotherTargetUid, isUidConflict, withFreeTargetUid } from "#hosting/nodes/uids.ts";
+import { isUidConflict, withAnotherTargetUid, withFreeTargetUid } from "#hosting/nodes/uids.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { type AccountKey, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
@@ -35,26 +36,28 @@ const copySessions = 100;
 
 interface MoveAtWork {
   context: Context;
+  /** As it was read or written last. */
   move: Move;
   account: Account;
   source: HostingNode;
   target: HostingNode;
 }
 
-/** The task `hosting-move`. */
+/** One step of the machine `hosting-moves`. */
 export async function advanceMove(context: Context, nodes: HostingNodes, moveId: number): Promise<void> {
-  let move = await claimMove(context, moveId);
+  const move = await claimMove(context, moveId);
+  if (!move) return;
   try {
-    while (move) move = await takeStep(context, nodes, move);
+    await takeStep(context, nodes, move);
   } catch (error) {
     if (!(error instanceof MoveOvertaken)) throw error;
-    // Who has it now, or does not want it any more, has enqueued its job.
-    context.log.info({ move: moveId }, "a move is somebody else's now, or is not wanted any more");
+    // Whoever has changed it has made it due. If nobody has, it would be overtaken by nothing over and over.
+    if (await isAsRead(context, move)) throw new Error("the account does not allow the move's step", { cause: error });
   }
 }
 
-/** One try at the move's state. Returns the move for the next step, or nothing when that is later. */
-async function takeStep(context: Context, nodes: HostingNodes, move: Move): Promise<Move | undefined> {
+/** One try at the move's state. @throws MoveOvertaken */
+async function takeStep(context: Context, nodes: HostingNodes, move: Move): Promise<unknown> {
   const account = await findAccount(context.database, move.account_id);
   if (!account) throw new Error(`the account ${move.account_id} of a move is not there`);
   const unwanted = whyUnwanted(move, account);
@@ -64,18 +67,20 @@ async function takeStep(context: Context, nodes: HostingNodes, move: Move): Prom
     const missing = source ? move.target_node_id : move.source_node_id;
     return again(context, move, `the hosting node ${missing} cannot be reached from here`);
   }
+  const at = { context, move, account, source, target };
   try {
-    return await steps[move.state]?.({ context, move, account, source, target });
+    return await steps[move.state]?.(at);
   } catch (error) {
     if (isUidConflict(error) && move.state === "Copying") {
-      await drawAnotherTargetUid(context, move);
-      return again(context, move, `${error.message}: the copy gets another uid than ${move.target_uid}`);
+      const another = await withAnotherTargetUid(context, at.move);
+      if (!another) throw new MoveOvertaken();
+      return again(context, another, `${error.message}: the copy gets another uid than ${at.move.target_uid}`);
     }
     if (error instanceof NodeRefused && isBeforeSwitch(move)) {
-      return happenToMove(context, move, { event: "given-up", note: error.message });
+      return happenToMove(context, at.move, { event: "given-up", note: error.message });
     }
     if (!isPassing(error)) throw error;
-    return again(context, move, error.message);
+    return again(context, at.move, error.message);
   }
 }
 
@@ -90,7 +95,7 @@ function whyUnwanted(move: Move, account: Account): string | undefined {
   return move.is_cancelled ? "cancelled by the operator" : undefined;
 }
 
-const steps: Record<string, (at: MoveAtWork) => Promise<Move | undefined>> = {
+const steps: Partial<Record<MoveState, (at: MoveAtWork) => Promise<unknown>>> = {
   Copying: copy,
   Freezing: awaitFreeze,
   Finishing: finish,
@@ -107,11 +112,11 @@ const targetKey = ({ move, account }: MoveAtWork): AccountKey => ({
   uid: move.target_uid,
 });
 
-async function copy(moving: MoveAtWork): Promise<Move> {
-  const { context, account, target } = moving;
-  const move = await withFreeTargetUid(context, target, moving.move);
+async function copy(at: MoveAtWork): Promise<Move> {
+  const { context, account, target } = at;
+  const move = await withFreeTargetUid(context, target, at.move);
   if (!move) throw new MoveOvertaken();
-  const at = { ...moving, move };
+  at.move = move;
   // A uid that is retired on a node never comes back, so the copy has one of its own. It is shown to nobody: no password
   // opens it, and its site is not served.
   await target.ensureAccount({
@@ -134,7 +139,7 @@ async function awaitFreeze({ context, move, account }: MoveAtWork): Promise<Move
   if (frozenMs > freezeMsMax) {
     return happenToMove(context, move, { event: "given-up", note: `${move.source_node_id} does not close FTP` });
   }
-  // The account's job wakes us once its node has it; this is for the case that it could not.
+  // The account's step wakes us once its node has it; this is for the case that it could not.
   return later(context, move, freezeLookMs, `waits for ${move.source_node_id} to close FTP`);
 }
 
@@ -142,7 +147,7 @@ async function finish(at: MoveAtWork): Promise<Move> {
   const { context, move, target } = at;
   const usage = await finishCopy(copyOptions(at));
   // As it is by now: what was changed during the copying holds here too, and what changes from here on comes with the
-  // account's own job.
+  // account's own step.
   const account = await findAccount(context.database, move.account_id);
   if (!account) throw new MoveOvertaken();
   await target.ensureAccount({ ...desiredAccount(context, { ...account, is_frozen: false }), ...targetKey(at) });

@@ -5,7 +5,6 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { tellEverything } from "#hosting/channel/restore.ts";
 import { OperatorError } from "#operator-error.ts";
-import { enqueueMove, enqueueProvision } from "#queue/enqueue.ts";
 
 const readNode = statement("hosting-node-restored-node", "SELECT restored_at FROM hosting_nodes WHERE id = $1", {
   restored_at: "timestamptz?",
@@ -17,19 +16,35 @@ const unmarkNode = statement(
 );
 
 // Of accounts that are being made nothing waits to be removed; those that a stray is in the way of try again by themselves.
+const isWaitingAccount = `node_id = $node_id AND applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')
+     AND (status <> 'Provisioning' OR removal_requested_at IS NOT NULL OR error_text IS NOT NULL)`;
 const waitingAccounts = statement(
   "hosting-node-restored-accounts",
-  `SELECT id, identifier, removal_requested_at IS NOT NULL AS is_removal FROM hosting_accounts
-   WHERE node_id = $1 AND applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')
-     AND (status <> 'Provisioning' OR removal_requested_at IS NOT NULL OR error_text IS NOT NULL) ORDER BY identifier`,
-  { id: "int8", identifier: "text", is_removal: "bool" },
+  `SELECT identifier, removal_requested_at IS NOT NULL AS is_removal FROM hosting_accounts
+   WHERE ${isWaitingAccount} ORDER BY identifier`,
+  { identifier: "text", is_removal: "bool" },
 );
+const callWaitingAccounts = statement(
+  "hosting-node-restored-accounts-call",
+  `UPDATE hosting_accounts SET next_step_at = $now FROM (
+     SELECT id FROM hosting_accounts WHERE ${isWaitingAccount} ORDER BY id FOR NO KEY UPDATE) AS waiting
+   WHERE hosting_accounts.id = waiting.id`,
+  {},
+);
+const isWaitingMove = `ended_at IS NULL
+     AND (hosting_moves.state = 'Leaving' AND source_node_id = $node_id OR hosting_moves.state = 'Returning' AND target_node_id = $node_id)`;
 const waitingMoves = statement(
   "hosting-node-restored-moves",
-  `SELECT move.id, identifier FROM hosting_moves AS move JOIN hosting_accounts AS account ON account.id = account_id
-   WHERE ended_at IS NULL AND (move.state = 'Leaving' AND source_node_id = $1 OR move.state = 'Returning' AND target_node_id = $1)
-   ORDER BY identifier`,
-  { id: "int8", identifier: "text" },
+  `SELECT identifier FROM hosting_moves JOIN hosting_accounts AS account ON account.id = account_id
+   WHERE ${isWaitingMove} ORDER BY identifier`,
+  { identifier: "text" },
+);
+const callWaitingMoves = statement(
+  "hosting-node-restored-moves-call",
+  `UPDATE hosting_moves SET next_step_at = $now FROM (
+     SELECT id FROM hosting_moves WHERE ${isWaitingMove} ORDER BY id FOR NO KEY UPDATE) AS waiting
+   WHERE hosting_moves.id = waiting.id`,
+  {},
 );
 const toldStates = statement(
   "hosting-node-restored-states",
@@ -52,8 +67,8 @@ export async function describeRestored(
 ): Promise<RestoredNode> {
   const [node] = await database.query(readNode, [nodeId]);
   const since = sinceWhen(nodeId, node);
-  const accounts = await database.query(waitingAccounts, [nodeId]);
-  const moves = await database.query(waitingMoves, [nodeId]);
+  const accounts = await database.query(waitingAccounts, { node_id: nodeId });
+  const moves = await database.query(waitingMoves, { node_id: nodeId });
   const [states] = await database.query(toldStates, [nodeId]);
   const removed = accounts.filter(({ is_removal }) => is_removal);
   return { since, removals: [...removed, ...moves].map(({ identifier }) => identifier), told: states!.accounts };
@@ -73,10 +88,12 @@ export async function goOnAfterRestore(
     sinceWhen(nodeId, node);
     // The channel's row is locked before the node's, as when a node turns out to be ahead.
     const told = await tellEverything(tx, nodeId);
+    // And accounts before nodes, as everywhere else.
+    const waiting = { node_id: nodeId, now: context.clock.now() };
+    await tx.query(callWaitingAccounts, waiting);
+    await tx.query(callWaitingMoves, waiting);
     await tx.query(unmarkNode, [nodeId]);
     await resolveAlarm(context, { kind: "hosting-node-restored", subject: nodeId }, tx);
-    for (const { id } of await tx.query(waitingAccounts, [nodeId])) await enqueueProvision(tx, id, 0);
-    for (const { id } of await tx.query(waitingMoves, [nodeId])) await enqueueMove(tx, id, 0);
     return { told };
   });
 }

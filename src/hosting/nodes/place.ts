@@ -5,7 +5,9 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { provisionTask } from "#queue/enqueue.ts";
+
+/** Tells workers that accounts without a node may get one now. Its payload: how many may try. */
+export const roomFreedChannel = "hosting_room_freed";
 
 /** SQL: a node that may be asked: not $3, and if $4 is given, only that. Accounts that move from $3 cannot go to a panel. */
 const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id) AND ($3 IS NULL OR kind <> 'cpanel')";
@@ -60,15 +62,11 @@ const changeRoom = statement(
   {},
 );
 
-// The ones that wait longest go first: what does not fit now waits for its own next try. Who waits is not what it shall be,
-// and those have an index: without it each removal read all accounts, 75 ms of 300,000, under its node's lock.
-const wakeUnplacedAccounts = statement(
-  "hosting-accounts-wake-unplaced",
-  `SELECT count(call_job('${provisionTask}', json_build_object('accountId', id), 'account:' || id)) AS woken FROM (
-     SELECT id FROM hosting_accounts
-     WHERE status = 'Provisioning' AND node_id IS NULL AND applied_version < wanted_version ORDER BY id LIMIT $1
-   ) AS unplaced`,
-  { woken: "int8" },
+// After this transaction, which holds a node's row: whoever locks an account and nodes locks the account first.
+const tellOfRoom = statement(
+  "hosting-room-freed",
+  `SELECT pg_notify('${roomFreedChannel}', $accounts_max::text)::text AS notified`,
+  { notified: "text" },
 );
 
 /** What one change of a node's room wakes. */
@@ -130,7 +128,7 @@ export async function releaseRoomOf(
 /** Gives what was reserved back, and lets those try that wait for room. */
 export async function releaseRoomOn(tx: Pick<Transaction, "query">, nodeId: string, bytes: number): Promise<void> {
   await tx.query(releaseRoom, [nodeId, bytes]);
-  await tx.query(wakeUnplacedAccounts, [wokenByOneMax]);
+  await tx.query(tellOfRoom, { accounts_max: wokenByOneMax });
 }
 
 /** Another disk quota of an account that stays where it is, in the transaction that writes it. */
@@ -144,5 +142,5 @@ export async function changeCommittedBytes(
 
 /** Lets the accounts that wait for a node try at once: for whoever adds a node, or gives one more room. */
 export async function wakeUnplaced(tx: Pick<Transaction, "query">): Promise<void> {
-  await tx.query(wakeUnplacedAccounts, [wokenMax]);
+  await tx.query(tellOfRoom, { accounts_max: wokenMax });
 }

@@ -3,11 +3,11 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { callAccountNow } from "#hosting/accounts/accounts.ts";
 import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/nodes/compare.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
-import { enqueueProvision, enqueueReconcile } from "#queue/enqueue.ts";
 
 /** More are counted, but not written down one by one. */
 const findingsMax = 1_000;
@@ -16,11 +16,11 @@ const findingsMax = 1_000;
 const isUndone = "(before.done_at >= before.wanted_at) IS NOT TRUE";
 const wantReconcile = statement(
   "hosting-reconcile-want",
-  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, repairs, removes_strays, removes)
-   VALUES ($1, $2, $3, false, $4::jsonb)
-   ON CONFLICT (node_id) DO UPDATE SET wanted_at = $2, repairs = $3 OR before.repairs AND ${isUndone},
-     removes_strays = false,
-     removes = $4::jsonb || CASE WHEN ${isUndone} THEN coalesce(before.removes, '[]') ELSE '[]' END
+  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, next_step_at, repairs, removes_strays, removes)
+   VALUES ($node_id, $now, $now, $repairs, false, $removes::jsonb)
+   ON CONFLICT (node_id) DO UPDATE SET wanted_at = $now, next_step_at = $now,
+     repairs = $repairs OR before.repairs AND ${isUndone}, removes_strays = false,
+     removes = $removes::jsonb || CASE WHEN ${isUndone} THEN coalesce(before.removes, '[]') ELSE '[]' END
    RETURNING node_id`,
   { node_id: "text" },
 );
@@ -40,10 +40,8 @@ export async function askReconcile(
   { repairs, removes }: ReconcileWish,
 ): Promise<Date> {
   const wantedAt = clock.now();
-  await database.transaction(async (tx) => {
-    await tx.query(wantReconcile, [nodeId, wantedAt, repairs, JSON.stringify(removes)]);
-    await enqueueReconcile(tx, nodeId);
-  });
+  const wanted = { node_id: nodeId, now: wantedAt, repairs, removes: JSON.stringify(removes) };
+  await database.query(wantReconcile, wanted);
   return wantedAt;
 }
 
@@ -56,25 +54,27 @@ export async function askAllReconciles(context: Pick<Context, "database" | "cloc
 
 const wish = statement(
   "hosting-reconcile-wish",
-  "SELECT wanted_at, repairs, removes FROM hosting_reconciles WHERE node_id = $1",
-  { wanted_at: "timestamptz", repairs: "bool", removes: "jsonb?" },
+  "SELECT version, repairs, removes FROM hosting_reconciles WHERE node_id = $node_id",
+  { version: "int8", repairs: "bool", removes: "jsonb?" },
 );
 
 const writeResult = statement(
   "hosting-reconcile-done",
-  `UPDATE hosting_reconciles SET done_at = $3, counts = $4, findings = $5, error_text = $6
-   WHERE node_id = $1 AND wanted_at = $2`,
+  `UPDATE hosting_reconciles SET done_at = $now, counts = $counts, findings = $findings, error_text = $error,
+     next_step_at = NULL
+   WHERE node_id = $node_id AND version = $version`,
   {},
 );
 
-/** The task `hosting-reconcile`. */
+/** One step of the machine `hosting-reconciles`. */
 export async function reconcileNode(context: Context, nodes: HostingNodes, nodeId: string): Promise<void> {
   const { database, clock } = context;
-  const [wanted] = await database.query(wish, [nodeId]);
+  const [wanted] = await database.query(wish, { node_id: nodeId });
   if (!wanted) return;
   const write = (counts: object | null, findings: Finding[] | null, error: string | null) => {
     const listed = findings && JSON.stringify(findings.slice(0, findingsMax));
-    return database.query(writeResult, [nodeId, wanted.wanted_at, clock.now(), counts, listed, error]);
+    const result = { counts, findings: listed, error, now: clock.now() };
+    return database.query(writeResult, { node_id: nodeId, version: wanted.version, ...result });
   };
   const node = await nodes.find(nodeId);
   if (!node) {
@@ -85,7 +85,9 @@ export async function reconcileNode(context: Context, nodes: HostingNodes, nodeI
     await learnUids(context, node, nodeId);
     const compared = await compareNode(context, node, nodeId);
     const counts = countsOf(compared.findings);
-    if (wanted.repairs) for (const id of compared.accountIds) await enqueueProvision(database, id, 0);
+    if (wanted.repairs) {
+      for (const id of compared.accountIds) await callAccountNow(context, database, id);
+    }
     const findings = await removeStrays(node, compared.findings, (wanted.removes ?? []) as NamedStray[]);
     await tell(
       context,

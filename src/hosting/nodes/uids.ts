@@ -86,20 +86,20 @@ async function isTold({ database }: Context, uid: number): Promise<boolean> {
 const freeUid = (uid: string) =>
   `CASE WHEN ${uid} > (SELECT max(uid_highest) FROM hosting_nodes) THEN ${uid} ELSE nextval('hosting_uid') END`;
 
-/** SQL: an account $1 that is being made on the node $3 with the uid $2, by nobody else in another way. */
-const isBeingMade = "id = $1 AND uid = $2 AND node_id = $3 AND status = 'Provisioning' AND error_text IS NULL";
+/** SQL: an account that nobody else has changed since it was read. */
+const isAsRead = "id = $id AND version = $version";
 
 const checkUid = statement(
   "hosting-account-uid-check",
-  `UPDATE hosting_accounts SET must_check_uid = false, uid = ${freeUid("uid")} WHERE ${isBeingMade} AND must_check_uid
-   RETURNING uid, must_check_uid`,
-  { uid: "int8", must_check_uid: "bool" },
+  `UPDATE hosting_accounts SET must_check_uid = false, uid = ${freeUid("uid")} WHERE ${isAsRead} AND must_check_uid
+   RETURNING uid, must_check_uid, version`,
+  { uid: "int8", must_check_uid: "bool", version: "int8" },
 );
 const drawUid = statement(
   "hosting-account-uid-draw",
-  `UPDATE hosting_accounts SET must_check_uid = true, uid = nextval('hosting_uid') WHERE ${isBeingMade}
-   RETURNING uid, must_check_uid`,
-  { uid: "int8", must_check_uid: "bool" },
+  `UPDATE hosting_accounts SET must_check_uid = true, uid = nextval('hosting_uid') WHERE ${isAsRead}
+   RETURNING uid, must_check_uid, version`,
+  { uid: "int8", must_check_uid: "bool", version: "int8" },
 );
 
 interface PlacedAccount {
@@ -107,6 +107,7 @@ interface PlacedAccount {
   uid: number;
   node_id: string | null;
   must_check_uid: boolean;
+  version: number;
 }
 
 /**
@@ -121,7 +122,7 @@ export async function withFreeUid<Account extends PlacedAccount>(
 ): Promise<Account | undefined> {
   if (!account.must_check_uid) return account;
   await learnUids(context, node, account.node_id ?? "");
-  const [checked] = await context.database.query(checkUid, [account.id, account.uid, account.node_id]);
+  const [checked] = await context.database.query(checkUid, { id: account.id, version: account.version });
   return checked && { ...account, ...checked };
 }
 
@@ -130,7 +131,7 @@ export async function withAnotherUid<Account extends PlacedAccount>(
   { database }: Pick<Context, "database">,
   account: Account,
 ): Promise<Account | undefined> {
-  const [drawn] = await database.query(drawUid, [account.id, account.uid, account.node_id]);
+  const [drawn] = await database.query(drawUid, { id: account.id, version: account.version });
   return drawn && { ...account, ...drawn };
 }
 
@@ -141,13 +142,14 @@ export const isUidConflict = (error: unknown): error is NodeRefused =>
 const checkTargetUid = statement(
   "hosting-move-uid-check",
   `UPDATE hosting_moves SET must_check_uid = false, target_uid = ${freeUid("target_uid")}
-   WHERE id = $1 AND run = $2 AND must_check_uid RETURNING target_uid, must_check_uid`,
-  { target_uid: "int8", must_check_uid: "bool" },
+   WHERE ${isAsRead} AND must_check_uid RETURNING target_uid, must_check_uid, version`,
+  { target_uid: "int8", must_check_uid: "bool", version: "int8" },
 );
 const drawTargetUid = statement(
   "hosting-move-uid-draw",
-  "UPDATE hosting_moves SET must_check_uid = true, target_uid = nextval('hosting_uid') WHERE id = $1 AND run = $2",
-  {},
+  `UPDATE hosting_moves SET must_check_uid = true, target_uid = nextval('hosting_uid') WHERE ${isAsRead}
+   RETURNING target_uid, must_check_uid, version`,
+  { target_uid: "int8", must_check_uid: "bool", version: "int8" },
 );
 
 // Nobody else's accounts are on our nodes with uids of ours.
@@ -169,7 +171,7 @@ export async function isHeldByLostAccount(context: Context, node: HostingNode, i
 
 interface CopyingMove {
   id: number;
-  run: number;
+  version: number;
   target_node_id: string;
   must_check_uid: boolean;
 }
@@ -182,13 +184,15 @@ export async function withFreeTargetUid<Move extends CopyingMove>(
 ): Promise<Move | undefined> {
   if (!move.must_check_uid) return move;
   await learnUids(context, target, move.target_node_id);
-  const [checked] = await context.database.query(checkTargetUid, [move.id, move.run]);
+  const [checked] = await context.database.query(checkTargetUid, { id: move.id, version: move.version });
   return checked && { ...move, ...checked };
 }
 
-export async function drawAnotherTargetUid(
+/** The move with another uid for its copy. @returns nothing as above */
+export async function withAnotherTargetUid<Move extends CopyingMove>(
   { database }: { database: Pick<Transaction, "query"> },
-  { id, run }: Pick<CopyingMove, "id" | "run">,
-): Promise<void> {
-  await database.query(drawTargetUid, [id, run]);
+  move: Move,
+): Promise<Move | undefined> {
+  const [drawn] = await database.query(drawTargetUid, { id: move.id, version: move.version });
+  return drawn && { ...move, ...drawn };
 }

@@ -1,0 +1,99 @@
+/** What of hosting goes on by itself: each machine, the rows that it takes and its step. */
+import type { Context } from "#context.ts";
+import { advanceAccount } from "#hosting/accounts/advance.ts";
+import { longestAccountWait } from "#hosting/accounts/tries.ts";
+import { checkHostName, longestHostNameWait, lookAtHostName } from "#hosting/host-names/check.ts";
+import { createTxtLookup } from "#hosting/host-names/dns.ts";
+import { answerQuestion, questionLockClass, questionsInTurn } from "#hosting/host-names/questions.ts";
+import { advanceMove, longestMoveWait } from "#hosting/moves/steps.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
+import { reconcileNode } from "#hosting/nodes/reconcile.ts";
+import { wakeUnplacedOnRoom } from "#hosting/wake.ts";
+import type { RowLocks } from "#locks/row-locks.ts";
+import { type StepUnderWay, startMachine } from "#progress/engine.ts";
+import { progressRows } from "#progress/rows.ts";
+
+/** Rows of each machine that a worker has at work at once. Accounts wait for their nodes most of the time. */
+const accountsMax = 8;
+/** Beside the others: copying takes long, and an account that is new must not wait for it. */
+const movesMax = 2;
+const hostNamesMax = 4;
+/** They only wait for name servers; those that do not answer hold nobody's account up. */
+const questionsMax = 16;
+const reconcilesMax = 2;
+
+/** The first halves of the locks' keys: three letters in ASCII. */
+const lockClasses = { accounts: 0x686163, moves: 0x686d76, hostNames: 0x686e6d, reconciles: 0x687263 } as const;
+
+const key = { column: "id", type: "int8" } as const;
+const accountRows = progressRows("hosting-accounts", {
+  table: "hosting_accounts",
+  id: key,
+  longestWait: longestAccountWait,
+});
+const moveRows = progressRows("hosting-moves", { table: "hosting_moves", id: key, longestWait: longestMoveWait });
+const hostNameRows = progressRows("host-names", { table: "host_names", id: key, longestWait: longestHostNameWait });
+const reconcileRows = progressRows("hosting-reconciles", {
+  table: "hosting_reconciles",
+  id: { column: "node_id", type: "text" },
+  longestWait: "interval '5 minutes'",
+});
+
+export interface HostingMachines {
+  /** The steps under way. */
+  doing(): StepUnderWay[];
+  /** Waits for them. */
+  close(): Promise<void>;
+}
+
+/** Begins what is due until it is closed. Does not throw: what cannot be read is read again a second later. */
+export function startHostingMachines(context: Context, locks: RowLocks, nodes: HostingNodes): HostingMachines {
+  const lookup = createTxtLookup(context.dnsServers);
+  const lockedBy = (lockClass: number) => ({ locks, lockClass });
+  const machines = [
+    startMachine(context, {
+      name: "hosting-accounts",
+      rows: accountRows(context),
+      rowsMax: accountsMax,
+      exclusion: lockedBy(lockClasses.accounts),
+      step: (id) => advanceAccount(context, nodes, id),
+    }),
+    startMachine(context, {
+      name: "hosting-moves",
+      rows: moveRows(context),
+      rowsMax: movesMax,
+      exclusion: lockedBy(lockClasses.moves),
+      step: (id) => advanceMove(context, nodes, id),
+    }),
+    startMachine(context, {
+      name: "host-names",
+      rows: hostNameRows(context),
+      rowsMax: hostNamesMax,
+      exclusion: lockedBy(lockClasses.hostNames),
+      step: (id) => lookAtHostName(context, id),
+    }),
+    startMachine(context, {
+      name: "host-name-questions",
+      rows: questionsInTurn(context),
+      rowsMax: questionsMax,
+      exclusion: lockedBy(questionLockClass),
+      step: (id) => answerQuestion(context, id, () => checkHostName(context, id, lookup)),
+    }),
+    startMachine(context, {
+      name: "hosting-reconciles",
+      rows: reconcileRows(context),
+      rowsMax: reconcilesMax,
+      exclusion: lockedBy(lockClasses.reconciles),
+      step: (nodeId) => reconcileNode(context, nodes, nodeId),
+    }),
+  ];
+  const wakes = wakeUnplacedOnRoom(context);
+  return {
+    doing: () => machines.flatMap((machine) => machine.doing()),
+    async close() {
+      wakes.close();
+      lookup.close();
+      await Promise.all(machines.map((machine) => machine.stop()));
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Locks on rows that a process works on, as session advisory locks on one connection. They end with the connection, so
+ * the rows of a killed process are free at once, and no transaction stays open while somebody works on a row.
+ */
+import type { Log } from "#lib/log.ts";
+import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
+
+// Two rows may have the same hash: of two processes that want them, one waits.
+const takeSql = `SELECT name, pg_try_advisory_lock($1::int4, hashtext(name)) AS is_held
+  FROM unnest($2::text[]) AS name`;
+const releaseSql = "SELECT pg_advisory_unlock($1::int4, hashtext($2))";
+
+export interface HeldLocks {
+  names: ReadonlySet<string>;
+  /** Fires when the connection is lost: somebody else may have the locks from then on. */
+  lost: AbortSignal;
+  /** Never throws. */
+  release(name: string): Promise<void>;
+}
+
+export interface RowLocks {
+  /**
+   * Takes those of the locks that nobody else holds. The caller must not hold any of them: for PostgreSQL, who holds a
+   * lock may take it again.
+   * @param lockClass the first half of the locks' keys
+   * @returns nothing while there is no connection
+   * @throws the driver's error
+   */
+  take(lockClass: number, names: readonly string[]): Promise<HeldLocks | undefined>;
+  /** Calls `handle` when there is a connection again. Returns what ends that. */
+  onConnect(handle: () => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface RowLocksOptions {
+  log: Log;
+  databaseUrl: string;
+  /** How often the connection is asked whether it is there. */
+  askMs?: number;
+}
+
+/** Connects at once, and again whenever the connection is lost. */
+export function startRowLocks({ log, databaseUrl, askMs }: RowLocksOptions): RowLocks {
+  const handlers = new Set<() => void>();
+  const stopped = new AbortController();
+  let current: (LockConnection & { lost: AbortController }) | undefined;
+
+  const running = keepLockConnection({ log, databaseUrl, askMs, stopped: stopped.signal }, (connection) => {
+    current?.lost.abort();
+    current = connection && { ...connection, lost: new AbortController() };
+    if (connection) for (const handle of handlers) handle();
+  });
+
+  return {
+    async take(lockClass, names) {
+      if (!current) return undefined;
+      const { query, lost } = current;
+      const { rows } = await query<{ name: string; is_held: boolean }>(takeSql, [lockClass, names]);
+      return {
+        names: new Set(rows.filter(({ is_held }) => is_held).map(({ name }) => name)),
+        lost: lost.signal,
+        async release(name) {
+          // One that is lost has released everything.
+          if (!lost.signal.aborted) await query(releaseSql, [lockClass, name]).catch(() => {});
+        },
+      };
+    },
+    onConnect(handle) {
+      handlers.add(handle);
+      return () => handlers.delete(handle);
+    },
+    async close() {
+      stopped.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,271 @@
+/**
+ * Takes the rows of a machine one step at a time, as soon as they are due by the context's clock. The row is the whole job:
+ * it says when it has work to do, so nothing is enqueued, and what a killed process leaves is simply still due.
+ *
+ * A step runs outside of any transaction, so that others can change the row meanwhile. One process at a time works on a row:
+ * it holds the row's lock, or owns all rows of the machine. Who has lost a lock without knowing it is stopped by the row's
+ * version, which every write compares.
+ */
+import type { Context } from "#context.ts";
+import { DatabaseUnavailable } from "#db/errors.ts";
+import { type BackoffSettings, backoffMs } from "#lib/backoff.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
+import type { RowLocks } from "#locks/row-locks.ts";
+import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
+
+/** Its payload is the name of a machine that has a row that is due. */
+const rowDueChannel = "row_due";
+
+/** How often it looks by itself: the context's clock may jump, and a notification may have been missed. */
+const lookMs = 1_000;
+const lookMsMin = 5;
+/** How often it looks for times that are too far away. */
+const pullInMs = 60_000;
+const stepBackoff: BackoffSettings = { firstMs: 1_000, maxMs: 5 * 60_000 };
+/** Rows whose last step is remembered. */
+const rememberedMax = 1_000;
+
+export interface Machine<Id extends RowId> {
+  /** What notifications and logs call it. */
+  name: string;
+  rows: RowSource<Id>;
+  /** Rows at work at once. */
+  rowsMax: number;
+  /**
+   * What keeps other processes away. `lockClass`: a lock for each row, the first half of its key. `until`: this process has
+   * all rows of the machine until the signal fires.
+   */
+  exclusion: { locks: RowLocks; lockClass: number } | { until: AbortSignal };
+  /**
+   * One step of a row. It reads the row, and writes with the version that it has read. It must not leave its row due as it
+   * was: that counts as a failure.
+   * @param signal fires when somebody else may be at work on the row
+   */
+  step(id: Id, signal: AbortSignal): Promise<void>;
+}
+
+/** A step under way. */
+export interface StepUnderWay {
+  machine: string;
+  row: RowId;
+  since: Date;
+}
+
+export interface RunningMachine {
+  /** The steps under way, the oldest first. */
+  doing(): StepUnderWay[];
+  /** Begins no more steps, and waits for those under way. Never throws. */
+  stop(): Promise<void>;
+}
+
+type EngineContext = Pick<Context, "clock" | "random" | "log" | "listener">;
+
+interface RowAtWork {
+  since: Date;
+  ended: Promise<void>;
+}
+
+export function startMachine<Id extends RowId>(context: EngineContext, machine: Machine<Id>): RunningMachine {
+  const engine = new Engine(context, machine);
+  return { doing: () => engine.doing(), stop: () => engine.stop() };
+}
+
+class Engine<Id extends RowId> {
+  readonly #context: EngineContext;
+  readonly #machine: Machine<Id>;
+  readonly #stopped = new AbortController();
+  readonly #stopListening: (() => unknown)[];
+  readonly #running: Promise<void>;
+  readonly #atWork = new Map<Id, RowAtWork>();
+  /** Rows that are not looked at until then, by the process's own clock: somebody else works on them. */
+  readonly #restingUntilMs = new Map<Id, number>();
+  /** The version that a row had at its last step, if that did not fail. */
+  readonly #stepped = new Map<Id, number>();
+  /** Failures in a row. */
+  readonly #failures = new Map<Id, number>();
+  #isCalled = false;
+  #pause = new AbortController();
+  #lookedAt = new Date(0);
+  #pulledInAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(context: EngineContext, machine: Machine<Id>) {
+    this.#context = context;
+    this.#machine = machine;
+    const call = () => this.#call();
+    const { exclusion, name } = machine;
+    this.#stopListening = [
+      context.listener.on(rowDueChannel, (payload) => payload === name && call()),
+      context.listener.onReconnect(call),
+      ...("locks" in exclusion ? [exclusion.locks.onConnect(call)] : []),
+    ];
+    this.#running = this.#run();
+  }
+
+  doing(): StepUnderWay[] {
+    return [...this.#atWork].map(([row, { since }]) => ({ machine: this.#machine.name, row, since }));
+  }
+
+  async stop(): Promise<void> {
+    for (const stopListening of this.#stopListening) stopListening();
+    this.#stopped.abort();
+    this.#call();
+    await this.#running;
+    await Promise.all([...this.#atWork.values()].map(({ ended }) => ended));
+  }
+
+  /** There may be a row to begin. */
+  #call(): void {
+    this.#isCalled = true;
+    this.#pause.abort();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      this.#isCalled = false;
+      this.#pause = new AbortController();
+      let waitMs = lookMs;
+      try {
+        await this.#pullIn();
+        waitMs = await this.#beginAll();
+      } catch (error) {
+        this.#context.log.warn({ err: error, machine: this.#machine.name }, "the rows that are due cannot be read");
+        // Not at once, whoever calls.
+        await sleep(lookMs, this.#stopped.signal);
+      }
+      if (!this.#isCalled) await sleep(waitMs, this.#pause.signal);
+    }
+  }
+
+  async #pullIn(): Promise<void> {
+    const now = this.#context.clock.now();
+    const nowMs = systemClock.monotonicMs();
+    if (now < this.#lookedAt) this.#pulledInAtMs = Number.NEGATIVE_INFINITY;
+    this.#lookedAt = now;
+    if (nowMs - this.#pulledInAtMs < pullInMs) return;
+    await this.#machine.rows.pullIn(now);
+    this.#pulledInAtMs = nowMs;
+  }
+
+  /** Begins what is due, as far as there is room. @returns how long to wait until something may be due */
+  async #beginAll(): Promise<number> {
+    const { rows, rowsMax } = this.#machine;
+    while (!this.#isOver()) {
+      const free = rowsMax - this.#atWork.size;
+      // Each that ends calls.
+      if (free <= 0) return lookMs;
+      const except = [...this.#atWork.keys(), ...this.#resting()];
+      const waiting = await rows.first(free + 1, except);
+      if (this.#isOver()) break;
+      const now = this.#context.clock.now().getTime();
+      const due = waiting.filter(({ next_step_at: at }) => at.getTime() <= now).slice(0, free);
+      const next = waiting[due.length];
+      const begun = due.length === 0 ? 0 : await this.#begin(due);
+      // Its return calls.
+      if (begun === undefined) return lookMs;
+      if (begun < due.length || due.length === free) continue;
+      return next ? Math.min(lookMs, Math.max(lookMsMin, next.next_step_at.getTime() - now)) : lookMs;
+    }
+    return lookMs;
+  }
+
+  #isOver(): boolean {
+    const { exclusion } = this.#machine;
+    return this.#stopped.signal.aborted || ("until" in exclusion && exclusion.until.aborted);
+  }
+
+  /** @returns how many were begun; nothing when there is no connection for locks */
+  async #begin(due: readonly WaitingRow<Id>[]): Promise<number | undefined> {
+    const { exclusion, rows } = this.#machine;
+    if ("until" in exclusion) {
+      for (const row of due) this.#beginRow(row, exclusion.until, async () => {});
+      return due.length;
+    }
+    const held = await exclusion.locks.take(
+      exclusion.lockClass,
+      due.map(({ id }) => String(id)),
+    );
+    if (!held) return undefined;
+    const mine = due.filter(({ id }) => held.names.has(String(id))).map(({ id }) => id);
+    for (const { id } of due) {
+      if (!mine.includes(id)) this.#restingUntilMs.set(id, systemClock.monotonicMs() + lookMs);
+    }
+    if (mine.length === 0) return 0;
+    const free = new Set(mine);
+    try {
+      // Whoever had a lock until a moment ago may have done the step.
+      const now = this.#context.clock.now().getTime();
+      for (const row of await rows.find(mine)) {
+        if (row.next_step_at.getTime() > now || this.#isOver()) continue;
+        free.delete(row.id);
+        this.#beginRow(row, held.lost, () => held.release(String(row.id)));
+      }
+    } finally {
+      await Promise.all([...free].map((id) => held.release(String(id))));
+    }
+    return mine.length - free.size;
+  }
+
+  #beginRow(row: WaitingRow<Id>, lost: AbortSignal, release: () => Promise<void>): void {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const ended = begun.then(async () => {
+      await this.#runStep(row, lost);
+      await release();
+      this.#atWork.delete(row.id);
+      this.#call();
+    });
+    this.#atWork.set(row.id, { since: this.#context.clock.now(), ended });
+    begin();
+  }
+
+  /** Never throws. */
+  async #runStep(row: WaitingRow<Id>, lost: AbortSignal): Promise<void> {
+    const { id, version } = row;
+    try {
+      if (this.#stepped.get(id) === version) throw new Error("its last step has left the row due as it was");
+      await this.#machine.step(id, lost);
+      this.#failures.delete(id);
+      remember(this.#stepped, id, version);
+    } catch (error) {
+      const about = { err: error, machine: this.#machine.name, row: id };
+      if (lost.aborted) this.#context.log.info(about, "a step ended after its lock was lost");
+      else await this.#backOff(row, about);
+    }
+  }
+
+  /**
+   * A row that was changed during its first failure is due at once: what was changed may be what made it fail. After that it
+   * waits in any case, for a step may have changed the row itself before it failed.
+   */
+  async #backOff({ id, version }: WaitingRow<Id>, about: { err: unknown }): Promise<void> {
+    const { clock, log, random } = this.#context;
+    const failures = (this.#failures.get(id) ?? 0) + 1;
+    remember(this.#failures, id, failures);
+    this.#stepped.delete(id);
+    const delayMs = backoffMs(failures, stepBackoff, random);
+    const level = about.err instanceof DatabaseUnavailable ? "warn" : "error";
+    log[level]({ ...about, failures, delayMs }, "a step failed and is tried again");
+    try {
+      const until = new Date(clock.now().getTime() + delayMs);
+      await this.#machine.rows.postpone(id, failures > 1 ? null : version, until);
+    } catch (error) {
+      log.warn({ ...about, err: error }, "a row could not be postponed");
+      this.#restingUntilMs.set(id, systemClock.monotonicMs() + delayMs);
+    }
+  }
+
+  #resting(): Id[] {
+    const nowMs = systemClock.monotonicMs();
+    for (const [id, untilMs] of this.#restingUntilMs) if (untilMs <= nowMs) this.#restingUntilMs.delete(id);
+    return [...this.#restingUntilMs.keys()];
+  }
+}
+
+/** Sets an entry; the oldest ones go when there are too many. */
+function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= rememberedMax) return;
+    map.delete(oldest);
+  }
+}

@@ -1,0 +1,133 @@
+/** The step from the queue to rows that are due: what is queued is not lost, and a release that knows only the queue goes on. */
+import assert from "node:assert/strict";
+import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { migrate } from "#db/migrate.ts";
+import { emptyDatabase } from "../harness/database.ts";
+import { runSql } from "../harness/sql.ts";
+
+const migrations = new URL("../../db/migrations/", import.meta.url).pathname;
+
+/** The last schema whose hosting was in the queue. */
+const before = "0026";
+
+/** A database of that schema, with accounts of this identifier, status, wanted and applied version and next try. */
+async function olderDatabase(t: TestContext): Promise<string> {
+  const { url } = await emptyDatabase(t);
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-migrations-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const names = (await readdir(migrations)).filter((name) => name.slice(0, 4) <= before);
+  for (const name of names) await copyFile(join(migrations, name), join(folder, name));
+  await migrate(url, { migrationsDir: folder });
+  await runSql(
+    url,
+    `WITH owner AS (INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
+         VALUES ('own', 'reseller', 1, 99, 99, now()) RETURNING id),
+       pack AS (INSERT INTO service_packs (name, disk_quota_bytes, files_max, ftp_sessions_max, created_at)
+         VALUES ('Test', 1, 1, 1, now()) RETURNING id)
+     INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes, files_max,
+         ftp_sessions_max, status, wanted_version, applied_version, next_step_at, created_at, updated_at)
+       SELECT identifier, owner.id, pack.id, '', 1, 1, 1, status, wanted, applied, next_step_at, now(), now()
+       FROM owner, pack, (VALUES
+         ('new.example', 'Provisioning', 1, 0, NULL),
+         ('waits.example', 'Ready', 2, 1, now() + interval '4 minutes'),
+         ('changed.example', 'Ready', 3, 2, NULL),
+         ('lost.example', 'Ready', 2, 1, NULL),
+         ('repaired.example', 'Ready', 1, 1, NULL),
+         ('rests.example', 'Ready', 1, 1, NULL),
+         ('failed.example', 'Failed', 1, 1, now())) AS account (identifier, status, wanted, applied, next_step_at);
+     SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id) FROM hosting_accounts
+       WHERE identifier IN ('new.example', 'changed.example', 'repaired.example');
+     SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id, 240000, 0, 'preserve_run_at')
+       FROM hosting_accounts WHERE identifier = 'waits.example';
+     INSERT INTO hosting_nodes (id, kind, ftp_host, ftp_port, web_host, web_port, capacity_bytes, accounts_max, created_at, updated_at)
+       SELECT id, 'embedded', 'localhost', 1, 'localhost', 1, 1, 1, now(), now() FROM unnest('{one,two}'::text[]) AS id;
+     INSERT INTO hosting_moves (account_id, state, source_node_id, source_uid, target_node_id, reserved_bytes, grace_seconds,
+         next_step_at, ended_at, created_at, updated_at)
+       SELECT id, state, 'one', 1, 'two', 1, 7200, at, ended_at, now(), now() FROM hosting_accounts JOIN (VALUES
+         ('rests.example', 'Copying', NULL, NULL), ('changed.example', 'Leaving', now() + interval '1 hour', NULL),
+         ('lost.example', 'Moved', NULL, now())) AS move (identifier, state, at, ended_at) USING (identifier);
+     INSERT INTO host_names (account_id, host_name, status, created_at, next_check_at)
+       SELECT id, 'www.' || identifier, 'Waiting', now(), now() + interval '5 hours' FROM hosting_accounts
+       WHERE identifier IN ('rests.example', 'new.example');
+     SELECT host_names_look(array_agg(id)) FROM host_names WHERE host_name = 'www.rests.example';
+     INSERT INTO hosting_reconciles (node_id, wanted_at, repairs, removes_strays, done_at)
+       VALUES ('one', now(), true, false, NULL), ('two', now(), true, false, now())`,
+  );
+  return url;
+}
+
+const accountsOf = async (url: string, condition: string) =>
+  (
+    await runSql<{ identifier: string }>(
+      url,
+      `SELECT identifier FROM hosting_accounts WHERE ${condition} ORDER BY identifier`,
+    )
+  ).map(({ identifier }) => identifier);
+
+test("what is queued is due in its row, what waits for its time goes on waiting, and what was lost is found", async (t) => {
+  const url = await olderDatabase(t);
+  await migrate(url);
+  assert.deepEqual(await accountsOf(url, "next_step_at <= now()"), [
+    "changed.example",
+    "lost.example",
+    "new.example",
+    "repaired.example",
+  ]);
+  assert.deepEqual(await accountsOf(url, "next_step_at > now() + interval '3 minutes'"), ["waits.example"]);
+  assert.deepEqual(await accountsOf(url, "next_step_at IS NULL"), ["failed.example", "rests.example"]);
+  const moves = `SELECT state, next_step_at <= now() AS is_due FROM hosting_moves ORDER BY state`;
+  assert.deepEqual(await runSql(url, moves), [
+    { state: "Copying", is_due: true },
+    { state: "Leaving", is_due: false },
+    { state: "Moved", is_due: null },
+  ]);
+  const names = "SELECT host_name, next_step_at <= now() AS is_due FROM host_names ORDER BY host_name";
+  assert.deepEqual(await runSql(url, names), [
+    { host_name: "www.new.example", is_due: false },
+    { host_name: "www.rests.example", is_due: true },
+  ]);
+  const reconciles = "SELECT node_id, next_step_at <= now() AS is_due FROM hosting_reconciles ORDER BY node_id";
+  assert.deepEqual(await runSql(url, reconciles), [
+    { node_id: "one", is_due: true },
+    { node_id: "two", is_due: null },
+  ]);
+  const chores = "SELECT name, next_step_at <= now() AS is_due FROM chores ORDER BY name";
+  assert.deepEqual(await runSql(url, chores), [
+    { name: "bare-names", is_due: null },
+    { name: "housekeeping", is_due: true },
+    { name: "reconciles", is_due: false },
+  ]);
+});
+
+test("what a release that knows only the queue writes and enqueues is due for this one", async (t) => {
+  const url = await olderDatabase(t);
+  await migrate(url);
+  await runSql(url, "UPDATE hosting_accounts SET applied_version = wanted_version, next_step_at = NULL");
+  const due = "next_step_at <= clock_timestamp()";
+  assert.deepEqual(await accountsOf(url, due), []);
+  // A change, whose job comes with it.
+  const change = (identifier: string) =>
+    `UPDATE hosting_accounts SET wanted_version = wanted_version + 1, next_step_at = NULL, updated_at = clock_timestamp()
+     WHERE identifier = '${identifier}'`;
+  await runSql(url, change("rests.example"));
+  assert.deepEqual(await accountsOf(url, due), ["rests.example"]);
+  // A node that is chosen: its worker is killed before it goes on.
+  await runSql(
+    url,
+    "UPDATE hosting_accounts SET node_id = 'one', next_step_at = NULL WHERE identifier = 'rests.example'",
+  );
+  assert.deepEqual(await accountsOf(url, due), ["rests.example"]);
+  // A call of an account that is as it is wanted.
+  const call = `SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id) FROM hosting_accounts
+    WHERE identifier IN ('waits.example', 'failed.example')`;
+  await runSql(url, call);
+  assert.deepEqual(await accountsOf(url, due), ["rests.example", "waits.example"]);
+  const [versions] = await runSql<{ all_counted: boolean }>(
+    url,
+    "SELECT bool_and(version > 0) AS all_counted FROM hosting_accounts WHERE identifier IN ('rests.example', 'waits.example')",
+  );
+  assert.equal(versions?.all_counted, true);
+});
