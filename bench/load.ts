@@ -117,7 +117,7 @@ export async function startLoad(load: Load, onStart = () => {}): Promise<LoadRes
   const thread = new Worker(new URL(import.meta.url), { workerData: load });
   const { promise, resolve } = Promise.withResolvers<LoadResult>();
   thread.on("message", (message: LoadResult | typeof started) => (message === started ? onStart() : resolve(message)));
-  // Asked for together: a busy process may be told both in one turn.
+  // Asked for together: a busy process may receive both in one turn.
   const [result] = await Promise.all([promise, once(thread, "exit")]);
   return result;
 }

@@ -10,7 +10,7 @@ const alarm = { kind: "order", subject: "REG-00000000-000" } as const;
 const startSeconds = 1_893_456_000;
 const limit = 10;
 
-test("an alarm is one for as long as it is open, knows since when and how often, and begins anew after its end", async (t) => {
+test("an open alarm is counted, with its start, and a later one starts from one", async (t) => {
   const { database } = await testDatabase(t);
   const clock = createManualClock(startSeconds);
   const context = { database, clock, log: createLog("test", "silent") };
@@ -28,15 +28,15 @@ test("an alarm is one for as long as it is open, knows since when and how often,
   );
   assert.equal(await resolveAlarm(context, alarm), true);
   assert.equal(await resolveAlarm(context, alarm), false);
-  await raiseAlarm(context, { ...alarm, note: "anew" });
-  const [anew, ...others] = await listAlarms(context, { all: false, limit });
-  assert.deepEqual([anew?.note, anew?.count, others.length], ["anew", 1, 1]);
+  await raiseAlarm(context, { ...alarm, note: "later" });
+  const [later, ...others] = await listAlarms(context, { all: false, limit });
+  assert.deepEqual([later?.note, later?.count, others.length], ["later", 1, 1]);
   assert.equal((await listAlarms(context, { all: true, limit })).length, 3);
-  assert.equal(await resolveAlarmById(context, anew?.id ?? 0), true);
-  assert.equal(await resolveAlarmById(context, anew?.id ?? 0), false);
+  assert.equal(await resolveAlarmById(context, later?.id ?? 0), true);
+  assert.equal(await resolveAlarmById(context, later?.id ?? 0), false);
 });
 
-test("an alarm that is raised in a transaction is not there without it", async (t) => {
+test("an alarm that is raised in a transaction disappears with its rollback", async (t) => {
   const { database } = await testDatabase(t);
   const context = { database, clock: createManualClock(startSeconds), log: createLog("test", "silent") };
   const undone = database.transaction(async (tx) => {
@@ -47,7 +47,7 @@ test("an alarm that is raised in a transaction is not there without it", async (
   assert.deepEqual(await listAlarms(context, { all: true, limit }), []);
 });
 
-test("the operator's page says of every kind of alarm what to do", async () => {
+test("the operator's page explains what to do about every kind of alarm", async () => {
   const page = await readFile(new URL("../docs/operating.md", import.meta.url), "utf8");
   const explained = [...page.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, kind]) => kind);
   assert.deepEqual(explained.sort(), [...alarmKinds].sort());

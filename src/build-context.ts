@@ -19,9 +19,9 @@ export interface OpenContext extends Context {
 }
 
 /**
- * Builds what a process works with; connects when first used.
+ * Builds the context of a process. Connections open on first use.
  * @param role the process's name, for logs and pg_stat_activity
- * @throws WrongSetting that names the file or variable that is wrong
+ * @throws WrongSetting that names the wrong file or variable
  */
 export function buildContext(config: Config, role: string): OpenContext {
   const log = createLog(role, config.logLevel);
@@ -61,7 +61,7 @@ function commonPasswordsOf({ commonPasswordsFile }: Config): Context["commonPass
   return own ? () => Promise.resolve(own) : loadCommonPasswords;
 }
 
-/** What a setting names, read: what is wrong with that is the setting's mistake. */
+/** Reads what a setting names: an error in that file is an error of the setting. */
 function asSet<Value>(read: () => Value): Value {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** The command-line tool: what a reseller does (client/cli), what an operator does, and starting everything. */
+/** The command-line tool: a reseller's commands (client/cli), an operator's commands, and starting everything. */
 import { Command } from "commander";
 import { wholeNumber } from "#operator/arguments.ts";
 import { addCommands, operatorCommands } from "#operator/commands.ts";
@@ -29,7 +29,7 @@ interface StartCommandOptions {
   readyFile?: string;
 }
 
-/** The entry point runs these itself, and the sandbox registry's help too; here they stand for the help. */
+/** bin/deedhouse runs these itself, and the sandbox registry's help; they are listed here for the help. */
 const roleDescriptions = new Map([
   ["api", "run the API alone; configured by environment variables (docs/operating.md)"],
   ["worker", "run the worker alone; configured by environment variables (docs/operating.md)"],
@@ -45,17 +45,17 @@ function addStartCommand(program: Command): void {
   program
     .command("start")
     .description("start everything on this machine, in the foreground")
-    .option("--data <dir>", "folder for everything that must outlive a restart", "data")
+    .option("--data <dir>", "folder for everything that must survive a restart", "data")
     .option(
       "--port-base <n>",
-      "first of the ports that are used; 0 takes any free ones",
+      "first of the ports to use; 0 takes any free ports",
       wholeNumber(0, portBaseMax),
       portBaseDefault,
     )
     .option("--rate-limit <n>", "requests per minute of the sandbox's reseller", wholeNumber(1, 1_000_000_000))
     .option(
       "--ready-file <path>",
-      "write how everything is reached, as JSON with the sandbox's secrets, once it answers",
+      "write a JSON file with all addresses and the sandbox's secrets once everything answers",
     )
     .addHelpText(
       "after",

@@ -1,6 +1,6 @@
 /**
- * The only reader of the environment. Every variable is listed here, parsed once, and all mistakes are told at once.
- * `deedhouse start` sets them for the processes that it starts; elsewhere an operator does.
+ * The only reader of the environment. Every variable is listed here and parsed once, and all mistakes are reported
+ * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
 import type { ProxySettings } from "#lib/net/behind-proxies.ts";
 import { type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
@@ -10,28 +10,28 @@ import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { createReader, type Reader, readSetting } from "#lib/settings.ts";
 
 export interface Config {
-  /** `sandbox` allows what only a test system may do; nothing is looser by default in `production`. */
+  /** `sandbox` permits what only a test system may do; `production` has no looser defaults. */
   deployment: "sandbox" | "production";
   databaseUrl: string;
   logLevel: string;
-  /** Master keys as `id:key`, the current one first; the others only open what they sealed. */
+  /** Master keys as `id:key`, the current one first; the others only open what they have sealed. */
   masterKeys: string[];
-  /** One password a line; without it, a list of our own. */
+  /** One password per line; without it, the built-in list. */
   commonPasswordsFile: string | undefined;
   apiHost: string;
   apiPort: number;
-  /** Without it the api speaks plain HTTP. */
+  /** Without it, the api speaks plain HTTP. */
   apiTls: TlsPair | undefined;
-  /** Whom the api believes when it says for whom it speaks; nothing: nobody. */
+  /** The proxies whose statement about the client the api trusts; undefined: none. */
   proxies: ProxySettings | undefined;
-  /** In production, what resellers send goes over a network in the clear: refused, unless the operator allows it. */
+  /** In production, requests would cross a network in plain text: refused, unless the operator allows it. */
   plainHttp: "no" | "refused" | "allowed";
   connectionsMax: number;
-  /** Of the connections to the api, and to the endpoint for agents. */
+  /** Shares of the connections to the api and to the agents' endpoint. */
   sourceShares: SourceShares;
   /** Where the api keeps its journal of used nonces. */
   replayDir: string;
-  /** Failed authentications that one source address may have per minute. */
+  /** Failed authentications that one source address may make per minute. */
   sourceFailuresMax: number;
   signatureWindowSeconds: number;
   checkBudgetMs: number;
@@ -39,15 +39,15 @@ export interface Config {
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
-  /** Where the agents of hosting nodes reach this gateway; nothing: nowhere. */
+  /** Where the agents of hosting nodes reach this gateway; undefined: nowhere. */
   agentEndpoint: AgentEndpointConfig | undefined;
-  /** Folders whose disks are watched, besides those that a process writes to itself. */
+  /** Folders whose disks are watched, in addition to those that a process writes to. */
   diskFolders: string[];
-  /** Name servers that are asked whose a host name is, with or without a port; none: the system's. */
+  /** Name servers for the proof of host names, with or without a port; empty: the system's. */
   dnsServers: string[];
 }
 
-/** Node opens a second listener for "localhost", to which none of our limits would apply. */
+/** For "localhost" Node opens a second listener, to which none of our limits would apply. */
 const oneAddress = (host: string) => (host === "localhost" ? "127.0.0.1" : host);
 
 export interface AgentEndpointConfig {
@@ -62,7 +62,10 @@ export interface AgentEndpointConfig {
 
 const isLoopback = (host: string) => /^(127(\.\d+){3}|::1|localhost)$/.test(host);
 
-/** The proxies that the api and the endpoint for agents trust: the same ones, which may not call both in the same way. */
+/**
+ * The proxies that the api and the agents' endpoint trust. They are the same, but each may use another way to name the
+ * client.
+ */
 function readProxies({ list, optional, flag, mistakes }: Reader) {
   const entries = list("DEEDHOUSE_TRUSTED_PROXIES");
   const name = optional("DEEDHOUSE_FORWARDED_HEADER")?.toLowerCase();
@@ -74,13 +77,13 @@ function readProxies({ list, optional, flag, mistakes }: Reader) {
   }
   if (entries.length === 0) {
     if (name !== undefined || ofApi || ofAgents) {
-      mistakes.push("DEEDHOUSE_TRUSTED_PROXIES is not set: whose forwarded addresses may be believed?");
+      mistakes.push("DEEDHOUSE_TRUSTED_PROXIES is not set: which proxies' forwarded addresses are trusted?");
     }
     return { api: undefined, agents: undefined };
   }
   if (name === undefined && !ofApi && !ofAgents) {
     mistakes.push(
-      "DEEDHOUSE_FORWARDED_HEADER is not set, nor DEEDHOUSE_PROXY_PROTOCOL: where do the trusted proxies say who calls?",
+      "DEEDHOUSE_FORWARDED_HEADER and DEEDHOUSE_PROXY_PROTOCOL are not set: how do the trusted proxies name the client?",
     );
   }
   try {
@@ -102,10 +105,10 @@ function readAgentEndpoint(
   const host = oneAddress(optional("DEEDHOUSE_NODES_HOST") ?? "127.0.0.1");
   const url = optional("DEEDHOUSE_NODES_URL");
   const tls = readTls("DEEDHOUSE_NODES_CERTIFICATE", "DEEDHOUSE_NODES_KEY");
-  // Password hashes go through this endpoint.
+  // The agents receive password hashes over this connection.
   if (!tls && !isLoopback(host) && !url?.startsWith("https://")) {
     mistakes.push(
-      "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, of ours or of a proxy at DEEDHOUSE_NODES_URL",
+      "DEEDHOUSE_NODES_CERTIFICATE_FILE is not set: beyond loopback, nodes need TLS, from the gateway or from a proxy at DEEDHOUSE_NODES_URL",
     );
   }
   if (url === undefined && ["0.0.0.0", "::"].includes(host)) {
@@ -114,7 +117,9 @@ function readAgentEndpoint(
   const port = integer("DEEDHOUSE_NODES_PORT", 0, 0);
   const connectionsMax = integer("DEEDHOUSE_NODES_CONNECTIONS_MAX", 2_000, 1);
   return {
-    ...{ host, port, connectionsMax },
+    host,
+    port,
+    connectionsMax,
     ...(tls && { tls }),
     ...(url !== undefined && { url }),
     ...(proxies && { proxies }),
@@ -136,7 +141,7 @@ function readSourceShares({ integer, mistakes }: Reader): SourceShares {
 
 /**
  * Parses the environment.
- * @throws WrongSetting that lists every mistake, a line each
+ * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const reader = createReader(environment);
@@ -174,13 +179,13 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
     agentEndpoint: readAgentEndpoint(reader, proxies.agents),
-    // As PATH does: folders may have spaces in their names.
+    // Separated by colons, as in PATH, because a folder's name may contain spaces.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
   });
 }
 
-/** What the role `node` works with. */
+/** The settings of the role `node`. */
 export interface NodeConfig {
   logLevel: string;
   dataDir: string;
@@ -197,7 +202,7 @@ export interface NodeConfig {
 
 /**
  * Parses the environment of a hosting node.
- * @throws WrongSetting that lists every mistake, a line each
+ * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): NodeConfig {
   const { text, integer, finish } = createReader(environment);
@@ -219,32 +224,32 @@ const logBytesMaxDefault = 10 * 1024 * 1024;
 const logBytesMaxMin = 64 * 1024;
 
 /**
- * What `deedhouse start` itself is told.
- * @throws WrongSetting that lists every mistake, a line each
+ * The settings of `deedhouse start` itself.
+ * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
   const { integer, finish } = createReader(environment);
   return finish({
-    /** Of one file; each process has two. */
+    /** For one file; each process has two. */
     logBytesMax: integer("DEEDHOUSE_LOG_BYTES_MAX", logBytesMaxDefault, logBytesMaxMin),
   });
 }
 
-/** What opens the database, what is sealed in it, or the API. */
+/** Everything that opens the database, its sealed values or the API. */
 const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY))(_FILE)?$/;
 
-/** The environment of a process that we start: ours, with what it needs to know. */
+/** The environment of a child process: ours, and its own settings. */
 export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...own };
 }
 
-/** The same for a process that has no use for the secrets in ours. */
+/** The same for a process that does not need our secrets. */
 export function outsideEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !secretVariables.test(name));
   return { ...Object.fromEntries(inherited), ...own };
 }
 
-/** What the operator's commands, and `start`, may be given instead of what is in a data folder. */
+/** Settings that replace those in a data folder, for the operator's commands and `start`. */
 export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env) {
   return {
     deployment: environment.DEEDHOUSE_DEPLOYMENT,

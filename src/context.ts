@@ -7,7 +7,7 @@ import type { Random } from "#lib/random.ts";
 import type { Sealer } from "#lib/sealed-secret.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** What a use case gets. Each process builds it once, at its start. */
+/** Everything that a use case works with. Each process builds it once, at startup. */
 export interface Context {
   database: Database;
   listener: Listener;
@@ -16,21 +16,21 @@ export interface Context {
   log: Log;
   /** Seals secrets under the master key. */
   sealer: Sealer;
-  /** The configured registries; the first one that serves a suffix is the one that is asked. */
+  /** The configured registries; the first one that serves a suffix is used. */
   registries: readonly RegistryProfile[];
   passwordQueue: PasswordQueue;
-  /** Read when first asked for. */
+  /** Read on first use. */
   commonPasswords(): Promise<ReadonlySet<string>>;
-  /** Host names of the service itself, which nobody can have as an identifier. */
+  /** Host names of the service itself, which nobody can use as an identifier. */
   reservedHosts: readonly string[];
-  /** How long a registration waits for the registry's word on availability. */
+  /** How long a registration waits for the registry to answer whether the name is available. */
   checkBudgetMs: number;
-  /** How old that word may be to serve the order's own first step too; 0 asks again in any case. */
+  /** How old that answer may be to serve the order's own first step too; 0 always asks again. */
   checkFreshMs: number;
-  /** Who is asked for TXT records; none: the system's name servers. */
+  /** The name servers for TXT lookups; empty: the system's. */
   dnsServers: readonly string[];
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
-  /** They answer at `<identifier>` too until somebody proves that name: only in a sandbox, where it can be nobody's. */
+  /** They answer at `<identifier>` too until somebody proves that name: only in a sandbox, where nobody can own it. */
   bareIdentifiers: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The error catalogue: every code that the API can answer, with its HTTP status and a text that says what to do.
- * Codes are stable, texts may change. `docs/errors.md` is printed from it.
+ * The error catalogue: every code that the API can answer, with its HTTP status and a text that says what to do. Codes
+ * are stable, texts may change. `docs/errors.md` is printed from it.
  */
 export const catalogue = {
   invalid_paging_request: {
@@ -35,7 +35,7 @@ export const catalogue = {
   },
   host_name_not_found: {
     status: 404,
-    text: "The hosting account has no such host name; GET /hostingaccounts/<identifier>/hosts lists those that it has.",
+    text: "The hosting account has no such host name; GET /hostingaccounts/<identifier>/hosts lists its host names.",
   },
   missing_reseller: { status: 403, text: "Hosting accounts can only be created by an account of kind reseller." },
   missing_reseller_profile: {
@@ -65,16 +65,16 @@ export const catalogue = {
   order_not_found: { status: 404, text: "You have no order with this code." },
   method_not_allowed: {
     status: 405,
-    text: "This path does not take this method; the allow header lists those that it takes.",
+    text: "This path does not accept this method; the allow header lists the methods that it accepts.",
   },
   request_timeout: { status: 408, text: "The request did not arrive in time; send it again." },
   domain_renewal_underway: {
     status: 409,
-    text: "The registry is being told what was wished before: renewing or deleting this name is under way. Nothing was changed; read the domain again after the number of seconds in retry-after.",
+    text: "The registry is carrying out the previous instruction: this name is being renewed or deleted. Nothing was changed; read the domain again after the number of seconds in retry-after.",
   },
   hostingaccount_not_changeable: {
     status: 409,
-    text: "This account has failed or is being deleted, so it cannot be changed any more.",
+    text: "This account has failed or is being deleted, so it can no longer be changed.",
   },
   idempotency_in_progress: {
     status: 409,
@@ -105,15 +105,15 @@ export interface ValidationError {
 }
 
 export interface ApiErrorOptions {
-  /** Replaces the catalogue's text where this occurrence can say more. */
+  /** Replaces the catalogue's text when this occurrence can say more. */
   text?: string;
-  /** What is wrong with which field, on a 400. */
+  /** The wrong fields and what is wrong with them, on a 400. */
   validationErrors?: ValidationError[];
   /** Response headers, names in lower case. */
   headers?: Record<string, string>;
 }
 
-/** An expected failure: thrown by a use case or the edge, answered by the edge. Never carries a secret. */
+/** An expected failure: a use case or the edge throws it, the edge answers it. It never carries a secret. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -128,7 +128,7 @@ export class ApiError extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** The one shape of every answer of 400 and above. */
+  /** The one form of every answer with a status of 400 or above. */
   body(): { error_code: ErrorCode; error_text: string; validation_errors?: ValidationError[] } {
     return {
       error_code: this.code,
@@ -146,7 +146,7 @@ export function invalidField(field: string, text: string): ApiError {
   });
 }
 
-/** A `service_unavailable` that says when to come back. */
+/** A `service_unavailable` that says when to retry. */
 export function unavailable(retryAfterSeconds: number, text?: string): ApiError {
   return new ApiError("service_unavailable", {
     ...(text !== undefined && { text }),

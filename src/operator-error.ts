@@ -1,7 +1,7 @@
-/** Why an operator's command cannot be done, in one sentence that says what to do instead. */
+/** Why an operator's command cannot be carried out, in one sentence that says what to do instead. */
 export class OperatorError extends Error {
   override readonly name = "OperatorError";
-  /** `not-found`: what it names does not exist; `refused`: it exists, but this cannot be done with it. */
+  /** `not-found`: the object does not exist; `refused`: it exists, but the command cannot be applied to it. */
   readonly kind: "not-found" | "refused";
 
   constructor(kind: "not-found" | "refused", message: string) {

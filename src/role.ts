@@ -1,30 +1,30 @@
-/** How every process of ours lives: started by a parent or an operator, ready, told to stop, stopped. */
+/** The life of every process of ours: started by a parent or an operator, ready, stopping, stopped. */
 import { WrongSetting } from "#lib/settings.ts";
 
 export interface Role {
-  /** What a parent process is told, e.g. the port. */
+  /** Values for the parent process, e.g. the port. */
   ready: Record<string, unknown>;
   close(): Promise<void>;
 }
 
-/** As the tool's own commands end (client/cli/failures.ts). */
+/** The same codes as the tool's own commands use (client/cli/failures.ts). */
 const exitCodes = { unexpected: 1, usage: 2 };
-/** A process that has not stopped by itself after this is ended. */
+/** After this time, a process that has not stopped is ended. */
 const stopBudgetMs = 20_000;
 /** PostgreSQL's undefined_table, undefined_column, undefined_function. */
 const schemaLacks: ReadonlySet<string> = new Set(["42P01", "42703", "42883"]);
-/** What the codes of `util.parseArgs` begin with. */
+/** The prefix of `util.parseArgs` error codes. */
 const parseArgsCode = "ERR_PARSE_ARGS_";
 
 /**
- * Runs a role until SIGTERM, SIGINT, or until the parent that started it over an IPC channel is gone.
- * @param start its error's message is all that the operator sees: it says what to do
+ * Runs a role until SIGTERM, SIGINT, or until the parent that started it over an IPC channel has exited.
+ * @param start its error's message is all that the operator sees, so it says what to do
  */
 export async function runRole(start: () => Promise<Role>): Promise<void> {
   const stop = Promise.withResolvers<undefined>();
   for (const event of ["SIGTERM", "SIGINT", "disconnect"] as const) process.once(event, () => stop.resolve(undefined));
   const role = await Promise.race([startWhole(start).catch(fail), stop.promise]);
-  // Nothing was promised to anybody yet.
+  // The process was not ready yet, so nobody depends on it.
   if (!role) process.exit(0);
   if (process.connected) process.send?.({ type: "ready", ...role.ready });
   await stop.promise;
@@ -34,7 +34,7 @@ export async function runRole(start: () => Promise<Role>): Promise<void> {
   if (process.connected) process.disconnect();
 }
 
-/** A setting that is missing is found before there is a promise: that is a failure like any other. */
+/** `start` may throw before it returns a promise, when a setting is missing: make that a rejection too. */
 async function startWhole(start: () => Promise<Role>): Promise<Role> {
   return await start();
 }

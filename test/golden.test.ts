@@ -48,7 +48,7 @@ test("docs/errors.md is the catalogue of the code", async () => {
 
 const errorsHeading = `# Errors
 
-Every answer of 400 and above has this body; \`validation_errors\` is there when fields can be named:
+Every answer with a status of 400 or above has this body; \`validation_errors\` is present when it can name fields:
 
 \`\`\`json
 {
@@ -58,10 +58,10 @@ Every answer of 400 and above has this body; \`validation_errors\` is there when
 }
 \`\`\`
 
-Programs go by the code, which is stable; the text is for people, may change, and often says more than the one below.
-An answer of 500 and above, and a 429, leaves its nonce unused: the same signed request may be sent again.
+Programs should rely on the code, which is stable. The text is for people, may change, and is often more specific than the
+one below. After 429, or 500 and above, the nonce is unused: the same signed request may be sent again.
 
-Printed from \`src/errors.ts\` and the lists of the use cases; \`UPDATE_GOLDEN=1 npm test -- test/golden.test.ts\` prints it anew.
+Printed from \`src/errors.ts\` and the lists of the use cases; \`UPDATE_GOLDEN=1 npm test -- test/golden.test.ts\` prints it again.
 
 | status | code | text | answered by |
 |---|---|---|---|

@@ -19,7 +19,7 @@ const pageRows = 25;
 /** What list_chunk_split promises. */
 const chunkRowsMax = 1_000;
 const deadlockDetected = "40P01";
-/** Over the 1,000 rows from which a statement counts the list anew, and under it. */
+/** Over the 1,000 rows from which a statement counts the list again, and below it. */
 const bulkSizes = [30, 300, 1_200];
 
 interface List {

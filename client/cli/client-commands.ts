@@ -7,15 +7,15 @@ import { addOrderCommands } from "./orders.ts";
 import { addPackCommands } from "./packs.ts";
 
 /**
- * Adds what a reseller does, `domains`, `orders`, `hosting` and `packs`, to the program; run it with `parseAsync`.
- * Makes mistakes in the command line exit with 2 throughout the program, so call it before adding other commands:
- * a command takes this over from its parent when it is added.
+ * Adds a reseller's commands (`domains`, `orders`, `hosting` and `packs`) to the program; run it with `parseAsync`.
+ * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
+ * command inherits this setting from its parent when it is added.
  */
 export function addClientCommands(program: Command, clock: Clock = systemClock): void {
   program
     .exitOverride(exitOnUsageError)
     .configureHelp({ optionDescription })
-    .showHelpAfterError("Add --help to see how it is used.")
+    .showHelpAfterError("Add --help for usage.")
     .addHelpText("after", exitCodesHelp);
   addDomainCommands(program, clock);
   addOrderCommands(program, clock);
@@ -23,7 +23,7 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
   addPackCommands(program, clock);
 }
 
-/** Commander's own text, and whether the command can do without the option. */
+/** Commander's own text, and whether the option is required. */
 function optionDescription(option: Option): string {
   const text = new Help().optionDescription(option);
   return option.mandatory ? `${text} (required)` : text;

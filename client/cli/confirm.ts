@@ -1,10 +1,16 @@
 import { createInterface } from "node:readline/promises";
 import { CommandFailure, exitCodes } from "./failures.ts";
 
-/** Asks at the terminal before something is done that cannot be taken back. @throws CommandFailure unless it is a yes */
+/**
+ * Asks for confirmation at the terminal before an irreversible command. @throws CommandFailure unless the answer is yes
+ */
 export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) {
-    throw new CommandFailure("nobody is there to confirm it", exitCodes.usage, "Say --yes if it shall be done.");
+    throw new CommandFailure(
+      "standard input is not a terminal, so nobody can confirm",
+      exitCodes.usage,
+      "Use --yes to confirm.",
+    );
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const left = new AbortController();

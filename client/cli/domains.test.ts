@@ -29,7 +29,7 @@ test("domains list prints an aligned table and says how to see the rest", async 
       "example.com           2027-04-18T07:45:21.187Z  true\n" +
       "a-longer-example.com  2027-04-18T07:45:21.187Z  false\n",
   );
-  assert.equal(stderr, "2 of 3; go on with --skip 2, or --all\n");
+  assert.equal(stderr, "2 of 3; continue with --skip 2, or use --all\n");
 });
 
 test("domains list --all --json prints every page as one array", async () => {
@@ -73,7 +73,7 @@ test("domains get exits with 4 when the name is not in the portfolio", async () 
   assert.equal(stderr, "deedhouse: Text of domain_not_found. (domain_not_found)\nRequest id: req-1\n");
 });
 
-test("domains register prints the order code and does not wait unless told to", async () => {
+test("domains register prints the order code and does not wait without --wait", async () => {
   await using service = await startStandInService();
   service.answers[registerTarget] = accepted(`/v1/domains/registrations/${orderCode}`, 10);
   const args = ["domains", "register", "example.com", "--idempotency-key", "order-17"];
@@ -110,7 +110,7 @@ test("domains register --wait obeys check-after, shows each status and ends with
     [
       `${orderCode} accepted, next look in 7 s`,
       "slept 7 s",
-      `${orderCode} Processing: at work, next look in 3 s`,
+      `${orderCode} Processing: in progress, next look in 3 s`,
       "slept 3 s",
       "slept 2 s",
       `${orderCode} Pending: at the registry, next look in 60 s`,
@@ -146,7 +146,7 @@ test("domains register --wait exits with 6 when the order ends in failure", asyn
   }
 });
 
-test("domains register --wait exits with 7 when the time runs out, and prints where the order stands", async () => {
+test("domains register --wait exits with 7 when the time runs out, and prints the order's status", async () => {
   await using service = await startStandInService();
   service.answers[registerTarget] = accepted(`/v1/domains/registrations/${orderCode}`, 5);
   service.answers[orderTarget] = order("Pending", 3600);
@@ -155,7 +155,7 @@ test("domains register --wait exits with 7 when the time runs out, and prints wh
   assert.equal(exitCode, 7);
   assert.deepEqual(JSON.parse(stdout), { order_code: orderCode, status: "Pending" });
   assert.match(stderr, /slept 5 s\n[^\n]*Pending[^\n]*\nslept 85 s\n/);
-  assert.match(stderr, new RegExp(`follow it with: deedhouse orders get ${orderCode} --wait`));
+  assert.match(stderr, new RegExp(`Follow it with: deedhouse orders get ${orderCode} --wait`));
 });
 
 test("domains register exits with 3 on a refusal, and points to the order that has the name", async () => {
@@ -190,7 +190,7 @@ test("domains renew says whether a name will renew", async () => {
   assert.equal(service.seen[0]!.headers["idempotency-key"], undefined);
 });
 
-test("domains renew wants to be told on or off, and exits with 3 once the registry is being told", async () => {
+test("domains renew requires on or off, and exits with 3 once the registry is carrying it out", async () => {
   await using service = await startStandInService();
   for (const flags of [[], ["--on", "--off"]]) {
     const { exitCode, stderr } = await runCli(service.url, ["domains", "renew", "example.com", ...flags]);
@@ -217,7 +217,7 @@ test("domains renewals lists a status page after page", async () => {
   assert.deepEqual(JSON.parse(stdout), [renewal]);
 });
 
-test("domains renewals takes a status in any case, and tells which there are when it is none", async () => {
+test("domains renewals accepts a status in any case, and lists the statuses when it is unknown", async () => {
   await using service = await startStandInService();
   const renewal = { domain_name: "example.com", status: "Renewed" };
   service.answers["GET /v1/renewals?status=Renewed"] = { status: 200, body: [renewal] };

@@ -20,7 +20,7 @@ interface RegisterOptions extends ConnectionOptions, FollowOptions {
 }
 
 export function addDomainCommands(program: Command, clock: Clock): void {
-  const domains = program.command("domains").description("domain names of your portfolio");
+  const domains = program.command("domains").description("your domain names");
 
   const list = domains
     .command("list")
@@ -51,8 +51,12 @@ export function addDomainCommands(program: Command, clock: Clock): void {
   const register = domains
     .command("register <domain-name>")
     .description("order the registration of a free domain name")
-    .option("--idempotency-key <key>", "the same key again is the same order, never a second one", parseIdempotencyKey)
-    .option("--json", "print JSON: the order, and with --wait the domain in it")
+    .option(
+      "--idempotency-key <key>",
+      "a repeat with the same key is the same order, never a second one",
+      parseIdempotencyKey,
+    )
+    .option("--json", "print JSON: the order, and with --wait its domain")
     .addHelpText("after", "\nExample:\n  deedhouse domains register example.com --wait --timeout 10m");
   addConnectionOptions(addFollowOptions(register)).action(
     guarded(async (domainName: string, options: RegisterOptions) => registerDomain(domainName, options, clock)),
@@ -72,26 +76,26 @@ interface ListRenewalsOptions extends ConnectionOptions, ListOptions {
 function addRenewCommands(domains: Command, clock: Clock): void {
   const renew = domains
     .command("renew <domain-name>")
-    .description("say whether one of your domain names will renew at the end of its term")
-    .option("--on", "it will renew")
-    .option("--off", "it will end with its term")
+    .description("switch the renewal of one of your domain names on or off")
+    .option("--on", "renew the name at the end of its term")
+    .option("--off", "let the name expire at the end of its term")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  deedhouse domains renew example.com --off");
   addConnectionOptions(renew).action(
     guarded(async (domainName: string, { on = false, off = false, json, ...options }: RenewOptions) => {
-      if (on === off) throw new CommandFailure("say either --on or --off", exitCodes.usage);
+      if (on === off) throw new CommandFailure("give either --on or --off", exitCodes.usage);
       const client = await openClient(options, clock);
       await client.setWillRenew(domainName, on);
-      const wish = { domain_name: domainName, will_renew: on };
-      if (json) printJson(wish);
-      else printFields(wish);
+      const change = { domain_name: domainName, will_renew: on };
+      if (json) printJson(change);
+      else printFields(change);
     }),
   );
 
   const renewals = domains
     .command("renewals")
-    .description("list which of your domain names renew or end soon, and what became of them")
-    .addOption(statusOption("only those in this status", renewalStatuses))
+    .description("list your domain names that renew or end soon, and recent results")
+    .addOption(statusOption("only renewals in this status", renewalStatuses))
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse domains renewals\n  deedhouse domains renewals --status Lapsing --all",

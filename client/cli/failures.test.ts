@@ -14,7 +14,7 @@ test("--help lists every exit code", async () => {
   for (let code = 0; code <= 9; code++) assert.match(stdout, new RegExp(`^ {2}${code} {2}\\S`, "m"));
 });
 
-test("a command's help says which options it cannot do without", async () => {
+test("a command's help says which options are required", async () => {
   const { stdout } = await runCli("", ["hosting", "create", "--help"]);
   assert.match(stdout, /^ {2}--pack <id> .*\(required\)$/m);
   assert.equal(stdout.match(/\(required\)/g)?.length, 1);
@@ -33,14 +33,14 @@ test("a mistake in the command line exits with 2", async () => {
   for (const line of lines) assert.equal((await runCli("http://127.0.0.1:1", line)).exitCode, 2, line.join(" "));
 });
 
-test("missing settings are all named at once, and exit with 2", async () => {
+test("all missing settings are named at once, and exit with 2", async () => {
   const none = { DEEDHOUSE_URL: undefined, DEEDHOUSE_API_KEY: undefined, DEEDHOUSE_API_SECRET: undefined };
   const { exitCode, stderr } = await runCli("", ["domains", "list"], { env: none });
   assert.equal(exitCode, 2);
   assert.match(stderr, /--url or DEEDHOUSE_URL; --key or DEEDHOUSE_API_KEY; DEEDHOUSE_API_SECRET or --secret-file/);
 });
 
-test("a key that can't be one exits with 2", async () => {
+test("a malformed key exits with 2", async () => {
   const { exitCode, stderr } = await runCli("http://127.0.0.1:1", ["domains", "list", "--key", "abc"]);
   assert.equal(exitCode, 2);
   assert.match(stderr, /32 lower-case hex digits/);
@@ -65,7 +65,7 @@ test("a wrong secret exits with 5 and says what to check", async () => {
   assert.match(stderr, /Check that --key/);
 });
 
-test("a refusal tells each field that was wrong, and exits with 3", async () => {
+test("a refusal names each wrong field, and exits with 3", async () => {
   await using service = await startStandInService();
   service.faults.push({
     status: 400,
@@ -80,7 +80,7 @@ test("a refusal tells each field that was wrong, and exits with 3", async () => 
   assert.match(stderr, /^ {2}domain_name: At most 253 characters\. \(too_long\)$/m);
 });
 
-test("a refusal whose text names the field already says it once", async () => {
+test("a refusal whose text already names the field says it once", async () => {
   await using service = await startStandInService();
   const tooLong = { error_code: "too_long", error_text: "At most 253 characters.", field: "domain_name" };
   const body = { error_code: "bad_request", error_text: `domain_name: ${tooLong.error_text}` };
@@ -90,13 +90,13 @@ test("a refusal whose text names the field already says it once", async () => {
   assert.deepEqual(stderr.match(/.*At most 253.*/g), ["deedhouse: domain_name: At most 253 characters. (bad_request)"]);
 });
 
-test("a rate limit that does not end exits with 9, after telling each wait", async () => {
+test("a rate limit that does not end exits with 9, after reporting each wait", async () => {
   await using service = await startStandInService();
   const limit = refuse(429, "rate_limit_exceeded", { "retry-after": "30" });
   service.faults.push(...Array<Fault>(attemptsMax).fill(limit));
   const { exitCode, stderr } = await runCli(service.url, ["domains", "list"]);
   assert.equal(exitCode, 9);
-  assert.match(stderr, /^rate_limit_exceeded; trying again in 30 s\nslept 30 s$/m);
+  assert.match(stderr, /^rate_limit_exceeded; retrying in 30 s\nslept 30 s$/m);
   assert.match(stderr, /Try again in 30 s\./);
   assert.equal(service.seen.length, attemptsMax);
 });
@@ -107,7 +107,7 @@ test("a service that stays unavailable exits with 8", async () => {
   assert.equal((await runCli(service.url, ["domains", "list"])).exitCode, 8);
 });
 
-test("an order that got no answer exits with 8 and says how to repeat it without ordering twice", async () => {
+test("an order without an answer exits with 8 and says how to repeat it without ordering twice", async () => {
   const service = await startStandInService();
   await service[Symbol.asyncDispose]();
   const { exitCode, stderr } = await runCli(service.url, ["domains", "register", "example.com"]);
@@ -116,7 +116,7 @@ test("an order that got no answer exits with 8 and says how to repeat it without
   assert.match(stderr, /repeat it with --idempotency-key [0-9a-f]{32}/);
 });
 
-test("an address where something else answers exits with 1", async () => {
+test("an address where another service answers exits with 1", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains"] = { status: 200, body: "<html>" };
   const { exitCode, stderr } = await runCli(service.url, ["domains", "list"]);

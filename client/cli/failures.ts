@@ -4,7 +4,7 @@ import { ApiError, ConnectionError } from "../sdk/errors.ts";
 const programName = "deedhouse";
 const connectionAdvice = "Check --url (DEEDHOUSE_URL) and that the service is running.";
 
-/** What the tool's exit codes mean; scripts rely on the numbers. */
+/** The tool's exit codes. Scripts rely on the numbers. */
 export const exitCodes = {
   ok: 0,
   unexpected: 1,
@@ -31,10 +31,10 @@ Exit codes:
   5  authentication failed (HTTP 401)
   6  the order or account ended in failure
   7  still going when --timeout ran out
-  8  service unavailable or out of reach, after retries
+  8  service unavailable or unreachable, after retries
   9  rate limited, after retries`;
 
-/** A failure the tool itself found, with the code to exit with and what the user can do. */
+/** A failure that the tool itself found, with its exit code and advice for the user. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
   readonly advice: string | undefined;
@@ -47,7 +47,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** Wraps a command's action: a failure is told on stderr and becomes the exit code, never a stack trace. */
+/** Wraps a command's action: a failure becomes a message on stderr and an exit code, never a stack trace. */
 export function guarded<Args extends unknown[]>(action: (...args: Args) => Promise<void>) {
   return async (...args: Args): Promise<void> => {
     process.stdout.on("error", leaveWhenNobodyReads);
@@ -60,7 +60,7 @@ export function guarded<Args extends unknown[]>(action: (...args: Args) => Promi
   };
 }
 
-/** Runs a write under its key; when no answer came, says how to repeat it without ordering twice. */
+/** Runs a write under its key. When no answer comes, says how to repeat it without ordering twice. */
 export async function orderOnce<T>(idempotencyKey: string, order: () => Promise<T>): Promise<T> {
   try {
     return await order();
@@ -69,17 +69,17 @@ export async function orderOnce<T>(idempotencyKey: string, order: () => Promise<
     throw new CommandFailure(
       error.message,
       exitCodes.unavailable,
-      `${connectionAdvice}\nIf it was reached, the order may stand: repeat it with --idempotency-key ${idempotencyKey}`,
+      `${connectionAdvice}\nIf the service received the request, the order may exist: repeat it with --idempotency-key ${idempotencyKey}`,
     );
   }
 }
 
-/** For commander's `exitOverride`: help exits with 0, every mistake in the command line with 2. */
+/** For commander's `exitOverride`: help exits with 0, every command-line mistake with 2. */
 export function exitOnUsageError(error: CommanderError): never {
   process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage);
 }
 
-/** A reader that has seen enough (`| head`) is no fault. */
+/** A reader that closes early (`| head`) is not an error. */
 function leaveWhenNobodyReads(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   process.exit();
@@ -91,7 +91,7 @@ function exitCodeOf(error: unknown): ExitCode {
   if (!(error instanceof ApiError)) return exitCodes.unexpected;
   if (error.status === 401) return exitCodes.authentication;
   if (error.status === 429) return exitCodes.rateLimited;
-  // For hosting accounts "nobody's" and "not yours" are one 403, so that names can't be probed.
+  // For hosting accounts, "does not exist" and "not yours" are the same 403, so that names cannot be probed.
   if (error.status === 404 || error.errorCode === "hostingaccount_invalid_identifier") return exitCodes.notFound;
   if (error.status >= 500) return exitCodes.unavailable;
   return error.status >= 400 ? exitCodes.refused : exitCodes.unexpected;
@@ -100,9 +100,9 @@ function exitCodeOf(error: unknown): ExitCode {
 function describeFailure(error: unknown): string[] {
   if (error instanceof ApiError) {
     const lines = [`${programName}: ${error.errorText} (${error.errorCode})`];
-    // The service's own text often says it all.
-    const untold = error.validationErrors.filter(({ errorText }) => !error.errorText.includes(errorText));
-    for (const { field, errorText, errorCode } of untold) {
+    // The service's own text often contains everything.
+    const more = error.validationErrors.filter(({ errorText }) => !error.errorText.includes(errorText));
+    for (const { field, errorText, errorCode } of more) {
       lines.push(`  ${field}: ${errorText} (${errorCode})`);
     }
     const advice = adviceFor(error);
@@ -121,7 +121,7 @@ function describeFailure(error: unknown): string[] {
 
 function adviceFor(error: ApiError): string | undefined {
   if (error.errorCode === "authorization_hmac_invalid") {
-    return "Check that --key (DEEDHOUSE_API_KEY) and the secret (DEEDHOUSE_API_SECRET, --secret-file) are one pair.";
+    return "Check that --key (DEEDHOUSE_API_KEY) and the secret (DEEDHOUSE_API_SECRET, --secret-file) belong together.";
   }
   if (error.retryAfterSeconds !== undefined) return `Try again in ${error.retryAfterSeconds} s.`;
   const orderCode = /\/domains\/registrations\/([^/]+)$/.exec(error.location ?? "")?.[1];

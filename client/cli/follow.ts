@@ -9,30 +9,30 @@ export interface FollowOptions {
   timeout: number;
 }
 
-/** Gives a command `--wait` and `--timeout`. */
+/** Adds `--wait` and `--timeout` to a command. */
 export function addFollowOptions(command: Command): Command {
   return command
-    .option("--wait", "stay until it is done, showing progress")
+    .option("--wait", "wait for the end and show progress")
     .addOption(
       command
-        .createOption("--timeout <time>", "how long --wait stays: 90s, 10m, 2h")
+        .createOption("--timeout <time>", "the maximum wait with --wait: 90s, 10m, 2h")
         .argParser(parseDurationMs)
         .default(parseDurationMs("10m"), "10m"),
     );
 }
 
-/** A wait to run, and how to tell of it. */
+/** A wait to run, and how to report it. */
 export interface Wait<T> {
   run(onStatus: (answer: Answer<T>) => void): Promise<Answer<T>>;
   describe(data: T): string;
   isSuccess(data: T): boolean;
-  /** Shown before the first look, when that is some time off. */
+  /** Shown before the first look, when that is some time away. */
   opening?: string | undefined;
 }
 
 /**
- * Runs a wait with its progress on stderr, so that stdout stays for the result. Resolves with the final state, or with
- * the last one seen when the time ran out: the caller judges which.
+ * Runs a wait and reports progress on stderr, so that stdout stays free for the result. Resolves with the final state,
+ * or with the last state seen when the time ran out; the caller decides which it is.
  */
 export async function follow<T>(wait: Wait<T>): Promise<T> {
   const progress = await startProgress();
@@ -54,7 +54,7 @@ export async function follow<T>(wait: Wait<T>): Promise<T> {
   }
 }
 
-/** The opening of a wait for something just accepted. */
+/** The first progress line after something was accepted. */
 export function acceptedLine(name: string, checkAfterSeconds: number | undefined): string {
   return `${name} accepted${nextLook(checkAfterSeconds)}`;
 }
@@ -64,20 +64,20 @@ function nextLook(checkAfterSeconds: number | undefined): string {
 }
 
 interface Progress {
-  /** A new state of things; the ones before stay on the screen. */
+  /** Reports a new state; earlier ones stay on the screen. */
   step(text: string): void;
   end(succeeded: boolean): void;
 }
 
 /**
- * A spinner on a terminal, plain lines elsewhere. A terminal of 0 columns (a bare pseudo-terminal) counts as elsewhere:
- * ora 9.4 divides by the width and then clears lines for ever.
+ * A spinner on a terminal, plain lines elsewhere. A terminal with 0 columns (a bare pseudo-terminal) does not count as
+ * one: ora 9.4 divides by the width and then clears lines for ever.
  */
 async function startProgress(): Promise<Progress> {
   if (!process.stderr.isTTY || !process.stderr.columns) {
     return { step: (text) => process.stderr.write(`${text}\n`), end: () => {} };
   }
-  // Loaded only now: most commands show no progress, and it takes longer to load than the rest of the client.
+  // Loaded here: most commands show no progress, and it takes longer to load than the rest of the client.
   const { default: ora } = await import("ora");
   const spinner = ora({ discardStdin: false });
   return {

@@ -12,7 +12,7 @@ const hostName = {
   created_at: "2026-11-21T01:39:39.906Z",
 };
 
-test("hosting add-host-name says which record has to be set", async () => {
+test("hosting add-host-name says which record to set", async () => {
   await using service = await startStandInService();
   service.answers[`PUT ${path}/www.site.example`] = { status: 202 };
   service.answers[`GET ${path}/www.site.example`] = { status: 200, body: hostName };
@@ -22,7 +22,7 @@ test("hosting add-host-name says which record has to be set", async () => {
   assert.match(added.stdout, /^record\.value +deedhouse-site=0f3c$/m);
 });
 
-test("hosting host-names lists them, and remove-host-name takes one away", async () => {
+test("hosting host-names lists host names, and remove-host-name removes one", async () => {
   await using service = await startStandInService();
   service.answers[`GET ${path}`] = { status: 200, body: [hostName] };
   service.answers[`DELETE ${path}/www.site.example`] = { status: 202 };

@@ -8,11 +8,11 @@ type Options = ConnectionOptions & { json?: boolean };
 
 const columns = ["host_name", "status", "record.name", "record.value", "reason"];
 
-/** The commands about host names of an account, in the group `hosting`. */
+/** The commands for an account's host names, in the group `hosting`. */
 export function addHostNameCommands(hosting: Command, clock: Clock): void {
   const list = hosting
     .command("host-names <identifier>")
-    .description("list the names at which an account's site answers, and those that wait for proof")
+    .description("list the host names of an account's site, and those that wait for proof")
     .option("--json", "print the API's JSON")
     .addHelpText("after", "\nExample:\n  deedhouse hosting host-names example.com");
   addConnectionOptions(list).action(
@@ -25,7 +25,7 @@ export function addHostNameCommands(hosting: Command, clock: Clock): void {
 
   const add = hosting
     .command("add-host-name <identifier> <host-name>")
-    .description("let an account's site answer at a name of yours; again, to have its TXT record looked at at once")
+    .description("add a host name to an account's site; a repeat checks its TXT record at once")
     .option("--json", "print the API's JSON")
     .addHelpText("after", "\nExample:\n  deedhouse hosting add-host-name example.com www.example.com");
   addConnectionOptions(add).action(
@@ -40,7 +40,7 @@ export function addHostNameCommands(hosting: Command, clock: Clock): void {
 
   const remove = hosting
     .command("remove-host-name <identifier> <host-name>")
-    .description("let an account's site answer at a name no more")
+    .description("remove a host name from an account's site")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  deedhouse hosting remove-host-name example.com www.example.com");
   addConnectionOptions(remove).action(

@@ -19,7 +19,7 @@ function sentPassword(service: StandInService): string {
   return JSON.parse(service.seen.at(-1)!.body).password;
 }
 
-test("hosting create takes the password from a file or stdin, without the line's end", async (t) => {
+test("hosting create reads the password from a file or stdin, without the line break", async (t) => {
   await using service = await startStandInService();
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-client-"));
   t.after(() => rm(folder, { recursive: true }));
@@ -128,15 +128,17 @@ test("hosting delete asks first: without a terminal and --yes it exits with 2 an
   assert.equal(service.seen.length, 1);
 });
 
-test("hosting history tells what happened and what happens next", async () => {
+test("hosting history shows what happened and what happens next", async () => {
   await using service = await startStandInService();
-  const told = { at: "2026-11-21T01:39:39.906Z", event: "requested", status: "Provisioning", text: "it was ordered" };
+  const event = { at: "2026-11-21T01:39:39.906Z", event: "requested", status: "Provisioning", text: "it was ordered" };
   service.answers["GET /v1/hostingaccounts/site.example/history"] = {
     status: 200,
     body: {
-      ...{ identifier: "site.example", status: "Ready", changes_pending: false },
+      identifier: "site.example",
+      status: "Ready",
+      changes_pending: false,
       next: "nothing",
-      history: [told],
+      history: [event],
     },
   };
   const { exitCode, stdout } = await runCli(service.url, ["hosting", "history", "site.example"]);

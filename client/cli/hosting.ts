@@ -58,7 +58,7 @@ export function addHostingCommands(program: Command, clock: Clock): void {
 function addHistoryCommand(hosting: Command, clock: Clock): void {
   const history = hosting
     .command("history <identifier>")
-    .description("tell what happened to an account, and what happens next")
+    .description("show what happened to an account, and what happens next")
     .option("--json", "print the API's JSON")
     .addHelpText("after", "\nExample:\n  deedhouse hosting history example.com");
   addConnectionOptions(history).action(
@@ -76,9 +76,9 @@ function addHistoryCommand(hosting: Command, clock: Clock): void {
 function addPasswordOptions(command: Command): Command {
   return command
     .option("--password-file <file>", "read the FTP password from a file")
-    .addOption(new Option("--password-stdin", "read it from standard input").conflicts("passwordFile"))
+    .addOption(new Option("--password-stdin", "read the password from standard input").conflicts("passwordFile"))
     .addOption(
-      new Option("--generate-password", "make one up and show it once, on stderr").conflicts([
+      new Option("--generate-password", "generate a password and show it once, on stderr").conflicts([
         "passwordFile",
         "passwordStdin",
       ]),
@@ -88,17 +88,17 @@ function addPasswordOptions(command: Command): Command {
 function addPasswordCommand(hosting: Command, clock: Clock): void {
   const set = hosting
     .command("password <identifier>")
-    .description("set another FTP password; open FTP sessions end")
+    .description("change the FTP password; open FTP sessions end")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
-      "\nWithout a password option it is asked for.\n\nExample:\n  deedhouse hosting password example.com --generate-password",
+      "\nWithout a password option, the command asks for a password.\n\nExample:\n  deedhouse hosting password example.com --generate-password",
     );
   addConnectionOptions(addPasswordOptions(set)).action(
     guarded(async (identifier: string, options: ConnectionOptions & PasswordOptions & { json?: boolean }) => {
       const client = await openClient(options, clock);
       await client.setHostingPassword(identifier, await obtainPassword(options, identifier));
-      const done = { identifier, password: "set: it is in force within seconds" };
+      const done = { identifier, password: "set: it takes effect within seconds" };
       if (options.json) printJson(done);
       else printFields(done);
     }),
@@ -109,7 +109,7 @@ function addDeleteCommand(hosting: Command, clock: Clock): void {
   const remove = hosting
     .command("delete <identifier>")
     .description("delete an account, with its site and its files")
-    .option("--yes", "do not ask")
+    .option("--yes", "do not ask for confirmation")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  deedhouse hosting delete example.com --yes");
   addConnectionOptions(remove).action(
@@ -130,11 +130,15 @@ function addCreateCommand(hosting: Command, clock: Clock): void {
     .description("order a hosting account, with an FTP login and a web site")
     .requiredOption("--pack <id>", "service pack, see: deedhouse packs list");
   addPasswordOptions(create)
-    .option("--idempotency-key <key>", "the same key again is the same order, never a second one", parseIdempotencyKey)
+    .option(
+      "--idempotency-key <key>",
+      "a repeat with the same key is the same order, never a second one",
+      parseIdempotencyKey,
+    )
     .option("--json", "print JSON: the order, or with --wait the account")
     .addHelpText(
       "after",
-      "\nWithout a password option it is asked for.\n\nExamples:\n" +
+      "\nWithout a password option, the command asks for a password.\n\nExamples:\n" +
         "  deedhouse hosting create example.com --pack 1 --wait\n" +
         "  deedhouse hosting create example.com --pack 1 --password-stdin < password.txt",
     );
@@ -182,7 +186,7 @@ function checkReady(account: HostingAccount): void {
     throw new CommandFailure(
       `${name} is still ${account.status}`,
       exitCodes.stillGoing,
-      `Nothing is lost; look later with: deedhouse hosting get ${account.identifier}`,
+      `Nothing is lost. Check later with: deedhouse hosting get ${account.identifier}`,
     );
   }
   throw new CommandFailure(

@@ -10,12 +10,12 @@ export interface ListOptions {
   json?: boolean;
 }
 
-/** Gives a list command its paging and output options. */
+/** Adds paging and output options to a list command. */
 export function addListOptions(command: Command): Command {
   return command
-    .option("--skip <count>", "leave out the first ones", parseWholeNumber)
-    .option("--take <count>", "how many to show, at most 100 (the API gives 25)", parseWholeNumber)
-    .option("--all", "every one, page after page")
+    .option("--skip <count>", "skip this many items", parseWholeNumber)
+    .option("--take <count>", "the maximum number of items, at most 100 (default 25)", parseWholeNumber)
+    .option("--all", "all items")
     .option("--json", "print the API's JSON");
 }
 
@@ -34,7 +34,7 @@ export async function printList<T extends object>(
     items = page.data;
     const shownTo = (page.skipped ?? 0) + items.length;
     if (page.total !== undefined && shownTo < page.total && items.length > 0) {
-      process.stderr.write(`${items.length} of ${page.total}; go on with --skip ${shownTo}, or --all\n`);
+      process.stderr.write(`${items.length} of ${page.total}; continue with --skip ${shownTo}, or use --all\n`);
     }
   }
   if (options.json) printJson(items);

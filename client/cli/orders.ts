@@ -9,7 +9,7 @@ import { addConnectionOptions, type ConnectionOptions, openClient } from "./sett
 
 const meanings: Record<OrderStatus, string> = {
   NotProvisioned: "not started yet",
-  Processing: "at work",
+  Processing: "in progress",
   Pending: "at the registry",
   Errors: "not successful",
   Finished: "done",
@@ -27,7 +27,7 @@ export function addOrderCommands(program: Command, clock: Clock): void {
   const orders = program.command("orders").description("registration orders");
   const get = orders
     .command("get <order-code>")
-    .description("show where an order stands")
+    .description("show the status of an order")
     .option("--json", "print the API's JSON")
     .addHelpText("after", "\nExample:\n  deedhouse orders get REG-8F3K2M1Q-7XW --wait");
   addConnectionOptions(addFollowOptions(get)).action(
@@ -44,8 +44,8 @@ export function addOrderCommands(program: Command, clock: Clock): void {
 }
 
 /**
- * Waits for an order, showing progress. Resolves with its final state, or the last one seen when the time ran out.
- * `accepted` is the answer that has just created it, if so.
+ * Waits for an order and shows progress. Resolves with its final state, or the last state seen when the time ran out.
+ * `accepted` is the answer that has just created the order, if there is one.
  */
 export function followOrder(
   client: Client,
@@ -62,7 +62,7 @@ export function followOrder(
   });
 }
 
-/** Throws `CommandFailure` unless the order is `Finished`: ended in failure, or still going. */
+/** Throws `CommandFailure` unless the order is `Finished`: it ended in failure, or is still in progress. */
 export function checkFinished(order: Order): void {
   if (order.status === "Finished") return;
   const name = `order ${order.order_code}`;
@@ -70,7 +70,7 @@ export function checkFinished(order: Order): void {
     throw new CommandFailure(
       `${name} is still ${order.status}`,
       exitCodes.stillGoing,
-      `Nothing is lost; follow it with: deedhouse orders get ${order.order_code} --wait`,
+      `Nothing is lost. Follow it with: deedhouse orders get ${order.order_code} --wait`,
     );
   }
   throw new CommandFailure(

@@ -1,18 +1,19 @@
-// What commands print on stdout: the API's own JSON for scripts, aligned text for people. Field names are the API's in both.
+// The commands' output on stdout: the API's own JSON for scripts, aligned text for people. Both use the API's field
+// names.
 
-/** Prints a value as JSON, indented. */
+/** Prints a value as indented JSON. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Prints one object as lines of name and value; nested names are joined by a dot: `ftp.host`. */
+/** Prints one object as lines of name and value; nested names are joined with a dot: `ftp.host`. */
 export function printFields(record: object): void {
   const fields = flatten(record);
   const width = Math.max(...fields.map(([name]) => name.length));
   for (const [name, value] of fields) process.stdout.write(`${name.padEnd(width)}  ${value}\n`);
 }
 
-/** Prints objects as a table of the given fields; a field none of them has is left out. */
+/** Prints objects as a table of the given fields; a field that no object has is left out. */
 export function printTable(records: readonly object[], columns: readonly string[]): void {
   const rows = records.map((record) => new Map(flatten(record)));
   const shown = columns.filter((column) => rows.some((row) => row.has(column)));

@@ -7,10 +7,10 @@ import { addConnectionOptions, type ConnectionOptions, openClient } from "./sett
 const columns = ["id", "name", "kind", "disk_quota_bytes"];
 
 export function addPackCommands(program: Command, clock: Clock): void {
-  const packs = program.command("packs").description("service packs: what a hosting account can be");
+  const packs = program.command("packs").description("service packs: the kinds of hosting accounts");
   const list = packs
     .command("list")
-    .description("list the service packs you are offered")
+    .description("list the service packs that are offered to you")
     .option("--json", "print the API's JSON")
     .addHelpText("after", "\nExample:\n  deedhouse packs list");
   addConnectionOptions(list).action(

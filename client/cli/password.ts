@@ -4,11 +4,11 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { CommandFailure, exitCodes } from "./failures.ts";
 
-/** Far above the 64 characters that the service takes; only there to stop a wrong file. */
+/** Far above the service's limit of 64 characters; it only guards against a wrong file. */
 const passwordBytesMax = 1024;
 /** 24 of 57 characters are 139 bits. */
 const generatedLength = 24;
-// Without 0 O 1 l I: people copy passwords from screens.
+// Without 0 O 1 l I, because people copy passwords from screens.
 const generatedAlphabet = "23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
 export interface PasswordOptions {
@@ -18,20 +18,20 @@ export interface PasswordOptions {
 }
 
 /**
- * The FTP password from where the options say, else from a prompt without echo. A generated one is shown on stderr now,
- * before it is sent: after a lost answer the account may exist and nobody else knows it.
+ * Gets the FTP password from the source in the options, or else from a prompt without echo. A generated password is
+ * shown on stderr before it is sent: after a lost answer the account may exist, and nobody else knows its password.
  */
 export async function obtainPassword(options: PasswordOptions, identifier: string): Promise<string> {
   if (options.passwordFile !== undefined) return stripLineEnd(await readPasswordFile(options.passwordFile));
   if (options.passwordStdin) return stripLineEnd(await readStdin());
   if (options.generatePassword) {
     const password = generatePassword();
-    process.stderr.write(`FTP password of ${identifier}, shown only now: ${password}\n`);
+    process.stderr.write(`FTP password of ${identifier}, shown only once: ${password}\n`);
     return password;
   }
   if (process.stdin.isTTY) return promptTwice(identifier);
   throw new CommandFailure(
-    "no password, and no terminal to ask for one",
+    "no password was given, and there is no terminal to ask for one",
     exitCodes.usage,
     "Give --password-file, --password-stdin or --generate-password.",
   );
@@ -45,7 +45,7 @@ async function readPasswordFile(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new CommandFailure(`can't read the password: ${(error as Error).message}`, exitCodes.usage);
+    throw new CommandFailure(`cannot read the password: ${(error as Error).message}`, exitCodes.usage);
   }
 }
 
@@ -55,7 +55,7 @@ async function readStdin(): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Editors and `echo` end a line with a newline that is no part of the password. */
+/** Editors and `echo` add a newline that is not part of the password. */
 function stripLineEnd(bytes: Buffer): string {
   if (bytes.length > passwordBytesMax) {
     throw new CommandFailure(`the password is longer than ${passwordBytesMax} bytes`, exitCodes.usage);
@@ -65,7 +65,7 @@ function stripLineEnd(bytes: Buffer): string {
 
 async function promptTwice(identifier: string): Promise<string> {
   const password = await promptHidden(`FTP password for ${identifier}: `);
-  const repeated = await promptHidden("Once more: ");
+  const repeated = await promptHidden("Repeat it: ");
   if (password !== repeated) throw new CommandFailure("the two passwords differ", exitCodes.usage);
   return password;
 }

@@ -6,22 +6,22 @@ import { ApiError } from "../sdk/errors.ts";
 import type { RetryNotice } from "../sdk/retry.ts";
 import { CommandFailure, exitCodes } from "./failures.ts";
 
-/** Where the service is and who is calling; each may come from the environment instead. */
+/** The address of the service and the caller's key; each may come from the environment instead. */
 export interface ConnectionOptions {
   url?: string;
   key?: string;
   secretFile?: string;
 }
 
-/** Gives a command the options that say which service to talk to. The secret is no option: arguments show in `ps`. */
+/** Adds the options that select the service. The secret is not an option, because arguments are visible in `ps`. */
 export function addConnectionOptions(command: Command): Command {
   return command
-    .option("--url <url>", "where the API is (DEEDHOUSE_URL)")
+    .option("--url <url>", "the API's URL (DEEDHOUSE_URL)")
     .option("--key <key>", "API key (DEEDHOUSE_API_KEY)")
     .option("--secret-file <file>", "file with the API secret (instead of DEEDHOUSE_API_SECRET)");
 }
 
-/** The client for the given options and environment. Throws `CommandFailure` that names every missing setting at once. */
+/** Makes the client from options and environment. Throws `CommandFailure` that names all missing settings. */
 export async function openClient(options: ConnectionOptions, clock: Clock): Promise<Client> {
   const url = options.url ?? process.env.DEEDHOUSE_URL;
   const apiKey = options.key ?? process.env.DEEDHOUSE_API_KEY;
@@ -35,7 +35,7 @@ export async function openClient(options: ConnectionOptions, clock: Clock): Prom
     throw new CommandFailure(`missing: ${missing.join("; ")}`, exitCodes.usage);
   }
   try {
-    return createClient({ url, apiKey, apiSecret, clock, onRetry: tellRetry });
+    return createClient({ url, apiKey, apiSecret, clock, onRetry: reportRetry });
   } catch (error) {
     throw new CommandFailure((error as Error).message, exitCodes.usage);
   }
@@ -45,11 +45,11 @@ async function readSecret(path: string): Promise<string> {
   try {
     return (await readFile(path, "utf8")).trim();
   } catch (error) {
-    throw new CommandFailure(`can't read the secret: ${(error as Error).message}`, exitCodes.usage);
+    throw new CommandFailure(`cannot read the secret: ${(error as Error).message}`, exitCodes.usage);
   }
 }
 
-function tellRetry({ error, delayMs }: RetryNotice): void {
+function reportRetry({ error, delayMs }: RetryNotice): void {
   const reason = error instanceof ApiError ? error.errorCode : error.message;
-  process.stderr.write(`${reason}; trying again in ${Math.ceil(delayMs / 1000)} s\n`);
+  process.stderr.write(`${reason}; retrying in ${Math.ceil(delayMs / 1000)} s\n`);
 }

@@ -47,7 +47,7 @@ test("signs bodies outside ASCII", async () => {
   });
 });
 
-test("works below a bare URL and a trailing slash alike", async () => {
+test("works with a bare URL and with a trailing slash", async () => {
   await using service = await startStandInService();
   service.answers["GET /servicepacks"] = { status: 200, body: [] };
   for (const base of [service.url.replace("/v1", ""), service.url.replace("/v1", "/")]) {
@@ -55,20 +55,20 @@ test("works below a bare URL and a trailing slash alike", async () => {
   }
 });
 
-test("refuses an id that would turn into another resource's path", async () => {
+test("refuses an id that would become another resource's path", async () => {
   await using service = await startStandInService();
   const { client } = clientFor(service);
   await assert.rejects(client.getDomain(".."), TypeError);
   assert.equal(service.seen.length, 0);
 });
 
-test("refuses a URL or key that can't be right before anything is sent", () => {
+test("refuses a malformed URL or key before anything is sent", () => {
   assert.throws(() => createClient({ url: "ftp://example.com", apiKey, apiSecret }), /not of the form/);
   assert.throws(() => createClient({ url: "https://me:pw@example.com", apiKey, apiSecret }), /must not carry/);
   assert.throws(() => createClient({ url: "https://example.com", apiKey: "abc", apiSecret }), /32 lower-case hex/);
 });
 
-test("an answer tells the request budget and the request id", async () => {
+test("an answer reports the request budget and the request id", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains?skip=5&take=10"] = {
     status: 200,
@@ -106,7 +106,7 @@ test("an answer that is not the API's says to check the URL", async () => {
   await assert.rejects(clientFor(service).client.listDomains(), { errorCode: "unexpected_response", status: 301 });
 });
 
-test("waitForOrder leaves check-after between looks and tells each change once", async () => {
+test("waitForOrder leaves check-after between looks and reports each change once", async () => {
   await using service = await startStandInService();
   service.answers[orderTarget] = [
     order("NotProvisioned", 3),
@@ -129,7 +129,7 @@ test("waitForOrder leaves check-after between looks and tells each change once",
   );
 });
 
-test("waitForOrder takes a last look when the time runs out, then says where the order stands", async () => {
+test("waitForOrder takes a last look when the time runs out, then reports the order's status", async () => {
   await using service = await startStandInService();
   service.answers[orderTarget] = [order("Processing", 8), order("Pending", 86_400)];
   const { client, delaysMs } = clientFor(service);
@@ -141,7 +141,7 @@ test("waitForOrder takes a last look when the time runs out, then says where the
   assert.deepEqual(delaysMs, [0, 8000, 2000]);
 });
 
-test("waitForOrder outlives a service that is away for a while", async () => {
+test("waitForOrder survives a temporary outage of the service", async () => {
   await using service = await startStandInService();
   service.answers[orderTarget] = order("Finished");
   service.faults.push(refuse(503, "service_unavailable", { "retry-after": "200" }));
@@ -150,7 +150,7 @@ test("waitForOrder outlives a service that is away for a while", async () => {
   assert.deepEqual(delaysMs, [0, 200_000]);
 });
 
-test("waitForOrder does not wait for an order that is not there", async () => {
+test("waitForOrder does not wait for an order that does not exist", async () => {
   await using service = await startStandInService();
   service.answers[orderTarget] = refuse(404, "order_not_found");
   await assert.rejects(clientFor(service).client.waitForOrder("REG-00000000-001"), { errorCode: "order_not_found" });

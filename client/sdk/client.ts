@@ -9,27 +9,27 @@ const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
 
 export interface ClientOptions {
-  /** Where the API is, with or without a version: `https://api.example.com/v1`. */
+  /** The API's URL, with or without a version: `https://api.example.com/v1`. */
   url: string;
   /** 32 lower-case hex digits. */
   apiKey: string;
-  /** Never sent; it only signs. */
+  /** Used for signing, never sent. */
   apiSecret: string;
-  /** In place of the runtime's own, for a proxy or an own certificate authority. */
+  /** Replaces the runtime's own, for a proxy or a private certificate authority. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** For one attempt; default 30 000. A held status answer gets its holding time on top. */
+  /** For one attempt; default 30 000. For a status answer that the service holds, the holding time is added. */
   timeoutMs?: number | undefined;
   /** Attempts after the first; default 4. */
   retriesMax?: number | undefined;
-  /** Told before each retry, while the delay is still to come. */
+  /** Called before each retry, before its delay. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   clock?: Clock | undefined;
 }
 
-/** Everything the API offers; every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
+/** All calls of the API. Every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
 export interface Client extends DomainCalls, HostingCalls, HostNameCalls {}
 
-/** A client for one service and key. Throws `TypeError` when the URL or the key cannot be right. */
+/** Makes a client for one service and key. Throws `TypeError` when the URL or the key is malformed. */
 export function createClient(options: ClientOptions): Client {
   const clock = options.clock ?? systemClock;
   const send = createSend({

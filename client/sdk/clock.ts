@@ -1,8 +1,8 @@
-/** Where the client's time comes from; tests pass one that does not wait. */
+/** The client's source of time; tests pass one that does not wait. */
 export interface Clock {
-  /** The current time, as the signature's timestamp needs it. */
+  /** The current time, for the signature's timestamp. */
   now(): Date;
-  /** Milliseconds that never go back: for deadlines, meaningless as a date. */
+  /** Milliseconds that never go back: for deadlines; they are not a date. */
   monotonicMs(): number;
   /** Waits `delayMs`; rejects with the signal's reason when `signal` fires first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;

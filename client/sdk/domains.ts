@@ -20,26 +20,28 @@ import { waitUntilFinal } from "./wait.ts";
 const finalStatuses: readonly OrderStatus[] = ["Finished", "Errors", "FailedValidation", "Cancelled"];
 
 export interface OrderOptions extends CallOptions {
-  /** Up to 30: how long the service may hold the answer until the status changes. */
+  /** Up to 30: how many seconds the service may hold the answer until the status changes. */
   waitSeconds?: number | undefined;
 }
 
-/** The calls about domain names and their orders. */
+/** The calls for domain names and their orders. */
 export interface DomainCalls {
-  /** One page; 25 items from the start unless told otherwise. */
+  /** One page; by default the first 25 items. */
   listDomains(options?: PageOptions): Promise<Page<Domain>>;
-  /** Every domain of the portfolio; neither skips nor repeats one, whatever changes meanwhile. */
+  /**
+   * Every domain of the portfolio. It neither skips nor repeats one, even when the portfolio changes in the meantime.
+   */
   allDomains(options?: CallOptions): AsyncGenerator<Domain>;
   getDomain(domainName: string, options?: CallOptions): Promise<Answer<Domain>>;
-  /** Orders a registration. `data.order_code` is what to follow; `checkAfterSeconds` is when. */
+  /** Orders a registration. Follow `data.order_code`; look again after `checkAfterSeconds`. */
   registerDomain(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
-  /** Says whether a name will renew. Rejects with `domain_renewal_underway` once the registry is being told. */
+  /** Sets whether a name will renew. Rejects with `domain_renewal_underway` once the registry is carrying it out. */
   setWillRenew(domainName: string, willRenew: boolean, options?: CallOptions): Promise<Answer<undefined>>;
-  /** One page of what is due soon and what became of it, by the end of the term. */
+  /** One page of upcoming and recent renewals, by the end of the term. */
   listRenewals(options?: RenewalOptions): Promise<Page<Renewal>>;
   allRenewals(options?: Pick<RenewalOptions, "status" | "signal">): AsyncGenerator<Renewal>;
   getOrder(orderCode: string, options?: OrderOptions): Promise<Answer<Order>>;
-  /** Resolves with a final status, good or bad: look at `data.status`. See `waitUntilFinal` for how it waits. */
+  /** Resolves with a final status, success or failure: check `data.status`. See `waitUntilFinal` for how it waits. */
   waitForOrder(orderCode: string, options?: WaitOptions<Order>): Promise<Answer<Order>>;
 }
 

@@ -1,11 +1,11 @@
-/** One field the service did not accept, from `validation_errors`. */
+/** One field that the service refused, from `validation_errors`. */
 export interface ValidationError {
   errorCode: string;
   errorText: string;
   field: string;
 }
 
-/** The code of an answer that is not in the service's own form, such as a proxy's HTML page. */
+/** The code of an answer that is not in the service's format, such as a proxy's HTML page. */
 export const unexpectedResponseCode = "unexpected_response";
 
 export interface ApiErrorDetails {
@@ -18,16 +18,16 @@ export interface ApiErrorDetails {
   location?: string | undefined;
 }
 
-/** The service answered and refused. `errorCode` is stable; `errorText` says what to do and may change. */
+/** The service refused the request. `errorCode` is stable; `errorText` says what to do and may change. */
 export class ApiError extends Error {
   readonly status: number;
   readonly errorCode: string;
   readonly errorText: string;
   readonly validationErrors: readonly ValidationError[];
-  /** Tell it to the operator: the service's logs have it too. */
+  /** Give it to the operator: the service's logs contain it. */
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** A path the refusal points to, such as the order that already has the name. */
+  /** A path that the refusal points to, such as the order that already has the name. */
   readonly location: string | undefined;
 
   constructor(details: ApiErrorDetails) {
@@ -43,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer: the service could not be reached, or the answer did not arrive whole and in time. */
+/** No answer: the service was unreachable, or the answer was incomplete or late. */
 export class ConnectionError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
@@ -51,11 +51,11 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The waiting time ran out while the service was still at work; nothing is lost, look again later. */
+/** The waiting time ran out while the service was still working. Nothing is lost; look again later. */
 export class WaitTimeoutError extends Error {
   /** The last status seen, such as `Processing`. */
   readonly lastStatus: string;
-  /** When the service expects to have news. */
+  /** Seconds until the service expects news. */
   readonly checkAfterSeconds: number | undefined;
 
   constructor(lastStatus: string, checkAfterSeconds: number | undefined) {
@@ -66,7 +66,7 @@ export class WaitTimeoutError extends Error {
   }
 }
 
-/** Whether the same call may succeed later without any change: no answer, too many requests, or a fault of the service. */
+/** Whether the same call may succeed later unchanged: no answer, too many requests, or a fault of the service. */
 export function isTransient(error: unknown): boolean {
   return (
     error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500))

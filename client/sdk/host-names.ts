@@ -2,26 +2,26 @@ import { answerOf, arrayBody, objectBody } from "./response.ts";
 import type { Send } from "./transport.ts";
 import type { Answer, CallOptions } from "./types.ts";
 
-/** A name beside the platform's one at which an account's site answers, once control over it is proven. */
+/** A host name of an account's site, in addition to the platform's own, once control over it is proven. */
 export interface HostName {
   host_name: string;
   status: "Waiting" | "Proven";
-  /** What has to be in the DNS, but for names of your own portfolio. */
+  /** The record that proves control, except for names of your own portfolio. */
   record: { name: string; type: "TXT"; value: string };
   proven_by?: "dns" | "portfolio";
-  /** Why it is not proven, or what was wrong at the last look. */
+  /** Why it is not proven, or what was wrong at the last check. */
   reason?: string;
   created_at: string;
   checked_at?: string;
   next_check_at?: string;
 }
 
-/** The calls about an account's host names. */
+/** The calls for an account's host names. */
 export interface HostNameCalls {
-  /** All of them. */
+  /** All host names of the account. */
   listHostNames(identifier: string, options?: CallOptions): Promise<Answer<HostName[]>>;
   getHostName(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<HostName>>;
-  /** Adds it, or has it looked at again at once; `getHostName` has the record to set. */
+  /** Adds a host name, or checks it again at once; `getHostName` returns the record to set. */
   addHostName(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<undefined>>;
   /** The site stops answering there within seconds. */
   removeHostName(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<undefined>>;

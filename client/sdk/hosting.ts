@@ -15,30 +15,30 @@ import type {
 } from "./types.ts";
 import { waitUntilFinal } from "./wait.ts";
 
-/** What a new hosting account needs. */
+/** The data of a new hosting account. */
 export interface NewHostingAccount {
-  /** The host name the account is known by. */
+  /** The account's host name. */
   identifier: string;
-  /** An `id` of `listServicePacks`. */
+  /** An `id` from `listServicePacks`. */
   servicePackId: string;
   /** For FTP, 8 to 64 characters; the service keeps only a hash. */
   password: string;
 }
 
-/** The calls about hosting accounts and what is on offer. */
+/** The calls for hosting accounts and service packs. */
 export interface HostingCalls {
-  /** One page; 25 items from the start unless told otherwise. */
+  /** One page; by default the first 25 items. */
   listHostingAccounts(options?: PageOptions): Promise<Page<HostingAccount>>;
-  /** Every account but the failed ones. */
+  /** Every account except failed ones. */
   allHostingAccounts(options?: CallOptions): AsyncGenerator<HostingAccount>;
   getHostingAccount(identifier: string, options?: CallOptions): Promise<Answer<HostingAccount>>;
   /** Orders an account; `data.identifier` is its canonical name. */
   createHostingAccount(account: NewHostingAccount, options?: CreateOptions): Promise<Answer<{ identifier: string }>>;
-  /** Resolves when the account is no longer `Provisioning`, good or bad: look at `data.status`. */
+  /** Resolves when the account is no longer `Provisioning`, success or failure: check `data.status`. */
   waitForHostingAccount(identifier: string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
-  /** Sets another FTP password; within seconds it opens the account, and the old one does not. */
+  /** Changes the FTP password. Within seconds the new one works and the old one does not. */
   setHostingPassword(identifier: string, password: string, options?: CallOptions): Promise<Answer<undefined>>;
-  /** Orders that an account is deleted, with its site; it is there until that is done. */
+  /** Requests the deletion of an account with its site. The account exists until it is deleted. */
   deleteHostingAccount(identifier: string, options?: CallOptions): Promise<Answer<undefined>>;
   getHostingHistory(identifier: string, options?: CallOptions): Promise<Answer<HostingHistory>>;
   listServicePacks(options?: CallOptions): Promise<Answer<ServicePack[]>>;
@@ -70,7 +70,7 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
       return answerOf(reply, { identifier: idFromLocation(reply) });
     },
 
-    // Only the status of a registration can be held back by the service, so every look here is answered at once.
+    // The service can hold only the status of a registration, so every look here is answered at once.
     waitForHostingAccount: (identifier, options = {}) =>
       waitUntilFinal(
         () => calls.getHostingAccount(identifier, { signal: options.signal }),

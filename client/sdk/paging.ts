@@ -1,15 +1,15 @@
 import { answerOf, arrayBody, type Reply, wholeNumberHeader } from "./response.ts";
 import type { Page, PageOptions } from "./types.ts";
 
-/** The most the service gives in one page. */
+/** The maximum page size of the service. */
 const takeMax = 100;
 
-/** Which part of a list is asked for. */
+/** Selects a part of a list. */
 export interface ListFilter {
   status?: string | undefined;
 }
 
-/** The query string for one page, empty when nothing was asked for. */
+/** The query string for one page, empty without options. */
 export function pageQuery({ skip, take }: PageOptions, { status }: ListFilter = {}): string {
   const query = new URLSearchParams();
   if (status !== undefined) query.set("status", status);
@@ -18,7 +18,7 @@ export function pageQuery({ skip, take }: PageOptions, { status }: ListFilter = 
   return query.size > 0 ? `?${query}` : "";
 }
 
-/** A list answer with its paging headers. */
+/** A list with its paging headers. */
 export function pageOf<T>(reply: Reply): Page<T> {
   return {
     ...answerOf(reply, arrayBody<T>(reply)),
@@ -29,7 +29,7 @@ export function pageOf<T>(reply: Reply): Page<T> {
   };
 }
 
-/** Every item of a list, page by page as they are consumed. */
+/** Every item of a list, fetched page by page as items are consumed. */
 export async function* followPages<T>(
   getPage: (query: string) => Promise<Page<T>>,
   filter: ListFilter = {},
@@ -43,7 +43,7 @@ export async function* followPages<T>(
 }
 
 /**
- * The query of the `rel="next"` target (RFC 8288). Only the query is taken: the path is known, a proxy may have changed
+ * The query of the `rel="next"` target (RFC 8288). Only the query is used: the path is known, a proxy may have changed
  * it, and a signature must never go to another host.
  */
 function findNextQuery(link: string | null): string | undefined {

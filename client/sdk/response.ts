@@ -1,7 +1,7 @@
 import { ApiError, unexpectedResponseCode, type ValidationError } from "./errors.ts";
 import type { Answer, RateLimit } from "./types.ts";
 
-/** A whole answer off the wire. */
+/** A complete answer as received. */
 export interface Reply {
   status: number;
   headers: Headers;
@@ -9,7 +9,7 @@ export interface Reply {
   text: string;
 }
 
-/** What the headers of any answer say, around `data`. */
+/** Adds the headers of any answer to `data`. */
 export function answerOf<T>(reply: Reply, data: T): Answer<T> {
   return {
     data,
@@ -35,7 +35,7 @@ export function arrayBody<T>(reply: Reply): T[] {
   return value as T[];
 }
 
-/** The error that a status outside 200–299 stands for. */
+/** The error for a status outside 200–299. */
 export function apiErrorOf(reply: Reply): ApiError {
   const body = parseJson(reply.text) as Partial<Record<string, unknown>> | null | undefined;
   const inForm = typeof body?.error_code === "string";
@@ -44,7 +44,7 @@ export function apiErrorOf(reply: Reply): ApiError {
     errorCode: inForm ? String(body.error_code) : unexpectedResponseCode,
     errorText: inForm
       ? String(body.error_text ?? "")
-      : `HTTP ${reply.status} without an error of the service: something else may be answering at this address`,
+      : `HTTP ${reply.status} without an error of the service: another service may be answering at this address`,
     validationErrors: parseValidationErrors(body?.validation_errors),
     requestId: reply.headers.get("x-request-id") ?? undefined,
     retryAfterSeconds: wholeNumberHeader(reply.headers, "retry-after"),
@@ -52,7 +52,7 @@ export function apiErrorOf(reply: Reply): ApiError {
   });
 }
 
-/** A header of digits only; anything else counts as missing. */
+/** The value of a numeric header; anything else counts as missing. */
 export function wholeNumberHeader(headers: Headers, name: string): number | undefined {
   const text = headers.get(name);
   return text !== null && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
@@ -73,7 +73,7 @@ function unexpectedBody(reply: Reply, wanted: string): ApiError {
   return new ApiError({
     status: reply.status,
     errorCode: unexpectedResponseCode,
-    errorText: `the answer has not ${wanted}: check that the URL is the API's`,
+    errorText: `the answer does not contain ${wanted}: check that the URL is the API's`,
     requestId: reply.headers.get("x-request-id") ?? undefined,
   });
 }

@@ -41,7 +41,7 @@ test("resends the identical header after a 5xx, with growing delays", async () =
   assert.ok(delaysMs[1]! >= 500 && delaysMs[1]! <= 1000);
 });
 
-test("signs a read again when its lost answer had used up the nonce", async () => {
+test("signs a read again when its lost answer has used up the nonce", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
   service.faults.push("drop");
@@ -53,7 +53,7 @@ test("signs a read again when its lost answer had used up the nonce", async () =
   assert.notEqual(resend, signedAgain);
 });
 
-test("keeps the idempotency key when a write has to be signed again", async () => {
+test("keeps the idempotency key when a write must be signed again", async () => {
   await using service = await startStandInService();
   service.answers["POST /v1/domains/registrations"] = accepted("/v1/domains/registrations/REG-00000000-001", 10);
   service.faults.push("drop", refuse(409, "idempotency_in_progress"));
@@ -74,7 +74,7 @@ test("gives every write its own random idempotency key", async () => {
   assert.notEqual(first, second);
 });
 
-test("waits as long as retry-after says before it resends after 429", async () => {
+test("waits for retry-after before it resends after 429", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains"] = { status: 200, body: [] };
   service.faults.push(refuse(429, "rate_limit_exceeded", { "retry-after": "42" }));
@@ -88,7 +88,7 @@ test("waits as long as retry-after says before it resends after 429", async () =
   assert.equal(new Set(authorizations(service)).size, 1);
 });
 
-test("hands on a 503 whose retry-after is longer than two minutes at once", async () => {
+test("rejects at once with a 503 whose retry-after is longer than two minutes", async () => {
   await using service = await startStandInService();
   service.faults.push(refuse(503, "service_unavailable", { "retry-after": "3600" }));
   const { client, delaysMs } = clientFor(service);
@@ -104,7 +104,7 @@ test("gives up after retriesMax with the last error", async () => {
   assert.equal(service.seen.length, 3);
 });
 
-test("signs once more in a later second when the timestamp is refused, and believes a second refusal", async () => {
+test("signs once more in a later second when the timestamp is refused, and gives up after a second refusal", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains"] = { status: 200, body: [] };
   service.faults.push(refuse(401, "authorization_timestamp_invalid"));
@@ -143,7 +143,7 @@ test("never repeats a refusal", async () => {
   assert.equal(service.seen.length, 1);
 });
 
-test("a service that can't be reached is a ConnectionError that says why", async () => {
+test("an unreachable service is a ConnectionError that says why", async () => {
   const service = await startStandInService();
   const { client, delaysMs } = clientFor(service);
   await service[Symbol.asyncDispose]();

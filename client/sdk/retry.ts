@@ -1,25 +1,26 @@
-// When a call is sent again, and whether with the same signature. The service frees a nonce when it answers 429 or 5xx
-// and answers the identical resend of a committed write with the stored answer, so after those, and after a lost
-// connection, the very same request goes out again: it can never count twice. Where the nonce stays used the request
-// is signed anew; a POST is still safe then, because it keeps its Idempotency-Key.
+// Decides whether to retry a call, and whether with the same signature. The service frees a nonce when it answers 429
+// or 5xx, and answers an identical resend of a committed write with the stored answer. So after those, and after a lost
+// connection, the very same request is sent again: it can never count twice. When the nonce stays used, the request is
+// signed again; a POST is still safe, because it keeps its Idempotency-Key.
 
 import { randomInt } from "node:crypto";
 import { ApiError, ConnectionError, isTransient } from "./errors.ts";
 
 const backoffBaseMs = 500;
 const backoffMsMax = 30_000;
-/** A longer `retry-after` is not waited for: the caller gets the error and the number. */
+/** For a longer `retry-after` the client does not wait: the caller gets the error with the number. */
 const retryDelayMsMax = 120_000;
-// The service may refuse timestamps at or below the second it started in, so the new one must be a later second.
+// The service may refuse timestamps at or below the second in which it started, so the new timestamp must be a later
+// second.
 const timestampRetryDelayMs = 1_100;
 
-/** How to send a failed call again. */
+/** How to retry a failed call. */
 export interface RetryPlan {
   delayMs: number;
   signature: "same" | "new";
 }
 
-/** A retry about to happen, for whoever wants to show it. */
+/** A retry that is about to happen, for display. */
 export interface RetryNotice extends RetryPlan {
   error: ApiError | ConnectionError;
   /** 1 for the first retry. */
@@ -27,8 +28,8 @@ export interface RetryNotice extends RetryPlan {
 }
 
 /**
- * What to do after `error`; nothing when it is final.
- * `previous` is the failure before it in the same call, `retriesDone` how many retries lie behind.
+ * What to do after `error`; undefined when it is final. `previous` is the failure before it in the same call,
+ * `retriesDone` the number of retries so far.
  */
 export function planRetry(
   error: ApiError | ConnectionError,
@@ -45,7 +46,7 @@ export function planRetry(
     case "idempotency_in_progress":
       return { delayMs: backoffMs(retriesDone), signature: "new" };
     case "authorization_timestamp_invalid":
-      // The header may have grown old while it was resent; refused twice in a row means that the clocks disagree.
+      // The header may have expired while it was resent; two refusals in a row mean that the clocks disagree.
       if (previous instanceof ApiError && previous.errorCode === error.errorCode) return undefined;
       return { delayMs: timestampRetryDelayMs, signature: "new" };
     default:
@@ -53,7 +54,7 @@ export function planRetry(
   }
 }
 
-/** Doubles from half a second to 30 s, of which the second half is random, so that clients do not come back in step. */
+/** Doubles from half a second to 30 s. The second half is random, so that clients do not return in step. */
 function backoffMs(retriesDone: number): number {
   const halfMs = Math.min(backoffMsMax, backoffBaseMs * 2 ** retriesDone) / 2;
   return halfMs + randomInt(halfMs + 1);

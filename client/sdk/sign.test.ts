@@ -18,7 +18,8 @@ const vectors: { key: string; secret: string; valid: Vector[] } = JSON.parse(
   readFileSync(new URL("../../test/vectors/signing.json", import.meta.url), "utf8"),
 );
 
-// The others of the same name are forms of clients that decode or lower-case the target; this client signs it as it is.
+// The other vectors of the same name come from clients that decode or lower-case the target; this client signs it
+// unchanged.
 const ours = vectors.valid.filter((vector, index) => vectors.valid.findIndex((v) => v.name === vector.name) === index);
 
 for (const vector of ours) {

@@ -4,7 +4,7 @@ import { apiErrorOf, type Reply } from "./response.ts";
 import { planRetry, type RetryNotice } from "./retry.ts";
 import { authorizationHeader, newIdempotencyKey, newNonce } from "./sign.ts";
 
-/** A page of 100 items is some 50 kB; far more than that is not an answer of the service. */
+/** A page of 100 items has about 50 kB; an answer far above that does not come from the service. */
 const responseBytesMax = 8 * 1024 * 1024;
 
 export interface TransportOptions {
@@ -18,25 +18,28 @@ export interface TransportOptions {
   clock: Clock;
 }
 
-/** One call of the API, without what every call has. */
+/** One call of the API, without the parts that every call shares. */
 export interface Call {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below the base URL, segments already encoded: `/domains/example.com`. */
+  /** Below the base URL, with encoded segments: `/domains/example.com`. */
   path: string;
-  /** With its `?`, or empty. */
+  /** Including its `?`, or empty. */
   query?: string;
   /** Sent as JSON. */
   body?: object;
   idempotencyKey?: string | undefined;
-  /** How long the service may hold the answer back (`Prefer: wait=N`). */
+  /** How long the service may hold the answer (`Prefer: wait=N`). */
   waitSeconds?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Sends a call, signed and retried. Resolves with a 2xx; rejects with `ApiError`, `ConnectionError` or the signal's reason. */
+/**
+ * Sends a call, signed and with retries. Resolves with a 2xx; rejects with `ApiError`, `ConnectionError` or the
+ * signal's reason.
+ */
 export type Send = (call: Call) => Promise<Reply>;
 
-/** A `Send` bound to one service and key. */
+/** Makes a `Send` for one service and key. */
 export function createSend(options: TransportOptions): Send {
   return async (call) => {
     const request = prepare(call, options);
@@ -58,7 +61,7 @@ export function createSend(options: TransportOptions): Send {
   };
 }
 
-/** All of a request but its signature, fixed before the first attempt so that every resend has the same bytes. */
+/** A request without its signature, fixed before the first attempt, so that every resend has the same bytes. */
 interface PreparedRequest {
   method: Call["method"];
   url: URL;
@@ -71,7 +74,7 @@ interface PreparedRequest {
 function prepare(call: Call, options: TransportOptions): PreparedRequest {
   const basePath = options.baseUrl.pathname.replace(/\/+$/, "");
   const url = new URL(`${options.baseUrl.origin}${basePath}${call.path}${call.query ?? ""}`);
-  // `..` as an id would silently become another resource.
+  // An id of `..` would silently become another resource.
   if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
   const headers = new Headers({ accept: "application/json", "user-agent": "deedhouse-client" });
   if (call.body) headers.set("content-type", "application/json");
@@ -110,7 +113,7 @@ async function sendOnce(request: PreparedRequest, authorization: string, options
       headers,
       body: request.body.length > 0 ? new Uint8Array(request.body) : null,
       signal: request.signal ? AbortSignal.any([timeout, request.signal]) : timeout,
-      // The signature covers one target: a redirect could only be answered with another request.
+      // The signature covers one target, so a redirect would need another request.
       redirect: "manual",
     });
     reply = { status: response.status, headers: response.headers, text: await readText(response) };

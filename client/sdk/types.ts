@@ -18,24 +18,24 @@ export type OrderStatus =
   | "FailedValidation"
   | "Cancelled";
 
-/** Where a registration stands. */
+/** The state of a registration. */
 export interface Order {
   order_code: string;
   status: OrderStatus;
   error_text?: string;
 }
 
-/** `Renewed` and `Ended` are final; `Attention`: the operator is asked to look; `Lapsing`: it is left to end. */
+/** `Renewed` and `Ended` are final; `Attention`: an operator must act; `Lapsing`: the name will expire. */
 export type RenewalStatus = "Scheduled" | "Processing" | "Attention" | "Lapsing" | "Renewed" | "Ended";
 
-/** What becomes of a domain name at the end of a term. */
+/** The renewal of a domain name at the end of a term. */
 export interface Renewal {
   domain_name: string;
   /** The end of the term. */
   expiration_date: string;
   will_renew: boolean;
   status: RenewalStatus;
-  /** When it is renewed, if it is. */
+  /** When the name is renewed, if it is. */
   due_at: string;
   /** The end of the next term, once it is `Renewed`. */
   renewed_until?: string;
@@ -43,17 +43,17 @@ export interface Renewal {
 
 export type HostingStatus = "Provisioning" | "Ready" | "Failed" | "Suspended";
 
-/** A hosting account; the list may carry fewer fields than the single account. */
+/** A hosting account; a list may contain fewer fields than the single account. */
 export interface HostingAccount {
   identifier: string;
   servicepack_id?: string;
-  /** Of the pack, as it was when the account got it. */
+  /** The version of the pack that the account has. */
   servicepack_version?: number;
   status?: HostingStatus;
   created_at?: string;
-  /** Something was asked for that is not in force yet. */
+  /** A requested change is not in effect yet. */
   changes_pending?: boolean;
-  /** There when it is to be deleted. */
+  /** Present when the account will be deleted. */
   removal_requested_at?: string;
   ftp?: { host: string; port: number; username: string };
   web?: { url: string };
@@ -61,27 +61,27 @@ export interface HostingAccount {
   disk_used_bytes?: number;
   files_max?: number;
   files_used?: number;
-  /** What its site may send in a calendar month; 0: as much as it likes. */
+  /** The traffic of its site in a calendar month; 0: unlimited. */
   traffic_bytes_month?: number;
-  /** What its site has sent this month; missing while nobody has counted. */
+  /** The bytes that its site has sent this month; missing until they are counted. */
   traffic_used_bytes?: number;
   host_names_max?: number;
   error_text?: string;
 }
 
-/** Something that happened to a hosting account. */
+/** An event in the life of a hosting account. */
 export interface HostingEvent {
   at: string;
   /** Stable; `text` is for people. */
   event: string;
   status: HostingStatus;
   text: string;
-  /** Of tries in a row: how many, and the last one. */
+  /** For repeated attempts: their number, and the time of the last one. */
   count?: number;
   last_at?: string;
 }
 
-/** What happened to a hosting account, the oldest first, and what happens next. */
+/** The history of a hosting account, oldest first, and its next step. */
 export interface HostingHistory {
   identifier: string;
   status: HostingStatus;
@@ -90,7 +90,7 @@ export interface HostingHistory {
   history: HostingEvent[];
 }
 
-/** A kind of hosting account on offer; `id` is a string of digits. */
+/** A kind of hosting account; `id` is a string of digits. */
 export interface ServicePack {
   id: string;
   name: string;
@@ -99,30 +99,30 @@ export interface ServicePack {
   disk_quota_bytes?: number;
   files_max?: number;
   ftp_sessions_max?: number;
-  /** What a site may send in a calendar month; 0: as much as it likes. */
+  /** The traffic of a site in a calendar month; 0: unlimited. */
   traffic_bytes_month?: number;
   host_names_max?: number;
-  /** With `ftp` one can log in. */
+  /** With `ftp`, FTP login is possible. */
   features?: string[];
 }
 
-/** The reseller's request budget as the answer's headers told it. */
+/** The reseller's request budget, from the answer's headers. */
 export interface RateLimit {
   limit: number;
   usage: number;
   remaining: number;
-  /** Seconds until the budget is whole again. */
+  /** Seconds until the full budget is available again. */
   resetSeconds: number;
 }
 
-/** One answer: the body as the service sent it, and what its headers said. */
+/** One answer: the body as the service sent it, and the contents of its headers. */
 export interface Answer<T> {
   data: T;
   status: number;
   requestId: string | undefined;
-  /** Missing only when something other than the service answered. */
+  /** Missing only when another service answered. */
   rateLimit: RateLimit | undefined;
-  /** Seconds after which looking again makes sense; missing when there is nothing to wait for. */
+  /** Seconds after which to look again; missing when there is nothing to wait for. */
   checkAfterSeconds: number | undefined;
   /** A path, never a URL. */
   location: string | undefined;
@@ -130,18 +130,18 @@ export interface Answer<T> {
 
 /** One page of a list. */
 export interface Page<T> extends Answer<T[]> {
-  /** As applied by the service: `take` above 100 comes back as 100. */
+  /** As applied by the service: a `take` above 100 is returned as 100. */
   skipped: number | undefined;
   take: number | undefined;
-  /** All items there are, on every page. */
+  /** The number of items on all pages. */
   total: number | undefined;
-  /** Query string of the next page, `?` included; missing on the last one. */
+  /** The query string of the next page, including `?`; missing on the last page. */
   nextQuery: string | undefined;
 }
 
-/** What every method takes. */
+/** Options of every method. */
 export interface CallOptions {
-  /** Ends the call; the method then rejects with the signal's reason. */
+  /** Cancels the call; the method then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -155,15 +155,15 @@ export interface RenewalOptions extends PageOptions {
 }
 
 export interface CreateOptions extends CallOptions {
-  /** Up to 255 characters; random unless given. The same key and body again is the same order. */
+  /** Up to 255 characters; random by default. A repeat with the same key and body is the same order. */
   idempotencyKey?: string | undefined;
 }
 
 export interface WaitOptions<T> extends CallOptions {
   /** Default 10 minutes. */
   timeoutMs?: number | undefined;
-  /** Seconds to let pass before the first look: hand on what the 202 said. */
+  /** Seconds to wait before the first look: pass on the value of the 202. */
   checkAfterSeconds?: number | undefined;
-  /** Called with the first status and each one that differs from the one before. */
+  /** Called with the first status and each change. */
   onStatus?: ((answer: Answer<T>) => void) | undefined;
 }

@@ -3,18 +3,18 @@ import { ApiError, isTransient, WaitTimeoutError } from "./errors.ts";
 import type { Answer, WaitOptions } from "./types.ts";
 
 const waitTimeoutMsDefault = 10 * 60 * 1000;
-/** When an unfinished answer does not say when to look again, and after a look that failed. */
+/** Used when an unfinished answer does not say when to look again, and after a failed look. */
 const checkAfterSecondsDefault = 10;
-/** Against a service that says 0 for ever. */
+/** Guards against a service that always says 0. */
 const checkAfterSecondsMin = 1;
-/** The longest the service holds a status answer back (`Prefer: wait=N`). */
+/** The maximum time that the service holds a status answer (`Prefer: wait=N`). */
 const holdSecondsMax = 30;
 
 /**
- * Looks until `isFinal` says so, leaving at least `check-after` between looks; only the last look, when the time runs
- * out, may come earlier. The first look is answered at once; later ones let the service hold the answer until
- * something changes, so that a change shows when it happens. Faults on the way are outlived until the time is up.
- * Rejects with `WaitTimeoutError`, the last fault, or the signal's reason.
+ * Looks until `isFinal` returns true, with at least `check-after` between looks; only the last look, when the time runs
+ * out, may come earlier. The first look is answered at once; for later ones the service may hold the answer until
+ * something changes, so that a change is seen at once. Faults are retried until the time is up. Rejects with
+ * `WaitTimeoutError`, the last fault, or the signal's reason.
  */
 export async function waitUntilFinal<T>(
   look: (holdSeconds: number) => Promise<Answer<T>>,
@@ -28,7 +28,7 @@ export async function waitUntilFinal<T>(
   let delaySeconds = options.checkAfterSeconds ?? 0;
   let latest: Answer<T> | undefined;
   for (;;) {
-    // Judged before the sleep: timers may fire a fraction of a millisecond early.
+    // Decided before the sleep: timers may fire a fraction of a millisecond early.
     const isLastLook = delaySeconds * 1000 >= remainingMs();
     await clock.sleep(isLastLook ? remainingMs() : delaySeconds * 1000, options.signal);
     const holdSeconds = latest ? Math.min(holdSecondsMax, Math.floor(remainingMs() / 1000)) : 0;

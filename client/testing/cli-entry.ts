@@ -1,4 +1,4 @@
-// The tool as a child process for tests: as in earnest, but every sleep is a line on stderr and takes no time.
+// The real tool as a child process for tests, except that every sleep is a line on stderr and takes no time.
 
 import { Command } from "commander";
 import { addClientCommands } from "../cli/client-commands.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../sdk/clock.ts";
 
-/** A clock that never waits: a sleep moves its time and is handed to `onSleep`. */
+/** A clock that never waits: a sleep advances its time and is reported to `onSleep`. */
 export function instantClock(onSleep: (delayMs: number) => void = () => {}): Clock {
   let elapsedMs = 0;
   return {

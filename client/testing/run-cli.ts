@@ -11,7 +11,7 @@ export interface CliResult {
 }
 
 export interface CliOptions {
-  /** Added to, or with `undefined` taken from, settings that fit the stand-in service. */
+  /** Added to the settings for the stand-in service; `undefined` removes one. */
   env?: Record<string, string | undefined>;
   stdin?: string;
 }
@@ -30,7 +30,7 @@ export async function runCli(url: string, args: string[], { env, stdin = "" }: C
   child.stderr.setEncoding("utf8").on("data", (chunk) => {
     stderr += chunk;
   });
-  child.stdin.on("error", () => {}); // a tool that needs no input may be gone before it is written
+  child.stdin.on("error", () => {}); // a tool that needs no input may exit before it is written
   child.stdin.end(stdin);
   const exitCode = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);

@@ -1,5 +1,5 @@
-// A small stand-in for the service's side of the contract: it checks signatures by its own reading of the scheme (nothing
-// of sdk/sign.ts), keeps nonces, and can be told to fail. What it answers is set by the test.
+// A small stand-in for the service's side of the contract. It checks signatures with its own implementation (nothing of
+// sdk/sign.ts), remembers nonces, and can be told to fail. The test sets its answers.
 
 import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 export const apiKey = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 export const apiSecret = "A1B2C3D4E5F60718293A4B5C6D7E8F90A1B2C3D4E5F60718293A4B5C6D7E8F90";
 
-/** An answer to give; `drop` carries the request out and closes the connection instead of answering. */
+/** An answer to return; `drop` processes the request and closes the connection instead of answering. */
 export interface Canned {
   status: number;
   body?: unknown;
@@ -25,11 +25,11 @@ export interface SeenRequest {
 
 export interface StandInService extends AsyncDisposable {
   url: string;
-  /** Every request that arrived, in order. */
+  /** Every request received, in order. */
   seen: SeenRequest[];
-  /** Used up front to back, one per request, in place of the answer. */
+  /** Used from front to back, one per request, instead of the answer. */
   faults: Fault[];
-  /** By method and target; an array gives its answers in turn, the last one for ever. */
+  /** By method and target; an array returns its answers in turn, and repeats the last one. */
   answers: Record<string, Canned | Canned[]>;
 }
 
@@ -40,7 +40,7 @@ const rateLimitHeaders = {
   "x-ratelimit-reset": "42",
 };
 
-/** Starts it on a free port of the loopback address. */
+/** Starts it on a free loopback port. */
 export async function startStandInService(): Promise<StandInService> {
   const seen: SeenRequest[] = [];
   const faults: Fault[] = [];
@@ -77,12 +77,12 @@ function nextAnswer(answers: StandInService["answers"], key: string): Canned {
   return answer ?? refuse(404, "resource_not_found");
 }
 
-/** A refusal in the service's form. */
+/** A refusal in the service's format. */
 export function refuse(status: number, errorCode: string, headers: Record<string, string> = {}): Canned {
   return { status, headers, body: { error_code: errorCode, error_text: `Text of ${errorCode}.` } };
 }
 
-/** A 202 as the service gives it. */
+/** A 202 in the service's format. */
 export function accepted(location: string, checkAfterSeconds: number): Canned {
   return { status: 202, headers: { location, "check-after": String(checkAfterSeconds) } };
 }

@@ -7,7 +7,7 @@ import type { Answer } from "#use-case/use-case.ts";
 const databaseRetrySeconds = 5;
 const diskRetrySeconds = 5;
 
-/** What any request can be answered, whatever its use case. */
+/** Errors that any request can get, whatever its use case. */
 export const edgeErrors: readonly ErrorCode[] = [
   "auth_authorization_header_invalid_format",
   "authorization_hmac_invalid",
@@ -28,7 +28,7 @@ export const edgeErrors: readonly ErrorCode[] = [
 ];
 
 /**
- * Turns whatever was thrown into an answer; what nobody expected is logged and told to nobody.
+ * Turns a thrown error into an answer. An unexpected error is logged; the client learns only that something failed.
  * @param listed the codes that the use case may answer beyond those of the edge
  */
 export function answerError(log: Log, requestId: string, error: unknown, listed: readonly ErrorCode[]): Answer {

@@ -1,7 +1,7 @@
 /**
- * The checks before a use case, in their fixed order: header format, timestamp, the source address's budget of
- * failures, key and signature, address, nonce, rate limit, nonce reserved. A 401 counts on the source address and shows
- * its budget in the rate-limit headers; what comes after counts on the reseller.
+ * The checks before a use case, in a fixed order: header format, timestamp, the source address's budget of failures,
+ * key and signature, address, nonce, rate limit, nonce reserved. A 401 counts against the source address and reports
+ * that budget in the rate-limit headers; later checks count against the reseller.
  */
 import { BlockList, isIPv6 } from "node:net";
 import type { ReplayGuard } from "#api/replay/replay.ts";
@@ -16,23 +16,23 @@ import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
 const rateWindowMs = 60_000;
-/** What a key that was good from a crowded address lately may still fail. */
+/** Failures still allowed from a crowded address for a key that was good there recently. */
 const knownGoodFailuresMax = 10;
 
 export interface Authenticated {
   key: ApiKey;
   credentials: Credentials;
   rateLimit: RateLimit;
-  /** Identifies the request's content, for resends. */
+  /** Identifies the request's content, so that a resend is recognised. */
   digest(): Buffer;
-  /** The stored answer, when this is the identical resend of a committed write. */
+  /** The stored answer, when this request is an identical resend of a committed write. */
   replayed: Answer | undefined;
 }
 
 export interface Authenticator {
   /** @throws Refusal; DatabaseUnavailable */
   authenticate(request: WireRequest): Promise<Authenticated>;
-  /** The limit that an answer shows when nobody is authenticated. */
+  /** The limit that an answer reports when the request is not authenticated. */
   sourceLimit(sourceAddress: string): RateLimit;
 }
 
@@ -43,8 +43,8 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * Makes the checks that every request passes before anything else is done for it; keys are read from the database and
- * cached, failures and requests are counted in this process.
+ * Makes the checks that every request passes first. Keys are read from the database and cached; failures and requests
+ * are counted in this process.
  */
 export function createAuthenticator(context: Context, options: AuthenticatorOptions): Authenticator {
   const { clock, sealer } = context;
@@ -63,7 +63,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
   async function findReplayed(request: WireRequest, { keyId, nonce }: Credentials, digest: Buffer): Promise<Answer> {
     guard.requireBudget(request, keyId);
     const replayed = await findCommittedAnswer(context, { keyId, nonce, digest });
-    // Counted before the next one of the source has its turn.
+    // Count the failure before the source's next request gets its turn.
     if (!replayed || replayed === "other") throw guard.refuse(request, "authorization_nonce_reused", keyId);
     return replayed;
   }
@@ -92,7 +92,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       }
       sources.noteGood(request.sourceAddress, keyId);
 
-      // A read has no use for it.
+      // Computed on demand: a read does not need it.
       const digest = () =>
         sealer.hmac("request", Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]));
       if (replayGuard.isUsed(keyId, nonce)) {
@@ -101,7 +101,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         );
         return { key, credentials, digest, replayed, rateLimit: takeFromReseller(key) };
       }
-      // Nothing is awaited from here on, so no twin can pass the same checks in between.
+      // Nothing is awaited from here on, so a concurrent twin cannot pass the same checks in between.
       const rateLimit = takeFromReseller(key);
       if (!replayGuard.reserve(keyId, nonce, timestamp))
         throw guard.refuse(request, "authorization_nonce_reused", keyId);
@@ -110,7 +110,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
   };
 }
 
-/** Why a timestamp is not accepted; nothing when it is. */
+/** Why a timestamp is refused; undefined when it is accepted. */
 function timestampProblem(
   { timestamp, expires }: Credentials,
   clock: Clock,
@@ -131,7 +131,7 @@ function timestampProblem(
   return undefined;
 }
 
-/** @param seconds from now to the last second that may have been lost; it may lie behind us */
+/** @param seconds from now to the last second that may have been lost; negative when that second has passed */
 function whenToSign(seconds: number): string {
   return seconds < 0 ? "with the current time" : `in ${seconds + 1} s`;
 }

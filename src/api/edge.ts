@@ -1,7 +1,7 @@
 /**
- * The edge: takes a request as it came, lets every check pass over it, runs its route and makes the full answer.
- * Whatever happens, the answer has its request id and the four rate-limit headers, and a nonce ends in one of two
- * ways: released when nothing was done for now (429, 5xx), used for good otherwise.
+ * The edge: checks a request, runs its route and completes the answer. Every answer has a request id and the four
+ * rate-limit headers. A nonce ends in one of two ways: released when nothing was done for now (429, 5xx), used for good
+ * otherwise.
  */
 import { answerError } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
@@ -17,7 +17,7 @@ import { unixSeconds } from "#lib/clock.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
-/** Everything that is written: `body` as text, absent on 202 and 204. */
+/** The complete response: `body` as text, absent on 202 and 204. */
 export interface EdgeAnswer {
   status: number;
   headers: Record<string, string>;
@@ -27,7 +27,7 @@ export interface EdgeAnswer {
 export interface Edge {
   /** Never throws. */
   answer(request: EdgeRequest): Promise<EdgeAnswer>;
-  /** The full form of an error for which no request could be read. */
+  /** The complete answer for an error when no request could be read. */
   refuse(error: ApiError, requestId: string, sourceAddress: string): EdgeAnswer;
 }
 
@@ -36,7 +36,9 @@ export interface EdgeOptions extends AuthenticatorOptions {
   idempotencyWaitMs?: number;
 }
 
-/** Makes the edge of one api process; it keeps counts, cached keys and the requests in progress, and no truth. */
+/**
+ * Makes the edge of one api process. It holds counts, cached keys and requests in progress: nothing that must survive.
+ */
 export function createEdge(context: Context, options: EdgeOptions): Edge {
   const authenticator = createAuthenticator(context, options);
   const gate = createIdempotencyGate(context, options.idempotencyWaitMs);
@@ -77,7 +79,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
   };
 }
 
-/** Before the answer goes out: once a client can have seen it, the nonce must be known as used, come what may. */
+/** Runs before the answer goes out: once a client can have seen the answer, the nonce must be recorded as used. */
 async function rememberNonce(
   { clock }: Context,
   { replayGuard, windowSeconds }: EdgeOptions,
@@ -90,9 +92,9 @@ async function rememberNonce(
 }
 
 /**
- * What a committed write is answered is true, and the database knows its nonce. Of any other request the client has
- * seen nothing, so its nonce is free.
- * @throws what kept the nonce from being written down
+ * The answer to a committed write is final, and the database holds its nonce. Of any other request the client has seen
+ * nothing, so its nonce is free.
+ * @throws the reason why the nonce could not be recorded
  */
 async function answerWithoutJournal(
   context: Context,

@@ -1,4 +1,4 @@
-/** How the api is reached: what the settings allow, and what they refuse at its start. */
+/** How clients reach the api: what the settings allow, and what they refuse at startup. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:https";
@@ -65,7 +65,7 @@ test("plain HTTP that the operator allows is an alarm until the api speaks TLS",
   const { url, database } = await testDatabase(t);
   const context = { database, clock: systemClock, log: createLog("test", "silent") };
   const openAlarms = async () => (await listAlarms(context, { all: false, limit: 10 })).map(({ kind }) => kind);
-  // Loopback in another writing: nobody else can call it.
+  // An IPv4-mapped loopback address: nobody else can reach it.
   const settings = { DATABASE_URL: url, DEEDHOUSE_API_HOST: "::ffff:127.0.0.1" };
   const plain = await startApi(configOf({ ...settings, DEEDHOUSE_ALLOW_PLAIN_HTTP: "1" }));
   await plain.close();
@@ -87,7 +87,7 @@ test("plain HTTP that the operator allows is an alarm until the api speaks TLS",
   assert.equal(status, 200);
 });
 
-test("a certificate that cannot be served is told at the start", () => {
+test("a certificate that cannot be served is reported at startup", () => {
   const cases: [own: Record<string, string>, mistake: RegExp][] = [
     [{ DEEDHOUSE_TLS_CERTIFICATE_FILE: certificate }, /must be set together/],
     [{ ...tls, DEEDHOUSE_TLS_KEY_FILE: otherKey }, /DEEDHOUSE_TLS_KEY_FILE cannot be used: the key is not that/],
@@ -97,13 +97,13 @@ test("a certificate that cannot be served is told at the start", () => {
   for (const [own, mistake] of cases) assert.throws(() => configOf(own), mistake);
 });
 
-test("settings for proxies that would believe nobody, or everybody, are told at the start", () => {
+test("proxy settings that would trust nobody, or everybody, are refused at startup", () => {
   const trusted = { DEEDHOUSE_TRUSTED_PROXIES: "10.0.0.1, 2001:db8::/32" };
   const header = { DEEDHOUSE_FORWARDED_HEADER: "X-Forwarded-For" };
   const cases: [own: Record<string, string>, mistake: RegExp][] = [
     [header, /DEEDHOUSE_TRUSTED_PROXIES is not set/],
     [{ DEEDHOUSE_PROXY_PROTOCOL: "1" }, /DEEDHOUSE_TRUSTED_PROXIES is not set/],
-    [trusted, /DEEDHOUSE_FORWARDED_HEADER is not set, nor DEEDHOUSE_PROXY_PROTOCOL/],
+    [trusted, /DEEDHOUSE_FORWARDED_HEADER and DEEDHOUSE_PROXY_PROTOCOL are not set/],
     [{ ...trusted, DEEDHOUSE_FORWARDED_HEADER: "X-Real-IP" }, /must be Forwarded or X-Forwarded-For/],
     [{ ...trusted, DEEDHOUSE_PROXY_PROTOCOL: "yes" }, /DEEDHOUSE_PROXY_PROTOCOL must be 1 or 0/],
     [{ ...header, DEEDHOUSE_TRUSTED_PROXIES: "proxy.example" }, /"proxy.example" is not an address or a range/],

@@ -10,7 +10,7 @@ import {
 import type { Answer } from "#use-case/use-case.ts";
 
 const keyCharsMax = 255;
-/** How long a repeat waits for the first request before it is told that it is still in progress. */
+/** How long a repeat waits for the first request before it is answered `idempotency_in_progress`. */
 const waitMs = 10_000;
 
 /**
@@ -26,7 +26,7 @@ export function parseIdempotencyKey(header: string | undefined): string | undefi
   });
 }
 
-/** Only what is final is kept: a repeat of a request that failed for now is a new try. */
+/** Only final answers are kept: a repeat of a request that failed temporarily is a new attempt. */
 function isKept(status: number): boolean {
   return status < 500 && status !== 401 && status !== 429;
 }
@@ -40,7 +40,10 @@ export interface IdempotencyGate {
   once(request: IdempotentRequest, work: () => Promise<{ answer: Answer; isStored: boolean }>): Promise<Answer>;
 }
 
-/** Twins in one process wait for each other here; of twins in two, the database's unique key lets one commit. */
+/**
+ * Concurrent repeats in one process wait for each other here. Across processes, a unique key in the database lets only
+ * one commit.
+ */
 export function createIdempotencyGate(context: Context, wait = waitMs): IdempotencyGate {
   const inFlight = new Map<string, Promise<void>>();
   const marked = (answer: Answer): Answer => ({

@@ -17,19 +17,19 @@ import { lookAround, startWatch } from "#watch/look-around.ts";
 const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
   is_first: "bool",
 });
-const rememberStart = statement("api-started", "INSERT INTO replay_journals (started_at) VALUES ($1)", {});
+const rememberStart = statement("api-started", "INSERT INTO replay_journals (started_at) VALUES ($now)", {});
 
-/** The role `api`. @throws WrongSetting when resellers would have to send in the clear over a network */
+/** The role `api`. @throws WrongSetting when resellers would have to send in plain text over a network */
 export async function startApi(config: Config): Promise<Role> {
   if (config.plainHttp === "refused") throw new WrongSetting(plainHttpRefusal(config));
   const context = buildContext(config, "api");
   const { clock, log, database } = context;
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
-  // A database that has never seen an api cannot have lost a nonce; any other one needs its journal.
+  // A database that no api has used cannot have lost a nonce; any other database needs its journal.
   const [first] = await database.query(anyKeyUsed, []);
   replayGuard.open(first?.is_first ?? false);
-  if (first?.is_first) await database.query(rememberStart, [clock.now()]);
+  if (first?.is_first) await database.query(rememberStart, { now: clock.now() });
   const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
   replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
@@ -47,7 +47,7 @@ export async function startApi(config: Config): Promise<Role> {
   });
   const serve = server.useCertificate;
   const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
-  await tellPlainHttp(context, config);
+  await reportPlainHttp(context, config);
   log.info({ port: server.port }, "the API is listening");
   const agentEndpoint =
     config.agentEndpoint &&
@@ -68,12 +68,12 @@ export async function startApi(config: Config): Promise<Role> {
 }
 
 function plainHttpRefusal({ apiHost }: Config): string {
-  return `DEEDHOUSE_API_HOST is "${apiHost}", and beyond loopback plain HTTP shows everybody on the way what resellers send: set DEEDHOUSE_TLS_CERTIFICATE_FILE and DEEDHOUSE_TLS_KEY_FILE, or DEEDHOUSE_TRUSTED_PROXIES if a proxy speaks TLS for the api, or DEEDHOUSE_ALLOW_PLAIN_HTTP=1 to take that risk`;
+  return `DEEDHOUSE_API_HOST is "${apiHost}", and beyond loopback, everybody on the way can read plain HTTP: set DEEDHOUSE_TLS_CERTIFICATE_FILE and DEEDHOUSE_TLS_KEY_FILE, or DEEDHOUSE_TRUSTED_PROXIES if a proxy speaks TLS for the api, or DEEDHOUSE_ALLOW_PLAIN_HTTP=1 to take that risk`;
 }
 
-/** What the operator has allowed is an alarm for as long as it is so. */
-async function tellPlainHttp(context: Context, { plainHttp }: Config): Promise<void> {
+/** Plain HTTP that the operator allows stays an alarm as long as it is in use. */
+async function reportPlainHttp(context: Context, { plainHttp }: Config): Promise<void> {
   const alarm = { kind: "plain-http", subject: "the api" } as const;
   if (plainHttp === "no") await resolveAlarm(context, alarm);
-  else await raiseAlarm(context, { ...alarm, note: "what resellers send and get goes over the network in the clear" });
+  else await raiseAlarm(context, { ...alarm, note: "requests and answers go over the network in plain text" });
 }

@@ -24,7 +24,9 @@ export interface Route {
   useCase: UseCase;
 }
 
-/** The whole API; every path is served bare and under /v1. Its printout is a golden file: test/golden/routes.txt. */
+/**
+ * The whole API; every path is served bare and under /v1. The golden file test/golden/routes.txt is printed from it.
+ */
 export const routes: readonly Route[] = [
   { method: "GET", path: "/domains", useCase: listDomains },
   { method: "GET", path: "/domains/:domain_name", useCase: readDomain },
@@ -50,7 +52,7 @@ interface Path {
   byMethod: Map<string, Route>;
 }
 
-/** The routes by their path, literal paths first: GET /domains/registrations is not a domain's page. */
+/** The routes by path, literal paths first: GET /domains/registrations is not the page of a domain. */
 const paths: Path[] = [...Map.groupBy(routes, ({ path }) => path)]
   .sort(([left], [right]) => Number(left.includes(":")) - Number(right.includes(":")))
   .map(([path, at]) => ({
@@ -60,17 +62,17 @@ const paths: Path[] = [...Map.groupBy(routes, ({ path }) => path)]
 
 export interface RouteMatch {
   prefix: "" | "/v1";
-  /** Absent when the path is known but does not take the method. */
+  /** Absent when the path exists but does not take the method. */
   route: Route | undefined;
   params: Record<string, string>;
-  /** The methods that the path takes. */
+  /** The methods that the path accepts. */
   allowed: string[];
 }
 
 /**
  * Finds the route of a path.
- * @param segments decoded and in lower case, as `readTarget` gives them
- * @returns undefined when there is nothing at this path
+ * @param segments decoded and in lower case, as `readTarget` returns them
+ * @returns undefined when nothing is at this path
  */
 export function matchRoute(method: string, segments: readonly string[]): RouteMatch | undefined {
   const prefix = segments[0] === "v1" ? "/v1" : "";

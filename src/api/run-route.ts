@@ -1,6 +1,6 @@
 /**
- * Runs the use case that an authenticated request is for, at most once: the nonce and the Idempotency-Key of a write
- * lead to the answer that was committed with it, whatever the client saw of the first try.
+ * Runs the use case of an authenticated request at most once. The nonce and the Idempotency-Key of a write lead to the
+ * answer that was committed with it, whatever the client saw of the first attempt.
  */
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
@@ -26,7 +26,7 @@ const waitSecondsMax = 30;
 
 export interface EdgeRequest extends WireRequest {
   requestId: string;
-  /** Fires when the client has gone. Made when asked for: most requests never wait, and it costs 3 µs. */
+  /** Fires when the client has disconnected. Created on demand: most requests never wait, and it costs 3 µs. */
   signal(): AbortSignal;
 }
 
@@ -35,12 +35,12 @@ interface Call {
   route: Route;
   request: EdgeRequest;
   useCaseRequest: Omit<UseCaseRequest, "commit" | "committedRow">;
-  /** Made only when asked for: a read has no use for its digest. */
+  /** Computed on demand: a read does not need its digest. */
   write(): SignedWrite;
   idempotent: IdempotentRequest | undefined;
 }
 
-/** Never throws: what goes wrong is an answer too. */
+/** Never throws: every failure is an answer. */
 export async function runRoute(
   context: Context,
   gate: IdempotencyGate,
@@ -62,7 +62,7 @@ export async function runRoute(
   }
 }
 
-/** The parts of a matched target; `path` in its one form, without its prefix. */
+/** The parts of a matched target; `path` is canonical and without its prefix. */
 type Place = Pick<UseCaseRequest, "prefix" | "params" | "query"> & { path: string };
 
 /** @throws ApiError when a header is not valid */
@@ -101,8 +101,8 @@ function requireScope(scopes: readonly string[], scope: Scope): void {
 }
 
 /**
- * A nonce that was released after a 5xx may belong to a write whose commit went through unseen, here or in another
- * process. A write that commits finds out by the unique key of its nonce; one that does not has to look.
+ * A nonce that was released after a 5xx may belong to a write that committed unseen, here or in another process. A
+ * write that commits notices it by the unique key of its nonce; a write that does not commit must look.
  */
 async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Promise<Answer> {
   try {
@@ -110,12 +110,12 @@ async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Pr
       const { answer, isStored } = await runOnce(context, call);
       return isStored ? answer : ((await findOwnAnswer(context, call.write())) ?? answer);
     }
-    // Before anything is kept under the Idempotency-Key.
+    // Look before anything is stored under the Idempotency-Key.
     const committed = await findOwnAnswer(context, call.write());
     return committed ?? (await gate.once(call.idempotent, () => runOnce(context, call)));
   } catch (error) {
     if (!(error instanceof AlreadyCommitted)) throw error;
-    // Somebody has committed a write under this nonce since: this very request elsewhere, or another one.
+    // Somebody has committed a write under this nonce since: this very request in another process, or another request.
     const stored = await findOwnAnswer(context, call.write());
     if (!stored) throw error;
     return stored;

@@ -1,4 +1,4 @@
-/** The API's server: which requests reach the edge, and the forms of what does not. */
+/** The API's server: which requests reach the edge, and how all others are answered. */
 import type { IncomingMessage } from "node:http";
 import { createEdge, type EdgeOptions } from "#api/edge.ts";
 import { parseTarget } from "#api/signing/signature.ts";
@@ -18,7 +18,7 @@ import { readBody } from "#lib/net/read-body.ts";
 
 const bodyBytesMax = 64 * 1024;
 const headerBytesMax = 16 * 1024;
-/** A signature is looked for in up to 16 spellings of the target; 8,000 octets are what RFC 9112 section 3 asks for. */
+/** A signature is tried on up to 16 spellings of the target; RFC 9112 section 3 recommends 8,000 octets. */
 const targetBytesMax = 8_192;
 const requestTimeoutMsDefault = 15_000;
 const keepAliveTimeoutMs = 65_000;
@@ -34,7 +34,7 @@ export interface ServerOptions extends EdgeOptions, FrontOptions {
 /** @param options at most 10,000 connections by default @throws when the address cannot be listened on */
 export function startServer(context: Context, options: ServerOptions): Promise<HttpServer> {
   const edge = createEdge(context, options);
-  // Node draws the randomness of UUIDs ahead, for many at once: 0.9 µs each, and 3.2 µs for bytes of their own.
+  // Node draws the randomness of many UUIDs at once: 0.9 µs each, against 3.2 µs for random bytes of their own.
   const requestId = () => context.random.uuid().replaceAll("-", "").slice(0, requestIdDigits);
   const refuse = (error: ApiError, sourceAddress: string) => edge.refuse(error, requestId(), sourceAddress);
 
@@ -49,9 +49,9 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
     return edge.answer({
       requestId: requestId(),
       method,
-      // The API's paths are matched by the edge from the raw target, so that no decoding can move a separator.
+      // The edge matches the API's paths from the raw target, so that no decoding can move a separator.
       target: parseTarget(url) ?? url,
-      // Node joins the lines of a field itself, but for set-cookie, which means nothing in a request.
+      // Node joins the lines of a field itself, except set-cookie, which has no meaning in a request.
       headers: headers as Record<string, string | undefined>,
       body: body as Buffer,
       sourceAddress,
@@ -72,7 +72,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
 
 const refusals: Record<FrontRefusal, ApiError> = {
   busy: unavailable(connectionRetrySeconds),
-  "not-http": new ApiError("bad_request", { text: "This is not an HTTP request that is understood here." }),
+  "not-http": new ApiError("bad_request", { text: "This is not a valid HTTP request." }),
   "headers-too-large": new ApiError("request_header_too_large"),
   timeout: new ApiError("request_timeout"),
 };
@@ -89,12 +89,12 @@ async function takeBody(message: IncomingMessage): Promise<Buffer | ApiError> {
   );
 }
 
-/** What is wrong with a request that Node takes for one. */
+/** What is wrong with a request that Node's parser accepts. */
 function findMistake(message: IncomingMessage): ApiError | undefined {
   if (!hasOneHost(message) || message.headers.host === "") {
     return new ApiError("bad_request", { text: "A request has one Host header; send exactly one." });
   }
-  // Node lets ASCII through only.
+  // Node accepts ASCII only.
   if ((message.url ?? "").length <= targetBytesMax) return undefined;
   return new ApiError("request_header_too_large", {
     text: `The path and query are longer than ${targetBytesMax} bytes.`,
@@ -115,7 +115,7 @@ function answerOperator(context: Context, { replayGuard }: ServerOptions, { meth
   };
 }
 
-/** @param horizonSeconds requests signed at or before are refused, so until it has passed hardly any is served */
+/** @param horizonSeconds requests signed at or before it are refused, so until it has passed almost none is served */
 function whyNotReady({ listener, clock }: Context, horizonSeconds: number): string | undefined {
   if (listener.aliveAsOf() === undefined) return "waiting for the database";
   const waitSeconds = horizonSeconds + 1 - unixSeconds(clock);

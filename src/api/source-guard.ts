@@ -1,4 +1,4 @@
-/** What a refused request costs its source, and what the check of a request must wait for. */
+/** What a refused request costs its source, and what the check of a request waits for. */
 import type { WireRequest } from "#api/signing/credentials.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import type { RateLimit, SourceBudget } from "#front/rate-limit.ts";
@@ -15,9 +15,9 @@ export class Refusal extends Error {
   }
 }
 
-/** A request that comes too soon; its answer says when to come again. */
+/** A request that comes too early; its answer says when to retry. */
 export function tooManyRequests(rateLimit: RateLimit): Refusal {
-  // Nothing is counted of those that only wait.
+  // When requests only wait, nothing is counted.
   const seconds = Math.max(1, rateLimit.resetSeconds);
   return new Refusal(new ApiError("rate_limit_exceeded", { headers: { "retry-after": String(seconds) } }), rateLimit);
 }
@@ -26,19 +26,19 @@ export function tooManyRequests(rateLimit: RateLimit): Refusal {
 export interface SourceGuard {
   /** @throws Refusal when the failures are used up */
   requireBudget(request: WireRequest, keyId?: string): void;
-  /** Counts a failure, at once. @returns what to throw */
+  /** Counts a failure at once. @returns the error to throw */
   refuse(request: WireRequest, code: ErrorCode, keyId?: string, text?: string): Refusal;
-  /** Does the work when it is the source's turn, as `SourceBudget` says. @throws Refusal; DatabaseUnavailable */
+  /** Does the work when it is the source's turn, as `SourceBudget` describes. @throws Refusal; DatabaseUnavailable */
   inTurn<T>(kind: "lookUp" | "guess", request: WireRequest, keyId: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** What others of the source did before the turn, or while it lasted, counts: the work begins with `requireBudget`. */
+/** The source's other requests before or during the turn count, so the work begins with `requireBudget`. */
 export function createSourceGuard(sources: SourceBudget): SourceGuard {
   function requireBudget({ sourceAddress }: WireRequest, keyId?: string): void {
     const budget = sources.check(sourceAddress, keyId);
     if (budget.allowed) return;
     const refusal = tooManyRequests(budget);
-    // The last answer of its connection: a flood goes on only as fast as it connects.
+    // The connection closes after this answer: a flood continues only as fast as it reconnects.
     refusal.error.headers.connection = "close";
     throw refusal;
   }

@@ -1,20 +1,20 @@
 /**
- * What a request's target means. One signature fits every spelling of a target that differs in the case of ASCII letters
- * and in escapes (signature.ts), so all of these must mean the same: everything is read decoded and in lower case.
+ * Reads a request's target. One signature fits every spelling of a target that differs in the case of ASCII letters and
+ * in escapes (signature.ts), so all of them must mean the same: everything is read decoded and in lower case.
  */
 import { decodeEscapes, lowerCaseAscii } from "#api/signing/signature.ts";
 
 export interface Target {
-  /** Cut at `/` before they are decoded, so `%2F` never separates. */
+  /** Split at `/` before decoding, so `%2F` never separates. */
   segments: string[];
   query: URLSearchParams;
 }
 
-/** Nearly every target reads the same decoded and in lower case, and has no query. */
+/** Nearly every target has no query and reads the same decoded and in lower case. */
 const plainPath = /^[a-z0-9/._~-]*$/;
 const noParameters = new URLSearchParams();
 
-/** @param target path and query, as `parseTarget` gives them */
+/** @param target path and query, as `parseTarget` returns them */
 export function readTarget(target: string): Target {
   if (plainPath.test(target)) return { segments: target.split("/").slice(1), query: noParameters };
   const [path = "", query = ""] = target.split(/\?(.*)/s);
@@ -24,7 +24,10 @@ export function readTarget(target: string): Target {
   return { segments: path.split("/").slice(1).map(readSegment), query: parameters };
 }
 
-/** Bytes that are not UTF-8 become U+FFFD, which no name has; a malformed escape stays, and no name has that either. */
+/**
+ * Bytes that are not UTF-8 become U+FFFD, which no name contains; a malformed escape stays, which no name contains
+ * either.
+ */
 function readSegment(segment: string): string {
   const isPlain = !/[%+]/.test(segment);
   return lowerCaseAscii(isPlain ? segment : Buffer.from(decodeEscapes(segment), "latin1").toString("utf8"));

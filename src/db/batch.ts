@@ -1,22 +1,22 @@
 /**
- * Calls of one statement that come while it is under way wait and go together in the next: one round trip, one commit and
- * one notification for all of them. At most one batch is under way, so the busier the process is, the larger they become,
- * and the less each call costs. A caller who is alone does not wait.
+ * Batches the calls of one statement: calls that arrive while it runs wait and go into the next batch, with one round
+ * trip, one commit and one notification for all of them. At most one batch runs at a time, so the busier the process,
+ * the larger the batches and the cheaper each call. A lone caller does not wait.
  */
 
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 
-/** Bounds what one statement holds locked, and for how long the next has to wait. */
+/** Limits how much one statement locks, and how long the next one waits. */
 const batchItemsMax = 64;
 /**
- * Between two batches, for a statement costs much the same for one item as for ten: twice as long as the last one took,
- * within these bounds. So a database that has much to do gets fewer and larger ones.
+ * The pause between two batches, because a statement costs about the same for one item as for ten: twice the time of
+ * the last batch, within these bounds. So a busy database gets fewer and larger batches.
  */
 const gatherMsMin = 14;
 const gatherMsMax = 32;
 
-/** A row says which item of the batch it belongs to: the item's place in the array. */
+/** A row names its item: the item's position in the array. */
 export interface ItemRow {
   item: number;
 }
@@ -31,7 +31,7 @@ export class Batcher {
   #waiting: Waiting[] = [];
   #isRunning = false;
 
-  /** @param run executes the statement for items as a JSON array, in a transaction of its own */
+  /** @param run executes the statement for items as a JSON array, in its own transaction */
   constructor(run: (items: string) => Promise<ItemRow[]>) {
     this.#run = run;
   }
@@ -42,7 +42,7 @@ export class Batcher {
     this.#waiting.push({ item, answer });
     if (!this.#isRunning) {
       this.#isRunning = true;
-      // What the rest of this turn of the event loop brings goes along.
+      // Calls from the rest of this turn of the event loop join the batch.
       setImmediate(() => this.#runAll());
     }
     return answer.promise;
@@ -66,7 +66,7 @@ export class Batcher {
       const rows = Map.groupBy(await this.#run(itemsText(batch.map(({ item }) => item))), ({ item }) => item);
       for (const [place, { answer }] of batch.entries()) answer.resolve(rows.get(place) ?? []);
     } catch (error) {
-      // Nothing of it was done: each by itself, so that one which PostgreSQL refuses is refused alone.
+      // The batch changed nothing. Run each item on its own, so that an item which PostgreSQL refuses fails alone.
       const isRefused = !(error instanceof DatabaseUnavailable) && batch.length > 1;
       if (isRefused) for (const waiting of batch) await this.#runBatch([waiting]);
       else for (const { answer } of batch) answer.reject(error);
@@ -76,7 +76,7 @@ export class Batcher {
 
 const clamp = (value: number, min: number, max: number) => Math.min(Math.max(value, min), max);
 
-/** Items as a statement for many takes them; for a caller who has a transaction of its own. */
+/** The items in the form that a batched statement takes, for a caller with its own transaction. */
 export function itemsText(items: readonly object[]): string {
   return JSON.stringify(items.map((item, place) => ({ ...item, item: place })));
 }

@@ -1,35 +1,35 @@
 import pg, { type ClientBase, type ClientConfig } from "pg";
 import { type SqlValue, type SqlValues, type Statement, valuesInOrder } from "#db/statement.ts";
 
-/** The limits every connection carries. */
+/** The limits of every connection. */
 export interface ConnectionLimits {
-  /** For connecting, and for waiting until the pool has a free connection. Default 3,000 ms. */
+  /** For connecting, and for waiting for a free connection of the pool. Default 3,000 ms. */
   connectionTimeoutMs?: number;
   /** PostgreSQL cancels a statement that runs longer. Default 10,000 ms. */
   statementTimeoutMs?: number;
-  /** PostgreSQL ends a session that idles inside a transaction for longer. Default 10,000 ms. */
+  /** PostgreSQL ends a session that is idle in a transaction for longer. Default 10,000 ms. */
   idleInTransactionTimeoutMs?: number;
 }
 
 /**
- * PostgreSQL's own statement timeout answers first; this much later the connection is taken for dead (a firewall that
- * forgot it, a machine that vanished) and the caller stops waiting.
+ * PostgreSQL's own statement timeout fires first. After this additional time the connection counts as dead (a firewall
+ * that forgot it, a machine that vanished) and the caller stops waiting.
  */
 const answerGraceMs = 2_000;
 
 /**
- * PostgreSQL makes the plan of a prepared statement while a table is small, when reading all of it is cheapest, and keeps
- * it while the table grows, for a minute and more: until it is analyzed. Every look-up of ours has its index, so whole
- * tables are read only where there is no other way. And of an index's entries whose rows are gone, as the queue of jobs
- * makes them by the thousand, only a plain index scan takes note for those who come next; a bitmap scan meets them all
- * until the next vacuum (docs/decisions/0005-plans-stay-on-indexes.md).
+ * PostgreSQL plans a prepared statement while a table is small and a sequential scan is cheapest, and keeps the plan
+ * while the table grows, for a minute or more, until the table is analyzed. Every lookup of ours has an index, so
+ * sequential scans remain only where there is no other way. And only a plain index scan marks index entries of deleted
+ * rows, which the job queue makes by the thousand, as dead; a bitmap scan visits all of them until the next vacuum
+ * (docs/decisions/0005-plans-stay-on-indexes.md).
  */
 export const plannerOptions = "-c enable_seqscan=off -c enable_bitmapscan=off";
 
 const int8Oid = 20;
 const timestamptzOid = 1184;
 
-/** What the driver is given to connect: our limits and type parsers, for this connection only. */
+/** The driver's configuration: our limits and type parsers, for this connection only. */
 export function connectionConfig(url: string, applicationName: string, limits: ConnectionLimits = {}): ClientConfig {
   const statementTimeoutMs = limits.statementTimeoutMs ?? 10_000;
   return {
@@ -46,9 +46,9 @@ export function connectionConfig(url: string, applicationName: string, limits: C
 }
 
 /**
- * Asks on a connection, where the statement is prepared once under its name. The driver gets a query of its own kind: of
- * any other form it makes a copy, property by property, which costs 3 µs of a read.
- * @throws whatever the driver says
+ * Runs a statement on a connection, which prepares it once under its name. The driver gets its own kind of query: it
+ * copies any other object property by property, which costs 3 µs of a read.
+ * @throws the driver's error
  */
 export function runStatement<Row>(client: ClientBase, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
@@ -65,7 +65,7 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "tex
   return pg.types.getTypeParser(oid, format as "text");
 };
 
-/** @throws when a double cannot hold it exactly */
+/** @throws when a double cannot hold the value exactly */
 function parseInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new RangeError(`the int8 ${text} is not a safe integer`);
@@ -74,7 +74,7 @@ function parseInt8(text: string): number {
 
 const parseDate = pg.types.getTypeParser(timestamptzOid);
 
-/** @throws on infinity, which has no Date */
+/** @throws on infinity, which no Date can hold */
 function parseTimestamp(text: string): Date {
   const value: unknown = parseDate(text);
   if (!(value instanceof Date)) throw new RangeError(`the timestamptz ${text} is not a date`);

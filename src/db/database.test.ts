@@ -8,17 +8,19 @@ import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
 
-const addThing = statement("test-add-thing", "INSERT INTO thing (name) VALUES ($1) RETURNING name", { name: "text" });
-const thingByName = statement("test-thing", "SELECT name, size, made_at FROM thing WHERE name = $1", {
+const addThing = statement("test-add-thing", "INSERT INTO thing (name) VALUES ($name) RETURNING name", {
+  name: "text",
+});
+const thingByName = statement("test-thing", "SELECT name, size, made_at FROM thing WHERE name = $name", {
   name: "text",
   size: "int8",
   made_at: "timestamptz",
 });
 const thingNames = statement("test-thing-names", "SELECT name FROM thing ORDER BY name", { name: "text" });
 const backendPid = statement("test-backend-pid", "SELECT pg_backend_pid() AS pid", { pid: "int4" });
-const sleepSeconds = statement("test-sleep", "SELECT pg_sleep($1)::text AS slept", { slept: "text" });
-const failing = statement("test-failing", "SELECT 1 / $1::int AS never", { never: "int4" });
-const largeNumber = statement("test-large-number", "SELECT $1::int8 AS number", { number: "int8" });
+const sleepSeconds = statement("test-sleep", "SELECT pg_sleep($seconds)::text AS slept", { slept: "text" });
+const failing = statement("test-failing", "SELECT 1 / $divisor::int AS never", { never: "int4" });
+const largeNumber = statement("test-large-number", "SELECT $number::int8 AS number", { number: "int8" });
 
 async function open(scope: TestContext, options: Partial<DatabaseOptions> = {}) {
   const { url } = await testDatabase(scope);
@@ -49,38 +51,38 @@ async function waitFor<Value>(attempt: () => Promise<Value>): Promise<Value> {
 
 test("rows come back in the types of their column map", async (t) => {
   const { database } = await open(t);
-  await database.query(addThing, ["a"]);
+  await database.query(addThing, { name: "a" });
   const expected = [{ name: "a", size: 7, made_at: new Date("2026-01-02T03:04:05Z") }];
-  assert.deepEqual(await database.query(thingByName, ["a"]), expected);
-  assert.deepEqual(await database.point(thingByName, ["a"]), expected);
+  assert.deepEqual(await database.query(thingByName, { name: "a" }), expected);
+  assert.deepEqual(await database.point(thingByName, { name: "a" }), expected);
 });
 
 test("refuses an int8 that a number cannot hold exactly", async (t) => {
   const { database } = await open(t);
-  assert.deepEqual(await database.point(largeNumber, ["9007199254740991"]), [{ number: 9007199254740991 }]);
+  assert.deepEqual(await database.point(largeNumber, { number: "9007199254740991" }), [{ number: 9007199254740991 }]);
   for (const read of [database.point, database.query]) {
-    await assert.rejects(read(largeNumber, ["9007199254740992"]), /not a safe integer/);
+    await assert.rejects(read(largeNumber, { number: "9007199254740992" }), /not a safe integer/);
   }
 });
 
 describe("a transaction", () => {
   test("keeps everything when it resolves and nothing when it throws", async (t) => {
     const { database } = await open(t);
-    await database.transaction((tx) => tx.query(addThing, ["kept"]));
+    await database.transaction((tx) => tx.query(addThing, { name: "kept" }));
     const refusal = new Error("declined");
     const declined = database.transaction(async (tx) => {
-      await tx.query(addThing, ["dropped"]);
+      await tx.query(addThing, { name: "dropped" });
       throw refusal;
     });
     await assert.rejects(declined, refusal);
     assert.deepEqual(await database.query(thingNames, []), [{ name: "kept" }]);
   });
 
-  test("fails when it swallows the failure of a statement, for nothing of it is kept", async (t) => {
+  test("fails when it swallows the failure of a statement, because nothing of it is kept", async (t) => {
     const { database } = await open(t);
     const swallowed = database.transaction(async (tx) => {
-      await tx.query(addThing, ["dropped"]);
-      await tx.query(failing, [0]).catch(() => {});
+      await tx.query(addThing, { name: "dropped" });
+      await tx.query(failing, { divisor: 0 }).catch(() => {});
     });
     await assert.rejects(swallowed, /rolled back/);
     assert.deepEqual(await database.query(thingNames, []), []);
@@ -89,14 +91,14 @@ describe("a transaction", () => {
   test("cannot be used after it ended", async (t) => {
     const { database } = await open(t);
     const tx = await database.transaction(async (tx) => tx);
-    assert.throws(() => tx.query(addThing, ["late"]), /after its transaction had ended/);
+    assert.throws(() => tx.query(addThing, { name: "late" }), /after its transaction had ended/);
   });
 });
 
 test("a unique violation is recognised by its constraint", async (t) => {
   const { database } = await open(t);
-  await database.query(addThing, ["a"]);
-  const error = await database.query(addThing, ["a"]).catch((error) => error);
+  await database.query(addThing, { name: "a" });
+  const error = await database.query(addThing, { name: "a" }).catch((error) => error);
   assert.ok(isUniqueViolation(error));
   assert.ok(isUniqueViolation(error, "thing_name"));
   assert.ok(!isUniqueViolation(error, "another"));
@@ -105,16 +107,16 @@ test("a unique violation is recognised by its constraint", async (t) => {
 
 test("a point read cannot write", async (t) => {
   const { database } = await open(t);
-  await assert.rejects(database.point(addThing, ["a"]), /read-only transaction/);
+  await assert.rejects(database.point(addThing, { name: "a" }), /read-only transaction/);
 });
 
 test("a failing point read does not disturb the ones around it", async (t) => {
   const { database } = await open(t, { pipelinedConnections: 1 });
-  await database.query(addThing, ["a"]);
+  await database.query(addThing, { name: "a" });
   const results = await Promise.allSettled([
     database.point(thingNames, []),
-    database.point(failing, [0]),
-    database.point(failing, [0]),
+    database.point(failing, { divisor: 0 }),
+    database.point(failing, { divisor: 0 }),
     database.point(thingNames, []),
   ]);
   assert.deepEqual(
@@ -132,16 +134,16 @@ describe("a database that goes away", () => {
     const interrupted = database.transaction(async (tx) => {
       const [row] = await tx.query(backendPid, []);
       await endSession(url, row!.pid);
-      await tx.query(addThing, ["lost"]);
+      await tx.query(addThing, { name: "lost" });
     });
     await assert.rejects(interrupted, DatabaseUnavailable);
     assert.equal((await database.query(thingNames, [])).length, 0);
   });
 
-  test("is DatabaseUnavailable for the point reads under way, and later ones connect anew", async (t) => {
+  test("is DatabaseUnavailable for the point reads in progress, and later ones connect again", async (t) => {
     const { database, url } = await open(t, small);
     const [row] = await database.point(backendPid, []);
-    const underWay = [database.point(sleepSeconds, [60]), database.point(thingNames, [])].map((read) =>
+    const underWay = [database.point(sleepSeconds, { seconds: 60 }), database.point(thingNames, [])].map((read) =>
       assert.rejects(read, DatabaseUnavailable),
     );
     await endSession(url, row!.pid);
@@ -162,27 +164,27 @@ test("an unreachable or too busy database is DatabaseUnavailable", async (t) => 
   await assert.rejects(unreachable.query(thingNames, []), DatabaseUnavailable);
   await assert.rejects(unreachable.point(thingNames, []), DatabaseUnavailable);
 
-  // To connect anew must be possible in that time also on a busy machine.
+  // Long enough to connect again, even on a busy machine.
   const { database } = await open(t, { transactionsMax: 1, connectionTimeoutMs: 1_500, statementTimeoutMs: 1_000 });
   await database.transaction(async () => {
     await assert.rejects(database.query(thingNames, []), /timeout exceeded when trying to connect/);
   });
-  await assert.rejects(database.query(sleepSeconds, [60]), DatabaseUnavailable);
+  await assert.rejects(database.query(sleepSeconds, { seconds: 60 }), DatabaseUnavailable);
   assert.deepEqual(await database.query(thingNames, []), []);
 });
 
 test("a schema change under prepared statements costs one DatabaseUnavailable per connection, not more", async (t) => {
   const { database, url } = await open(t, { transactionsMax: 1, pipelinedConnections: 1 });
-  await database.query(thingByName, ["a"]);
-  await database.point(thingByName, ["a"]);
+  await database.query(thingByName, { name: "a" });
+  await database.point(thingByName, { name: "a" });
   await runSql(url, "ALTER TABLE thing ALTER COLUMN size TYPE int4");
   for (const read of [database.point, database.query]) {
-    await assert.rejects(read(thingByName, ["a"]), DatabaseUnavailable);
-    assert.deepEqual(await read(thingByName, ["a"]), []);
+    await assert.rejects(read(thingByName, { name: "a" }), DatabaseUnavailable);
+    assert.deepEqual(await read(thingByName, { name: "a" }), []);
   }
 });
 
-test("closing waits for the queries under way", async (t) => {
+test("closing waits for the queries in progress", async (t) => {
   const { url } = await open(t);
   const database = createDatabase({
     url,
@@ -190,7 +192,7 @@ test("closing waits for the queries under way", async (t) => {
     applicationName: "test",
     log: createLog("test", "silent"),
   });
-  const underWay = [database.query(sleepSeconds, [0.1]), database.point(sleepSeconds, [0.1])];
+  const underWay = [database.query(sleepSeconds, { seconds: 0.1 }), database.point(sleepSeconds, { seconds: 0.1 })];
   await database.query(thingNames, []);
   await database.close();
   assert.equal((await Promise.all(underWay)).length, 2);

@@ -9,42 +9,42 @@ import type { Log } from "#lib/log.ts";
 export interface DatabaseOptions extends ConnectionLimits {
   /** postgres://user:password@host:port/database */
   url: string;
-  /** Connections of the pool: so many queries and transactions run at once, further ones wait. */
+  /** Connections of the pool: this many queries and transactions run at once, further ones wait. */
   transactionsMax: number;
   /** Connections for point reads. Default 2. */
   pipelinedConnections?: number;
-  /** What pg_stat_activity shows, e.g. "deedhouse-api". */
+  /** The name in pg_stat_activity, e.g. "deedhouse-api". */
   applicationName: string;
   log: Log;
 }
 
-/** An open transaction. It ends with the function it was given to. */
+/** An open transaction. It ends with the function that received it. */
 export interface Transaction {
   query<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
-  /** The driver's client, for a library that brings its own SQL. */
+  /** The driver's client, for a library with its own SQL. */
   readonly raw: PoolClient;
 }
 
 /**
- * Every method throws `DatabaseUnavailable` when the database cannot be asked right now, and the driver's
+ * Every method throws `DatabaseUnavailable` when the database cannot be used right now, and the driver's
  * `DatabaseError` when PostgreSQL refuses the statement.
  */
 export interface Database {
-  /** A read of a few rows by key, on a pipelined, read-only connection: quick, and never behind a slow query. */
+  /** A read of a few rows by key, on a pipelined read-only connection: fast, and never behind a slow query. */
   point<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
-  /** A single statement of any kind, committed by itself. */
+  /** A single statement of any kind, in its own transaction. */
   query<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
   /**
-   * A statement for many items, committed by itself: it takes them as `$1::jsonb`, an array of objects with their place
-   * as `item`, and says in each row's `item` whose it is. Calls that come at the same time are executed together.
+   * A batched statement, in its own transaction. It takes items as `$items::jsonb`, an array of objects with their
+   * position as `item`, and returns in each row's `item` whose row it is. Calls at the same time are executed together.
    */
   together<Row extends ItemRow>(statement: Statement<Row>, item: object): Promise<Row[]>;
   /**
-   * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never tries
-   * again by itself, for `work` may have done more than SQL.
+   * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never retries
+   * on its own, because `work` may have done more than SQL.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
-  /** Waits for the queries under way, then disconnects. */
+  /** Waits for the queries in progress, then disconnects. */
   close(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       client.release();
       return result;
     } catch (error) {
-      // A connection that broke, or did not answer in time, must not be handed to the next caller.
+      // A connection that broke or timed out must not go to the next caller.
       client.release(error instanceof DatabaseUnavailable);
       throw error;
     }
@@ -99,8 +99,8 @@ export function createDatabase(options: DatabaseOptions): Database {
 
 function createPool(config: PoolConfig, log: Log): Pool {
   const pool = new Pool(config);
-  // The pool only listens for errors of idle connections, and tells them here; without a listener of their own the
-  // errors of the ones in use would end the process. Whoever uses the connection gets the error anyway.
+  // The pool listens only to the errors of idle connections and emits them here. Without its own listener, an error of
+  // a connection in use would end the process; its user gets the error anyway.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -124,7 +124,7 @@ async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction)
     const result = await work(tx);
     open = false;
     const commit = await client.query("COMMIT").catch(rethrowTranslated);
-    // PostgreSQL answers COMMIT with ROLLBACK when a statement had failed before.
+    // PostgreSQL answers COMMIT with ROLLBACK when a statement has failed before.
     if (commit.command !== "COMMIT") throw new Error("the transaction was rolled back: a statement in it had failed");
     return result;
   } catch (error) {

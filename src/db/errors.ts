@@ -1,8 +1,8 @@
 import { DatabaseError } from "pg";
 
 /**
- * The database cannot be asked right now: not reachable, shutting down, out of connections or too slow. The same call
- * may succeed later. When it comes from a COMMIT, the transaction may or may not have happened.
+ * The database cannot be used right now: unreachable, shutting down, out of connections or too slow. The same call may
+ * succeed later. If COMMIT throws it, the transaction may or may not have been committed.
  */
 export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
@@ -50,18 +50,18 @@ export function isStalePlan(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === "0A000" && error.message.includes("cached plan");
 }
 
-/** The error as callers should see it: a failure that may pass becomes `DatabaseUnavailable`, any other stays as it is. */
+/** The error for callers: a temporary failure becomes `DatabaseUnavailable`, any other stays as it is. */
 export function translateError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailable) return error;
-  return isPassing(error)
+  return isTemporary(error)
     ? new DatabaseUnavailable(`the database is unavailable: ${describe(error)}`, { cause: error })
     : error;
 }
 
-/** Node's errors of a connection that was not made; an address that has several gets one of each. */
+/** Node's error for a failed connection; a host with several addresses gets one error for each. */
 type ConnectError = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string; errors?: Error[] };
 
-/** "connect ECONNREFUSED 127.0.0.1:5432" does not say what was to be there. */
+/** "connect ECONNREFUSED 127.0.0.1:5432" does not say which service is missing. */
 function describe(error: ConnectError): string {
   const { code, syscall, hostname } = error;
   if (syscall === "getaddrinfo") return `the host name ${hostname} of PostgreSQL cannot be found (${code})`;
@@ -71,7 +71,7 @@ function describe(error: ConnectError): string {
   return `PostgreSQL does not answer at ${places.join(" or ")} (${code})`;
 }
 
-function isPassing(error: Error): boolean {
+function isTemporary(error: Error): boolean {
   if (error instanceof DatabaseError) {
     const state = error.code ?? "";
     return unavailableStates.has(state) || unavailableClasses.has(state.slice(0, 2)) || isStalePlan(error);

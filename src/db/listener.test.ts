@@ -19,7 +19,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await nextTurn();
 }
 
-/** Resolves when a heartbeat sent from now on was answered. */
+/** Resolves when a heartbeat sent after this call is answered. */
 async function nextHeartbeat(listener: Listener): Promise<void> {
   const now = systemClock.monotonicMs();
   await until(() => (listener.aliveAsOf() ?? 0) >= now);
@@ -38,7 +38,7 @@ test("an answered heartbeat means that every notification committed before it ha
   }
 });
 
-test("each channel has its own handlers, and one that was taken away hears nothing", async (t) => {
+test("each channel has its own handlers, and a removed handler is not called", async (t) => {
   const { url } = await testDatabase(t);
   const listener = listen(t, url);
   const heard: string[] = [];
@@ -52,7 +52,7 @@ test("each channel has its own handlers, and one that was taken away hears nothi
   assert.deepEqual(heard, ["quoted ", "kept a"]);
 });
 
-test("says when PostgreSQL listens on every channel: what is sent from then on is heard", async (t) => {
+test("says when PostgreSQL listens on every channel: notifications from then on arrive", async (t) => {
   const { url } = await testDatabase(t);
   const listener = listen(t, url);
   const heard: string[] = [];
@@ -69,7 +69,7 @@ test("says when PostgreSQL listens on every channel: what is sent from then on i
   assert.deepEqual(heard, ["one", "two", "three", "again"]);
 });
 
-test("a channel added to a standing connection is announced once it is listened to", async (t) => {
+test("a channel added to an open connection is announced once PostgreSQL listens on it", async (t) => {
   const { url } = await testDatabase(t);
   const listener = listen(t, url);
   await nextHeartbeat(listener);
@@ -83,7 +83,7 @@ test("a channel added to a standing connection is announced once it is listened 
   assert.deepEqual(heard, ["a"]);
 });
 
-test("when its session is ended it connects anew, says so, and listens as before", async (t) => {
+test("when its session ends it reconnects, says so, and listens as before", async (t) => {
   const { url } = await testDatabase(t);
   const listener = listen(t, url);
   const heard: string[] = [];
@@ -100,7 +100,7 @@ test("when its session is ended it connects anew, says so, and listens as before
   assert.deepEqual(heard, ["after"]);
 });
 
-test("does not vouch for a connection that has gone silent", async (t) => {
+test("a connection that has gone silent does not count as alive", async (t) => {
   const { url } = await testDatabase(t);
   const wire = await proxyTo(t, url);
   const listener = listen(t, wire.url);
@@ -119,7 +119,7 @@ test("is not alive without a database", async () => {
   assert.equal(listener.aliveAsOf(), undefined);
 });
 
-/** A way to the database that can stop carrying without closing. */
+/** A route to the database that can stop transmitting without closing. */
 async function proxyTo(t: TestContext, target: string): Promise<{ url: string; freeze(): void }> {
   const { hostname, port } = new URL(target);
   const sockets: Socket[] = [];

@@ -1,8 +1,8 @@
 /**
- * One connection per process for LISTEN, kept alive by a heartbeat, which makes a cache that lives on notifications
- * safe: PostgreSQL signals the listeners of a transaction before it acknowledges the COMMIT, and a session sends the
- * notifications it was signalled before it answers the next query. So the answer to a heartbeat comes after every
- * notification of a transaction that was acknowledged before the heartbeat was sent.
+ * One connection per process for LISTEN, kept alive by a heartbeat. The heartbeat makes a cache that relies on
+ * notifications safe: PostgreSQL signals the listeners of a transaction before it acknowledges the COMMIT, and a
+ * session sends its pending notifications before it answers the next query. So the answer to a heartbeat comes after
+ * every notification of a transaction that was acknowledged before the heartbeat was sent.
  */
 import { Client, escapeIdentifier } from "pg";
 import { connectionConfig } from "#db/connection.ts";
@@ -13,38 +13,37 @@ export interface ListenerOptions {
   url: string;
   clock: Clock;
   log: Log;
-  /** Between two heartbeats. Default 400 ms. */
+  /** The time between two heartbeats. Default 400 ms. */
   heartbeatMs?: number;
 }
 
-/** The functions that add something return the one that takes it away again. */
+/** A function that adds something returns the function that removes it. */
 export interface Listener {
   /** Calls `handle` with the payload of each notification on the channel. */
   on(channel: string, handle: (payload: string) => void): () => void;
-  /** Resolves when PostgreSQL listens on every channel that was added before: from then on no notification is missed. */
+  /** Resolves when PostgreSQL listens on every channel added so far: from then on no notification is missed. */
   listening(): Promise<void>;
   /**
-   * Calls `handle` whenever notifications may have been missed: after each connect, the first one too, and after a
-   * channel was added to a connection that stood already. It is called before `aliveAsOf` vouches for the connection.
+   * Calls `handle` whenever notifications may have been missed: after each connect, including the first, and after a
+   * channel was added to an open connection. It runs before `aliveAsOf` covers the connection.
    */
   onReconnect(handle: () => void): () => void;
   /**
-   * The `clock.monotonicMs()` up to which all notifications have been delivered: when the last answered heartbeat was
-   * sent. Undefined while there is no connection.
+   * The `clock.monotonicMs()` up to which all notifications have been delivered: the time when the last answered
+   * heartbeat was sent. Undefined while there is no connection.
    *
-   * A read that began before a notification may end after it: whoever caches the result must check that none came
-   * meanwhile.
+   * A read that began before a notification may end after it: a cache must check that none came while it read.
    */
   aliveAsOf(): number | undefined;
   close(): Promise<void>;
 }
 
-/** A heartbeat that takes longer means that the connection is gone. */
+/** A heartbeat that takes longer means that the connection is lost. */
 const heartbeatBudgetMs = 1_000;
 const reconnectDelayMs = 100;
 const reconnectDelayMsMax = 2_000;
 
-/** Who is called for which channel, and whether the present connection listens to all of them. */
+/** The handlers of each channel, and whether the current connection listens to all channels. */
 class Channels {
   readonly #handlers = new Map<string, Set<(payload: string) => void>>();
   #notListening: PromiseWithResolvers<void> | undefined = Promise.withResolvers();
@@ -67,7 +66,7 @@ class Channels {
     for (const handle of this.#handlers.get(channel) ?? []) handle(payload);
   }
 
-  /** @param listening what this connection listens to @returns whether it did not listen to everything before */
+  /** @param listening the channels of this connection @returns whether some channel was not listened to before */
   async listenTo(client: Client, listening: Set<string>): Promise<boolean> {
     const missing = () => [...this.#handlers.keys()].filter((channel) => !listening.has(channel));
     const added = missing();
@@ -91,13 +90,13 @@ class Channels {
   }
 }
 
-/** Connects at once and for as long as it is not closed. */
+/** Connects at once, and stays connected until it is closed. */
 export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerOptions): Listener {
   const channels = new Channels();
   const reconnectHandlers = new Set<() => void>();
   let closed = false;
   let aliveAt: number | undefined;
-  /** Ends the pause between two heartbeats, or the next one. */
+  /** Ends the current pause between two heartbeats, or the next one. */
   let pause = new AbortController();
 
   async function keepConnected(): Promise<void> {
@@ -141,7 +140,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
         await sleep(heartbeatMs, pause.signal);
       }
     } finally {
-      // What this connection still says must not be taken for the next one's.
+      // Late events of this connection must not be taken for the next one's.
       client.removeAllListeners();
       client.on("error", () => {});
       client.connection.stream.destroy();

@@ -31,7 +31,7 @@ test("applies each file once, in the order of the numbers", async (t) => {
   assert.deepEqual(await runSql(url, "SELECT string_agg(name, '') AS names FROM thing"), [{ names: "abc" }]);
 });
 
-test("brings the job queue's own tables along, before the files that may use them", async (t) => {
+test("creates the job queue's own tables first, before the files that may use them", async (t) => {
   const { write, migrate } = await workshop(t);
   await write("0001-a.sql", "SELECT graphile_worker.add_job('a')");
   assert.deepEqual(await migrate(), { applied: ["0001-a.sql"] });
@@ -45,7 +45,7 @@ test("several processes may migrate at once, and each file is applied once", asy
   assert.deepEqual(results.flatMap((result) => result.applied).sort(), ["0001-a.sql", "0002-b.sql"]);
 });
 
-test("a file that fails changes nothing, keeps the ones before it, and can be tried again", async (t) => {
+test("a file that fails changes nothing, keeps the ones before it, and can be applied again", async (t) => {
   const { url, write, migrate } = await workshop(t);
   await write("0001-a.sql", "CREATE TABLE thing (name text)");
   await write("0002-b.sql", "CREATE TABLE half (name text); SELECT 1 / 0");
@@ -57,7 +57,7 @@ test("a file that fails changes nothing, keeps the ones before it, and can be tr
   assert.deepEqual(await migrate(), { applied: ["0002-b.sql"] });
 });
 
-test("refuses a database that has had files this version does not know", async (t) => {
+test("refuses a database with applied files that this version does not know", async (t) => {
   const { write, remove, migrate } = await workshop(t);
   await write("0001-a.sql", "CREATE TABLE thing (name text)");
   await write("0002-b.sql", "CREATE TABLE other (name text)");
@@ -91,7 +91,7 @@ test("refuses a new file whose number a later one has overtaken, one without a n
   await assert.rejects(migrate(), MigrationError);
 });
 
-test("gives no tables to a database that holds another program's", async (t) => {
+test("creates no tables in a database of another program", async (t) => {
   const { url, write, migrate } = await workshop(t);
   await runSql(url, "CREATE TABLE theirs (id int)");
   await write("0001-a.sql", "CREATE TABLE ours (id int)");

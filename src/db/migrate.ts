@@ -10,7 +10,7 @@ export interface MigrateOptions {
   migrationsDir?: string;
 }
 
-/** The database and the files of this version do not fit together; the message says what to do. */
+/** The database does not match this version's files; the message says what to do. */
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
 }
@@ -31,10 +31,10 @@ interface Applied {
 
 const defaultMigrationsDir = fileURLToPath(new URL("../../db/migrations", import.meta.url));
 
-/** Any number, the same in every version: whoever migrates holds this advisory lock. */
+/** An arbitrary number, the same in every version: a migrating process holds this advisory lock. */
 const migrationLock = 6_301_120_947;
 
-/** A migration that waits for a table makes every later query on that table wait behind it. */
+/** While a migration waits for a table, every later query on that table waits behind it. */
 const lockTimeoutMs = 5_000;
 
 const connectionTimeoutMs = 5_000;
@@ -42,11 +42,11 @@ const connectionTimeoutMs = 5_000;
 const workerSchema = "graphile_worker";
 
 /**
- * Brings the database to the schema of this version: the job queue's tables first, then each file of db/migrations
- * that it has not had, in order, each in a transaction of its own. Several processes may call it at once.
+ * Brings the database to the schema of this version: first the job queue's tables, then each new file of db/migrations,
+ * in order and each in its own transaction. Several processes may call it at once.
  * @returns the names of the files applied now
- * @throws MigrationError when the database is another program's, or has had a file that this version lacks or has
- *   otherwise; DatabaseUnavailable
+ * @throws MigrationError when the database belongs to another program, or has applied a file that this version lacks or
+ * has with other content; DatabaseUnavailable
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.migrationsDir ?? defaultMigrationsDir);
@@ -65,14 +65,14 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   } catch (error) {
     throw translateError(error);
   } finally {
-    // Ends the lock as well.
+    // Releases the lock as well.
     await client.end();
   }
 }
 
 /**
- * With a pool of ours: the queue does not wait for the end of one of its own, and hears its errors no more. One that PostgreSQL
- * ended in that moment would end the process.
+ * Uses our own pool: the queue does not wait for the end of its pool and stops listening to its errors. An error at
+ * that moment, when PostgreSQL ends the connection, would end the process.
  */
 async function migrateQueue(url: string): Promise<void> {
   const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: connectionTimeoutMs });
@@ -85,16 +85,14 @@ async function migrateQueue(url: string): Promise<void> {
   }
 }
 
-/** A DATABASE_URL of another program, left in the environment, must not get our tables. */
+/** Another program's DATABASE_URL, left in the environment, must not get our tables. */
 async function refuseForeign(client: Client): Promise<void> {
   const { rows } = await client.query<{ is_foreign: boolean }>(
     `SELECT to_regclass('public.migrations') IS NULL
        AND EXISTS (SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')) AS is_foreign`,
   );
   if (!rows[0]?.is_foreign) return;
-  throw new MigrationError(
-    "The database holds tables of another program: give Deedhouse an empty database of its own.",
-  );
+  throw new MigrationError("The database contains tables of another program: give Deedhouse its own empty database.");
 }
 
 const createTable = `CREATE TABLE IF NOT EXISTS migrations (
@@ -127,7 +125,7 @@ function pendingMigrations(migrations: Migration[], history: Applied[]): Migrati
     const file = files.get(applied.number);
     if (!file) {
       throw new MigrationError(
-        `The database has had ${applied.name}, which this version of Deedhouse does not know: start a version at least as new as the one that ran last.`,
+        `The database has applied ${applied.name}, which this version of Deedhouse does not know: start a version at least as new as the one that ran last.`,
       );
     }
     if (file.sha256 !== applied.sha256) {
@@ -142,7 +140,7 @@ function pendingMigrations(migrations: Migration[], history: Applied[]): Migrati
   const overtaken = pending.find((migration) => latest && migration.number < latest.number);
   if (overtaken) {
     throw new MigrationError(
-      `${overtaken.name} comes before ${latest?.name}, which this database has already had: give it the next free number.`,
+      `${overtaken.name} comes before ${latest?.name}, which this database has already applied: give it the next free number.`,
     );
   }
   return pending;

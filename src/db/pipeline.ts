@@ -1,8 +1,8 @@
 /**
- * Point reads travel on a connection in pipeline mode: a query is written at once, without waiting for the answer to
- * the one before it, and PostgreSQL answers in order. Measured with pg 8.23: 2.6 times the reads of a pool of the same
- * size at 32 callers. The price is that a slow query holds up the ones behind it, so nothing but point reads belongs
- * here; the connection is read-only to keep it so.
+ * Point reads use connections in pipeline mode: a query is written at once, without waiting for the previous answer,
+ * and PostgreSQL answers in order. Measured with pg 8.23: 2.6 times the reads of a pool of the same size at 32 callers.
+ * The price is that a slow query delays the queries behind it, so only point reads may use these connections; they are
+ * read-only to enforce it.
  */
 import type { Writable } from "node:stream";
 import { Client, type ClientConfig } from "pg";
@@ -14,11 +14,11 @@ import type { Log } from "#lib/log.ts";
 export interface PipelinedConnection {
   /** @throws DatabaseUnavailable */
   query<Row>(statement: Statement<Row>, values: SqlValues): Promise<Row[]>;
-  /** Waits for what is under way, then disconnects. */
+  /** Waits for the queries in progress, then disconnects. */
   close(): Promise<void>;
 }
 
-/** One connection, made by the first query and made anew by the first query after it broke. */
+/** One connection. The first query opens it, and the first query after it broke opens it again. */
 export function createPipelinedConnection(config: ClientConfig, log: Log): PipelinedConnection {
   let current: Promise<Client> | undefined;
 
@@ -66,8 +66,8 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
 }
 
 /**
- * Lets the queries of one turn of the event loop leave in one write: a third more reads at 32 callers, and no later for
- * one caller (npm run bench -- domain-read).
+ * Writes the queries of one turn of the event loop at once: a third more reads at 32 callers, and no delay for a lone
+ * caller (npm run bench -- domain-read).
  */
 function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return;

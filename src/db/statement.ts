@@ -1,7 +1,7 @@
 /**
  * SQL is written by hand beside its use and typed once, by its column map. Every statement registers itself here, so
- * that one test can PREPARE all of them against the migrated schema and compare the columns PostgreSQL announces with
- * the columns the code believes in.
+ * that one test can PREPARE all of them against the migrated schema and compare the columns that PostgreSQL reports
+ * with the declared ones.
  */
 
 interface ColumnTypes {
@@ -22,8 +22,8 @@ interface ColumnTypes {
 export type ColumnType = keyof ColumnTypes;
 
 /**
- * A PostgreSQL type, with a trailing `?` when the value may be null; or the texts that a column may hold, with `null` among
- * them when it may: `status: hostingStatuses`, `phase: [...phases, null]`.
+ * A PostgreSQL type, with a trailing `?` when the value may be null; or the texts that a column may contain, with
+ * `null` among them when it may be null: `status: hostingStatuses`, `phase: [...phases, null]`.
  */
 export type Column = ColumnType | `${ColumnType}?` | readonly (string | null)[];
 
@@ -46,7 +46,7 @@ export function orNull(column: Column): Column {
   return column.includes(null) ? column : [...column, null];
 }
 
-/** What a parameter takes. Objects are sent as JSON, arrays as PostgreSQL arrays; `undefined` does not compile. */
+/** The value of a parameter. Objects are sent as JSON, arrays as PostgreSQL arrays; `undefined` does not compile. */
 export type SqlValue = string | number | bigint | boolean | null | object;
 
 /** The values of `$1`, `$2`, … by position, or of `$name` by name. */
@@ -58,12 +58,14 @@ type NameSymbol = Lower | Uppercase<Lower> | Letters<"0123456789_">;
 type LeadingName<Text, Name extends string = ""> = Text extends `${infer First extends NameSymbol}${infer Rest}`
   ? LeadingName<Rest, `${Name}${First}`>
   : Name;
-/** A dollar sign without a name is an end of line, in a regular expression. */
+/** A dollar sign without a name is the end of a line in a regular expression. */
 type ParameterNames<Text> = Text extends `${string}$${infer Rest}`
   ? Exclude<LeadingName<Rest>, ""> | ParameterNames<Rest>
   : never;
 
-/** What a statement of this text takes. Where the compiler does not know the text, the names are compared at run time only. */
+/**
+ * The values of a statement with this text. If the compiler does not know the text, names are checked at run time only.
+ */
 export type ValuesOf<Text extends string> = string extends Text
   ? SqlValues
   : ParameterNames<Text> extends `${number}`
@@ -71,19 +73,19 @@ export type ValuesOf<Text extends string> = string extends Text
     : { readonly [Name in ParameterNames<Text>]: SqlValue };
 
 export interface Statement<Row, Values extends SqlValues = SqlValues> {
-  /** The name it is prepared under, unique in the program. */
+  /** The name of the prepared statement, unique in the program. */
   readonly name: string;
   /** With its parameters as `$1`, `$2`, …: the form that PostgreSQL takes. */
   readonly text: string;
-  /** The names of its parameters, `$1`'s first; none where they have positions only. */
+  /** The names of its parameters in order; empty when they have positions only. */
   readonly parameters: readonly string[];
   readonly columns: Columns;
-  /** Carry the types; no such values exist at run time. */
+  /** Carry the types; these values do not exist at run time. */
   readonly row?: Row;
   readonly values?: Values;
 }
 
-/** PostgreSQL cuts longer names off (NAMEDATALEN − 1), and two statements would become one. */
+/** PostgreSQL truncates longer names (NAMEDATALEN − 1), and two statements would become one. */
 const nameBytesMax = 63;
 
 const statements = new Map<string, Statement<unknown>>();
@@ -92,8 +94,8 @@ const namedParameter = /\$([A-Za-z_]\w*)/g;
 
 /**
  * Declares a statement. Call it at module level, once.
- * @param text its parameters are named (`$reseller_id`), or all have positions (`$1`)
- * @param columns what it returns, by column name; `{}` for nothing
+ * @param text its parameters are all named (`$reseller_id`) or all have positions (`$1`)
+ * @param columns the columns that it returns, by name; `{}` for none
  * @throws when the name is taken or longer than 63 bytes, or the text mixes names and positions
  */
 export function statement<const Text extends string, const C extends Columns>(
@@ -125,7 +127,7 @@ export function valuesInOrder({ name, parameters }: Statement<unknown>, values: 
   });
 }
 
-/** Every statement declared by the modules loaded so far. */
+/** All statements of the modules loaded so far. */
 export function allStatements(): Statement<unknown>[] {
   return [...statements.values()];
 }

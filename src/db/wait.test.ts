@@ -10,7 +10,7 @@ import { runSql } from "../../test/harness/sql.ts";
 const waitMs = 60_000;
 const timersRunning = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
 
-test("a wait ends with the notification it waits for, and leaves no timer that would hold a stopping process", async (t) => {
+test("a wait ends with its notification, and leaves no timer that would keep a process running", async (t) => {
   const { url } = await testDatabase(t);
   const listener = createListener({ url, clock: systemClock, log: createLog("test", "silent"), heartbeatMs: waitMs });
   try {
@@ -28,7 +28,7 @@ test("a wait ends with the notification it waits for, and leaves no timer that w
     });
     for (const change of [1, 2]) {
       value = change;
-      // The first may come before the connection listens; connecting counts as having missed one.
+      // The first notification may come before the connection listens; connecting counts as a missed notification.
       await runSql(url, "SELECT pg_notify('thing_changed', 'another one'), pg_notify('thing_changed', 'this one')");
     }
     assert.equal(await waited, 2);

@@ -13,9 +13,9 @@ export interface WaitOptions<Value> {
 }
 
 /**
- * Reads until the value is the awaited one or the time is over, each time that a notification names it (and after the
- * LISTEN connection was lost, because one may have been missed). Returns what was read last.
- * @param payload the notification's text that means this value
+ * Reads until the awaited value appears or the time is over: after each notification that names it, and after the
+ * LISTEN connection was lost, because a notification may have been missed. Returns the last value read.
+ * @param payload the notification's text that stands for this value
  */
 export async function waitForNotification<Value>(
   { listener }: { listener: Listener },

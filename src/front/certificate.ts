@@ -5,18 +5,18 @@ import { type TlsPair, watchTlsFiles } from "#lib/net/tls-pair.ts";
 const lookMsDefault = 10_000;
 
 export interface FollowedCertificate {
-  /** Whose it is, in an alarm. */
+  /** The owner of the certificate, for the alarm. */
   subject: "the api" | "the door of the nodes";
   served: TlsPair;
   /** Default 10 s. */
   lookMs?: number | undefined;
-  /** Serves another pair to new connections. @throws Error when it must not be */
+  /** Serves another pair to new connections. @throws Error when the pair cannot be served */
   serve(pair: TlsPair): void;
 }
 
 /**
- * Serves a certificate that is renewed in its files without a new start; what cannot be served is an alarm.
- * @returns ends it
+ * Serves a renewed certificate without a restart. A certificate that cannot be served raises an alarm.
+ * @returns stops following
  */
 export function followCertificate(
   context: Pick<Context, "database" | "clock" | "log">,
@@ -26,29 +26,29 @@ export function followCertificate(
   if (!files) return () => {};
   const alarm = { kind: "certificate", subject } as const;
   const write = async (mistake: string | undefined) => {
-    const note = `${files.certificate} and ${files.key} cannot be served, the former certificate still is: ${mistake}`;
+    const note = `${files.certificate} and ${files.key} cannot be served; the previous certificate stays in use: ${mistake}`;
     try {
       if (mistake === undefined) await resolveAlarm(context, alarm);
       else await raiseAlarm(context, { ...alarm, note });
     } catch (error) {
-      context.log.error({ err: error, ...alarm, note }, "an alarm could not be written down");
+      context.log.error({ err: error, ...alarm, note }, "an alarm could not be written");
     }
   };
-  // One after the other: the end of an alarm must not be written before the alarm.
+  // Written one after the other: the end of an alarm must not be written before the alarm.
   let written = Promise.resolve();
-  const tell = (mistake: string | undefined) => {
+  const report = (mistake: string | undefined) => {
     written = written.then(() => write(mistake));
   };
-  // What was wrong before this start has been read since.
-  tell(undefined);
+  // The startup that came here has read the files, so an older alarm is over.
+  report(undefined);
   return watchTlsFiles({
     files,
     served,
     lookMs,
-    tell,
+    report,
     serve(pair) {
       serve(pair);
-      context.log.info({ subject, file: files.certificate }, "another certificate is served from now on");
+      context.log.info({ subject, file: files.certificate }, "serving another certificate from now on");
     },
   });
 }

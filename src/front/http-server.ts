@@ -1,6 +1,6 @@
 /**
- * The HTTP server under the API and the agents' endpoint: what one client may take of it, whom proxies speak for, TLS, and
- * the end. What a request means is its handler's business.
+ * The HTTP server under the API and the agents' endpoint: limits for each client, trusted proxies, TLS and shutdown.
+ * The handler decides what a request means.
  */
 import {
   createServer,
@@ -12,44 +12,46 @@ import {
 } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { createRequestsAtWork } from "#front/requests-at-work.ts";
+import { createOpenRequests } from "#front/open-requests.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { guardServer } from "#lib/net/guarded-server.ts";
 import { secureOptions, type TlsPair } from "#lib/net/tls-pair.ts";
 
-/** Node looks for requests that are late only this often. */
+/** How often Node looks for late requests. */
 const timeoutCheckMs = 1_000;
-/** As many as a source may have connections of its own. */
+/** As many as a source may have direct connections. */
 const sourceRequestsMaxDefault = 256;
-/** What a client still sends after a refusal is read so long: closing at once would take the refusal away from it. */
+/** How long the server reads what a client still sends after a refusal: an immediate close would lose the refusal. */
 const lingerMs = 1_000;
 
-/** Reason phrases that are promised; the others are Node's. */
+/** Reason phrases that the API promises; the others are Node's. */
 const reasonPhrases: Record<number, string> = { 429: "Too many requests, retry later." };
 
-/** Where a server listens, and what its clients may take of it. */
+/** Where a server listens, and what it allows its clients. */
 export interface FrontOptions {
   host: string;
-  /** 0 for any free one. */
+  /** 0 takes any free port. */
   port: number;
-  /** Without it, plain HTTP. */
+  /** Without it, the server speaks plain HTTP. */
   tls?: TlsPair | undefined;
-  /** Whose clients are whose, when requests come through proxies. Without it, nobody is believed. */
+  /** The proxies whose statement about a client is trusted. Without it, no proxy is trusted. */
   proxies?: ProxySettings | undefined;
-  /** Requests of one source that proxies may bring at once. Default 256. */
+  /** How many requests of one source proxies may bring at once. Default 256. */
   sourceRequestsMax?: number | undefined;
   connectionsMax?: number | undefined;
   shares?: SourceShares | undefined;
 }
 
-/** Why a request is not looked at: there are too many, or the parser does not take it. */
+/** Why a request is refused before it is read: the server is busy, or the parser rejects it. */
 export type FrontRefusal = "busy" | "not-http" | "headers-too-large" | "timeout";
 
 export interface HttpRequest {
   message: IncomingMessage;
   sourceAddress: string;
-  /** Fires when nobody waits for the answer any more. Made when asked for: most requests never wait, and it costs 3 µs. */
+  /**
+   * Fires when nobody waits for the answer any more. Created on demand: most requests never wait, and it costs 3 µs.
+   */
   signal(): AbortSignal;
 }
 
@@ -57,22 +59,22 @@ export interface HttpAnswer {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body?: Buffer | string | undefined;
-  /** The connection ends with this answer. */
+  /** Closes the connection after this answer. */
   isLast?: boolean;
 }
 
 export interface HttpServerOptions extends FrontOptions {
   connectionsMax: number;
-  /** From a request's first byte to its last. */
+  /** The time from a request's first byte to its last. */
   requestTimeoutMs: number;
-  /** Further settings of Node's server. */
+  /** More settings of Node's server. */
   settings?: Pick<ServerOptions, "maxHeaderSize" | "keepAliveTimeout">;
-  /** Answers a request, whose body is not read yet. Never throws. */
+  /** Answers a request whose body has not been read yet. Never throws. */
   answer(request: HttpRequest): Promise<HttpAnswer>;
   refuse(reason: FrontRefusal, sourceAddress: string): HttpAnswer;
-  /** Whether a request that a proxy brings does not count as one of its source. */
+  /** Whether a request from a proxy is not counted for its source. */
   isExempt?(message: IncomingMessage): boolean;
-  /** Whether closing cuts the requests under way, which it waits for by default. */
+  /** Whether closing cuts requests in progress. By default it waits for them. */
   cutsAtClose?: boolean;
 }
 
@@ -80,21 +82,21 @@ export interface HttpServer {
   port: number;
   /** Serves another certificate to new connections. */
   useCertificate(tls: TlsPair): void;
-  /** Stops accepting, lets requests end or cuts them, closes. */
+  /** Stops accepting, waits for the requests in progress or cuts them, and closes. */
   close(): Promise<void>;
 }
 
 /** @throws when the address cannot be listened on */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { proxies, tls, isExempt = () => false, refuse } = options;
-  /** Sockets with a request that has no answer yet; aborted when nobody waits for one any more. */
+  /** Sockets with an unanswered request; aborted when nobody waits for an answer any more. */
   const answering = new WeakMap<Socket, { message: IncomingMessage; gone: AbortController }>();
   const server = createNodeServer(options);
-  const atWork = createRequestsAtWork(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
+  const openRequests = createOpenRequests(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
   let isClosing = false;
 
   const refuseSocket = (reason: FrontRefusal, socket: Socket) => {
-    // An answer of ours would be taken for the one that a request before this one, which came whole, still waits for.
+    // The client would take this answer for the answer to an earlier, complete request that is still in progress.
     if (answering.get(socket)?.message.complete) socket.destroy();
     else writeRaw(socket, refuse(reason, socket.remoteAddress ?? ""));
   };
@@ -102,19 +104,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     ...(options.shares ?? sourceSharesDefault),
     connectionsMax: options.connectionsMax,
     isTrusted: proxies?.trusted.isTrusted,
-    // What lies beneath TLS is no place for words.
+    // Below TLS, nothing readable can be sent.
     endHalfOpen: tls ? undefined : (socket) => refuseSocket("timeout", socket),
-    // It may still read its answer, but does not wait for something to happen.
+    // The client may still read its answer, but does not wait for a change any more.
     ended: (socket) => answering.get(socket)?.gone.abort(),
   });
   /**
-   * The connections of proxies are nobody's in particular and have no cap, so the requests on them have one for each
-   * source: from the end of their headers, or bodies that never end would hold all connections.
+   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each
+   * source. A request counts from the end of its headers on; otherwise bodies that never end would hold all
+   * connections.
    */
   const mayWork = (message: IncomingMessage, sourceAddress: string, response: ServerResponse) =>
     !proxies?.trusted.isTrusted(message.socket.remoteAddress ?? "") ||
     isExempt(message) ||
-    atWork.take(sourceAddress, response);
+    openRequests.take(sourceAddress, response);
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket } = message;
@@ -125,9 +128,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const gone = new AbortController();
     answering.set(socket, { message, gone });
     response.once("close", () => {
-      // The next request of the connection may have begun already.
+      // The connection's next request may have begun already.
       if (answering.get(socket)?.gone === gone) answering.delete(socket);
-      // Every answer ends here; an abort costs 7 µs, and after a whole answer nobody is left to hear it.
+      // Every response ends here. An abort costs 7 µs, and after a complete answer nobody listens for it.
       if (!response.writableFinished) gone.abort();
     });
     const answer = await options.answer({ message, sourceAddress, signal: () => gone.signal });
@@ -157,10 +160,10 @@ function createNodeServer({ tls, requestTimeoutMs, settings }: HttpServerOptions
   const own: ServerOptions = {
     ...settings,
     requestTimeout: requestTimeoutMs,
-    // Node swaps the two times when this one is the longer (60 s by default).
+    // Node swaps the two times when this one is longer (60 s by default).
     headersTimeout: requestTimeoutMs,
     connectionsCheckingInterval: timeoutCheckMs,
-    // A request without a Host header would get an answer of Node's own form.
+    // Otherwise Node itself would answer a request without a Host header.
     requireHostHeader: false,
   };
   return tls ? createSecureServer({ ...own, ...secureOptions(tls) }) : createServer(own);
@@ -181,12 +184,12 @@ function reasonOf({ code }: NodeJS.ErrnoException): FrontRefusal {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "timeout" : "not-http";
 }
 
-/** Node would answer these by itself, in a form of its own, or not at all. */
+/** Node would answer these itself, in another form or not at all. */
 function answerOddRequests(server: Server, refuseSocket: (socket: Socket) => void): void {
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request, socket) => {
-    // Node has taken its own listener away, and an error without one ends the process.
+    // Node has removed its own listener, and an error without a listener ends the process.
     socket.on("error", () => socket.destroy());
     refuseSocket(socket as Socket);
   });
@@ -196,7 +199,7 @@ function write(response: ServerResponse, answer: HttpAnswer): void {
   response.writeHead(answer.status, phraseOf(answer.status), headersOf(answer)).end(answer.body);
 }
 
-/** Writes a whole response to a socket for which there is no request, and closes it. */
+/** Writes a whole response to a socket that has no request, and closes it. */
 function writeRaw(socket: Socket, answer: HttpAnswer): void {
   if (!socket.writable) return void socket.destroy();
   const lines = Object.entries(headersOf({ ...answer, isLast: true })).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -209,7 +212,7 @@ const phraseOf = (status: number) => reasonPhrases[status] ?? STATUS_CODES[statu
 function headersOf({ status, headers, body = "", isLast }: HttpAnswer): Record<string, string> {
   return {
     ...headers,
-    // RFC 9110 section 8.6: a 204 has none.
+    // RFC 9110 section 8.6: a 204 has no content-length.
     ...(status !== 204 && { "content-length": String(Buffer.byteLength(body)) }),
     ...(isLast && { connection: "close" }),
   };

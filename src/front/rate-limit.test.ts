@@ -47,7 +47,7 @@ test("looks without counting", () => {
   assert.equal(limiter.peek("a", 2).allowed, false);
 });
 
-test("applies a limit that was changed meanwhile", () => {
+test("applies a limit that has changed in the meantime", () => {
   const { limiter } = limiterAt();
   for (let count = 0; count < 5; count += 1) limiter.take("a", 5);
   assert.deepEqual(limiter.take("a", 3), { allowed: false, limit: 3, usage: 3, remaining: 0, resetSeconds: 60 });
@@ -134,7 +134,7 @@ test("keeps a small budget for a key that was good from a source whose budget is
   assert.equal(budget.check("192.0.2.1", "good").allowed, false);
 });
 
-test("calls a key good only from the source where it was, and only lately", () => {
+test("calls a key good only from the source where it was good, and only recently", () => {
   const { clock, budget } = budgetAt();
   budget.noteGood("192.0.2.1", "good");
   const spend = () => {

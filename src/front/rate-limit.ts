@@ -2,18 +2,18 @@ import { createSourceTurns } from "#front/source-turns.ts";
 import type { Clock } from "#lib/clock.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
 
-/** Where a caller stands in its window of requests. */
+/** The state of a caller's window of requests. */
 export interface RateLimit {
   allowed: boolean;
   limit: number;
-  /** Counted so far; stops at the limit. */
+  /** Requests counted so far; stops at the limit. */
   usage: number;
   remaining: number;
-  /** Until the limit is whole again: at least 1 while something is counted, else 0. */
+  /** Seconds until the full limit is available again: at least 1 while something is counted, else 0. */
   resetSeconds: number;
 }
 
-/** The four headers that every answer carries. */
+/** The four headers of every answer. */
 export function rateLimitHeaders({ limit, usage, remaining, resetSeconds }: RateLimit): Record<string, string> {
   return {
     "x-ratelimit-limit": String(limit),
@@ -24,16 +24,16 @@ export function rateLimitHeaders({ limit, usage, remaining, resetSeconds }: Rate
 }
 
 export interface RateLimiter {
-  /** Counts a request of `key`, unless it is over the limit. */
+  /** Counts a request of `key`, unless the limit is reached. */
   take(key: string, limit: number): RateLimit;
-  /** Where `key` stands; `allowed` says whether the next request would be. */
+  /** The state of `key`; `allowed` says whether its next request would be allowed. */
   peek(key: string, limit: number): RateLimit;
 }
 
-/** Beyond this, the oldest windows are dropped. */
+/** Beyond this number, the oldest windows are dropped. */
 const rateWindowsMax = 200_000;
 
-/** Fixed windows of one length; each begins with the first request of an idle key. */
+/** Fixed windows of one length. Each begins with the first request of an idle key. */
 export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs: number }): RateLimiter {
   const windows = createExpiringMap<{ endsMs: number; usage: number }>({
     clock,
@@ -73,44 +73,49 @@ export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs:
 export interface SourceBudgetOptions {
   clock: Clock;
   windowMs: number;
-  /** 401s of one source address in a window. */
+  /** 401s allowed for one source address in a window. */
   failuresMax: number;
-  /** Further 401s of one key that was good from that source lately. */
+  /** Further 401s for one key that was good from that source recently. */
   knownGoodFailuresMax: number;
 }
 
-/** Counts 401s by source address, so that guessing costs no HMAC; nobody is locked out by a neighbour behind one NAT. */
+/** Counts 401s by source address, so that guessing costs no HMAC. A neighbour behind the same NAT locks nobody out. */
 export interface SourceBudget {
-  /** Where the source stands, or the key's own budget when the source's is spent; not `allowed`: refuse it. */
+  /**
+   * The source's state, or the key's own budget when the source's is used up. If it is not `allowed`, refuse the
+   * request.
+   */
   check(address: string, keyId?: string): RateLimit;
-  /** The request was answered with 401. */
+  /** Records a request that was answered with 401. */
   noteFailure(address: string, keyId?: string): RateLimit;
-  /** The key was verified from this address. */
+  /** Records that the key was verified from this address. */
   noteGood(address: string, keyId: string): void;
-  /** Looks something up that the check of a request needs: a few at once for each source. @throws as `SourceTurns.take` */
+  /** Runs a lookup that the check of a request needs: a few at once for each source. @throws as `SourceTurns.take` */
   lookUp<T>(address: string, work: () => Promise<T>): Promise<T>;
   /**
-   * The same for work that is itself the check: no more at once than the source may still fail, because each of them may
-   * fail. The work begins with a `check`. @throws as `SourceTurns.take`
+   * Runs work that may itself fail the check: no more at once than the source has failures left. The work begins with a
+   * `check`. @throws as `SourceTurns.take`
    */
   guess<T>(address: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Of one source at once; measured, a look-up takes under 1 ms. */
+/** For one source; a lookup takes under 1 ms (measured). */
 const lookUpsAtOnceMax = 16;
 
 /** How long a key counts as good from an address after its last good request. */
 const knownGoodMs = 24 * 60 * 60 * 1000;
 const knownGoodMax = 100_000;
 
-/** A budget of failures for each source: an IPv4 address, or the /64 of an IPv6 address (one subscriber has all of it). */
+/**
+ * A budget of failures for each source: an IPv4 address, or the /64 of an IPv6 address, which one subscriber controls.
+ */
 export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
   const { clock, windowMs, failuresMax, knownGoodFailuresMax } = options;
   const failures = createRateLimiter({ clock, windowMs });
   const knownGood = createExpiringMap<true>({ clock, keepMs: knownGoodMs, max: knownGoodMax });
   const turns = createSourceTurns();
 
-  /** Whose budget pays, and how large it is. */
+  /** The key of the budget that pays, and its size. */
   function payer(address: string, keyId: string | undefined): [key: string, limit: number] {
     const source = sourceOf(address);
     if (keyId !== undefined && !failures.peek(source, failuresMax).allowed) {
@@ -134,8 +139,9 @@ export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
 }
 
 /**
- * Entries that end `keepMs` after they were set, or sooner when there are more than `max`. They live in two generations,
- * of which the older is dropped whole: dropping the oldest entries of one Map costs a walk over all that were deleted.
+ * Entries that end `keepMs` after they were set, or earlier when there are more than `max`. They live in two
+ * generations, and the older one is dropped whole: dropping the oldest entries of a single Map walks over all deleted
+ * ones.
  */
 function createExpiringMap<Value>({ clock, keepMs, max }: { clock: Clock; keepMs: number; max: number }) {
   type Generation = Map<string, { value: Value; endsMs: number }>;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#front/source-turns.ts";
 
-/** Work that ends when it is let. */
+/** Work that ends on demand. */
 function turnsOf(atOnceMax = 16) {
   const turns = createSourceTurns();
   const begun: { name: string; end: () => void; fail: (error: Error) => void }[] = [];
@@ -19,7 +19,7 @@ function turnsOf(atOnceMax = 16) {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index));
 
-test("a source has sixteen pieces of work under way at once, and its others have their turns in the order they came", async () => {
+test("a source has sixteen pieces of work in progress at once, and the rest run in the order of arrival", async () => {
   const { begun, take, names } = turnsOf();
   const all = numbers(40).map((name) => take("a", name));
   assert.deepEqual(names(), numbers(16));
@@ -31,14 +31,14 @@ test("a source has sixteen pieces of work under way at once, and its others have
   assert.deepEqual(await Promise.all(all), numbers(40));
 });
 
-test("no source waits for another one", async () => {
+test("no source waits for another", async () => {
   const { take, names } = turnsOf();
   for (const name of numbers(500)) void take("a", name);
   void take("b");
   assert.deepEqual(names(), [...numbers(16), "b"]);
 });
 
-test("a thousand of a source may wait, and one more is refused at once", async () => {
+test("a thousand pieces of a source's work may wait, and one more is refused at once", async () => {
   const { begun, take } = turnsOf();
   const waiting = numbers(16 + turnsWaitingMax).map((name) => take("a", name));
   await assert.rejects(take("a"), TooManyWaiting);
@@ -55,7 +55,7 @@ test("a thousand of a source may wait, and one more is refused at once", async (
   assert.equal(await oneMore, "one more");
 });
 
-test("one piece of work is always let through, and the room is asked for again at each turn", async () => {
+test("one piece of work always runs, and each turn checks the room again", async () => {
   let room = 0;
   const { begun, take, names } = turnsOf();
   const all = ["1", "2", "3", "4"].map((name) => take("a", name, () => room));
@@ -74,7 +74,7 @@ test("one piece of work is always let through, and the room is asked for again a
   assert.equal((await Promise.all(all)).length, 4);
 });
 
-test("those who wait hear with the first that the database is away; another failure is its own only", async () => {
+test("when the database is away, all waiting work fails with the first; any other failure affects only its own work", async () => {
   const { begun, take, names } = turnsOf(1);
   const [first, second, third] = [take("a", "1"), take("a", "2"), take("a", "3")];
   begun[0]?.fail(new Error("its own"));

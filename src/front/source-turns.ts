@@ -1,21 +1,21 @@
 /**
- * Work that nobody has proven the right to, such as looking up a key: a source has a little of it under way at once, and
- * the rest waits, first come, first served. Sources do not wait for each other.
+ * Turns for work that no signature has authorised yet, such as looking up a key. A source has a few pieces in progress
+ * at once, and the rest wait, first come, first served. Sources do not wait for each other.
  */
 import { DatabaseUnavailable } from "#db/errors.ts";
 
-/** Further ones are refused. An address has fewer connections than this. */
+/** More than this are refused. An address has fewer connections than this. */
 export const turnsWaitingMax = 1_000;
 
-/** So many wait already that this one is refused. */
+/** Too many pieces of work are waiting already, so this one is refused. */
 export class TooManyWaiting extends Error {
   override readonly name = "TooManyWaiting";
 }
 
 export interface SourceTurns {
   /**
-   * Does the work when fewer than `atOnceMax` of the source are under way, or none.
-   * @throws TooManyWaiting at once; DatabaseUnavailable, also when only the work of another one before it met that
+   * Does the work when fewer than `atOnceMax` of the source are in progress, or none.
+   * @throws TooManyWaiting at once; DatabaseUnavailable, also when an earlier piece of work failed with it
    */
   take<T>(source: string, atOnceMax: () => number, work: () => Promise<T>): Promise<T>;
 }
@@ -31,9 +31,9 @@ interface Queue {
   waiting: Waiting[];
 }
 
-/** Turns of one process. */
+/** The turns of one process. */
 export function createSourceTurns(): SourceTurns {
-  /** Only sources with work under way are in it. */
+  /** Contains only sources with work in progress. */
   const queues = new Map<string, Queue>();
 
   const hasRoom = ({ underWayCount }: Queue, { atOnceMax }: Pick<Waiting, "atOnceMax">) =>
@@ -58,7 +58,7 @@ export function createSourceTurns(): SourceTurns {
       try {
         return await work();
       } catch (error) {
-        // Each of those behind it would wait as long to hear the same.
+        // Everything behind it would wait just as long for the same failure.
         if (error instanceof DatabaseUnavailable) for (const each of queue.waiting.splice(0)) each.giveUp(error);
         throw error;
       } finally {

@@ -1,15 +1,15 @@
 import type { Random } from "#lib/random.ts";
 
-/** How the delays grow: from `firstMs` doubling up to `maxMs`. */
+/** The delay doubles from `firstMs` up to `maxMs`. */
 export interface BackoffSettings {
   firstMs: number;
   maxMs: number;
 }
 
 /**
- * How long to wait before the next try: half of the doubled delay for certain, the other half by chance, so that many
- * callers that failed together do not return together, and none returns at once.
- * @param attempt how many tries have failed, from 1
+ * How long to wait before the next attempt. Half of the doubled delay is fixed and the other half random, so that
+ * callers that failed at the same time do not return at the same time, and none returns at once.
+ * @param attempt the number of failed attempts, from 1
  * @returns whole milliseconds, at most `maxMs`
  */
 export function backoffMs(attempt: number, settings: BackoffSettings, random: Random): number {

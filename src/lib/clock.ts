@@ -1,8 +1,8 @@
-/** Where "now" comes from. Code asks its context for a clock, so that tests can move time. */
+/** The source of the current time. Code takes a clock from its context, so that tests can move time. */
 export interface Clock {
   /** The current time. */
   now(): Date;
-  /** Milliseconds that never go back: for measuring durations, meaningless as a date. */
+  /** Milliseconds that never go back: for measuring durations; they are not a date. */
   monotonicMs(): number;
 }
 
@@ -11,12 +11,12 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** Seconds since 1970-01-01T00:00:00Z, whole, as the signature's timestamp counts them. */
+/** Whole seconds since 1970-01-01T00:00:00Z, as in a signature's timestamp. */
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.now().getTime() / 1000);
 }
 
-/** Waits, but not past an abort: resolves early (never rejects) when `signal` fires. */
+/** Waits for `delayMs`, or until `signal` fires. Never rejects. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -31,8 +31,8 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Waits until a promise is settled, the time is over or `signal` fires, whichever comes first. Leaves no timer behind: one
- * that still ran would keep a process that has done everything else from ending.
+ * Waits until a promise settles, the time is over or `signal` fires, whichever comes first. It leaves no timer behind:
+ * a running timer would keep a finished process from exiting.
  */
 export async function waitAtMost(delayMs: number, promise: Promise<unknown>, signal?: AbortSignal): Promise<void> {
   const over = new AbortController();

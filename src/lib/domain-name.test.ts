@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { InvalidDomainName, isDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
 
-test("a plain name reads as its capitals do", () => {
+test("a plain name reads the same in upper case", () => {
   const character = fc.constantFrom(..."abx019-.");
   const name = fc.oneof(
     fc.string({ unit: character, maxLength: 12 }),
@@ -18,14 +18,14 @@ test("a plain name reads as its capitals do", () => {
       return (error as Error).message;
     }
   };
-  // Capitals take the long way through all rules, a plain name does not.
+  // Upper case goes through all rules; a plain lower-case name takes a short cut.
   fc.assert(
     fc.property(name, (text) => read(text) === read(text.toUpperCase())),
     { numRuns: 2_000 },
   );
 });
 
-/** What is typed, and its one form. */
+/** The input, and its canonical form. */
 const validNames: readonly (readonly [string, string])[] = [
   ["example.com", "example.com"],
   ["EXAMPLE.Com", "example.com"],
@@ -56,7 +56,7 @@ const validNames: readonly (readonly [string, string])[] = [
   [`${"a.".repeat(125)}abc`, `${"a.".repeat(125)}abc`],
 ];
 
-/** What is typed, and words of the reason. */
+/** The input, and words of the reason. */
 const invalidNames: readonly (readonly [string, RegExp])[] = [
   ["", /is empty/],
   [".", /empty label/],
@@ -93,11 +93,11 @@ const invalidNames: readonly (readonly [string, RegExp])[] = [
   ["exam\u200bple.com", /invisible/],
   ["\ufeffexample.com", /invisible/],
   ["exam\u202eple.com", /invisible/],
-  ["xn--.com", /no valid A-label/],
-  ["xn--a-ecp.ru", /no valid A-label/],
-  ["xn--example-.com", /no valid A-label/],
-  ["xn--0.com", /no valid A-label/],
-  ["xn--bücher.com", /no valid A-label/],
+  ["xn--.com", /not a valid A-label/],
+  ["xn--a-ecp.ru", /not a valid A-label/],
+  ["xn--example-.com", /not a valid A-label/],
+  ["xn--0.com", /not a valid A-label/],
+  ["xn--bücher.com", /not a valid A-label/],
   ["xn--cd9bq2e.com", /not the encoding of any name/],
   ["☃.com", /U\+2603/],
   ["xn--n3h.com", /U\+2603/],
@@ -121,7 +121,7 @@ const invalidNames: readonly (readonly [string, RegExp])[] = [
   [`${"a".repeat(1_000_000)}.com`, /too long/],
 ];
 
-/** As a plain string, which is what the tables hold. */
+/** A plain string, as in the tables. */
 const read = (text: string): string => parseDomainName(text);
 
 for (const [text, expected] of validNames) {
@@ -140,14 +140,14 @@ for (const [text, reason] of invalidNames) {
   });
 }
 
-test("the reason never repeats what was sent", () => {
+test("the reason never repeats the input", () => {
   assert.throws(
     () => parseDomainName("<script>.com"),
     (error) => error instanceof InvalidDomainName && !error.message.includes("script"),
   );
 });
 
-test("only the one form counts as a domain name already", () => {
+test("only the canonical form is a domain name already", () => {
   assert.equal(isDomainName("xn--bcher-kva.example"), true);
   for (const text of ["bücher.example", "Example.com", "example.com.", "com"]) assert.equal(isDomainName(text), false);
 });
@@ -156,7 +156,7 @@ test("shows a name in U-labels", () => {
   assert.equal(toUnicode(parseDomainName("XN--BCHER-KVA.Example")), "bücher.example");
 });
 
-// ß and ς are left out: their capitals are those of ss and σ, which are other names (IDNA2008 deviations).
+// Without ß and ς: their upper case is that of ss and σ, which are other names (IDNA2008 deviations).
 const letters = [..."abcxyz019-éüñøþабвґщαβγδ例え日本語ءبتجहिकाกข가각אבג١٢"];
 const label = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 12 });
 const names = fc
@@ -205,7 +205,7 @@ test("any text is either a name or an InvalidDomainName", () => {
   );
 });
 
-test("any A-label that is accepted comes out as it went in", () => {
+test("any accepted A-label stays unchanged", () => {
   const punycode = fc.string({ unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789-"), maxLength: 10 });
   fc.assert(
     fc.property(punycode, (encoded) => {

@@ -1,20 +1,22 @@
 import { canonicalHostName, displayHostName } from "#lib/idna.ts";
 
 declare const domainNameBrand: unique symbol;
-/** A domain name in its one form: lower-case A-labels, two or more, no trailing dot. Only `parseDomainName` makes one. */
+/**
+ * A domain name in canonical form: lower-case A-labels, two or more, no trailing dot. Only `parseDomainName` makes one.
+ */
 export type DomainName = string & { readonly [domainNameBrand]: true };
 
-/** The message says what is wrong and what to do; it holds none of the input, so it can be sent and logged. */
+/** The message says what is wrong and what to do. It contains none of the input, so it can be sent and logged. */
 export class InvalidDomainName extends Error {
   override readonly name = "InvalidDomainName";
 }
 
-/** Where a name stands to the suffixes that are served: `refusal` tells why it can't be registered. */
+/** The position of a name relative to the served suffixes: `refusal` says why it cannot be registered. */
 export type SuffixPlacement = { label: string; suffix: string } | { refusal: "is_suffix" | "too_deep" | "not_served" };
 
 /**
  * Reads a domain name in U-labels or A-labels, in any case, with or without the trailing dot.
- * @throws InvalidDomainName for anything else, IP addresses and single labels included
+ * @throws InvalidDomainName for anything else, including IP addresses and single labels
  */
 export function parseDomainName(text: string): DomainName {
   const result = canonicalHostName(text);
@@ -25,14 +27,14 @@ export function parseDomainName(text: string): DomainName {
   return result.name as DomainName;
 }
 
-/** Whether the text is a domain name and already in its one form. */
+/** Whether the text is a domain name in canonical form. */
 export function isDomainName(text: string): text is DomainName {
   const result = canonicalHostName(text);
   return "name" in result && result.name === text && text.includes(".");
 }
 
 /**
- * What can be registered is exactly one label under the longest suffix that matches.
+ * Exactly one label under the longest matching suffix can be registered.
  * @param suffixes in canonical form, without a leading dot ("com", "co.uk")
  */
 export function labelUnderSuffix(name: DomainName, suffixes: Pick<ReadonlySet<string>, "has">): SuffixPlacement {

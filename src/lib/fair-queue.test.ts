@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FairQueue, QueueFull, type Sponsors } from "#lib/fair-queue.ts";
 
-/** A queue whose tasks run until they are let go, and what became of each, in order. */
+/** A queue whose tasks run until they are released, and the outcome of each, in order. */
 function watch(settings: { runningMax?: number; waitingMax?: number } = {}) {
   const queue = new FairQueue({ runningMax: 1, waitingMax: 100, ...settings });
   const log: string[] = [];
@@ -51,7 +51,7 @@ test("behind one address the accounts take turns", async () => {
   assert.deepEqual(log.slice(0, 2), ["flood 0", "neighbour"]);
 });
 
-test("who is known takes turns with all strangers together, however many addresses and accounts they have", async () => {
+test("a known client takes turns with all strangers as one, whatever their number of addresses and accounts", async () => {
   const { ask, log, finishAll } = watch();
   for (let at = 0; at < 50; at += 1) void ask(`stranger ${at}`, [["strangers"], [`address ${at}`, `account ${at}`]]);
   void ask("known 1", [["known"], ["its address", "attacked"]]);
@@ -60,7 +60,7 @@ test("who is known takes turns with all strangers together, however many address
   assert.deepEqual(log.slice(0, 4), ["stranger 0", "known 1", "stranger 1", "known 2"]);
 });
 
-test("only so many tasks run at the same time", async () => {
+test("no more than runningMax tasks run at the same time", async () => {
   const { ask, log, finish, finishAll } = watch({ runningMax: 2 });
   for (const name of ["a", "b", "c"]) void ask(name, [[name]]);
   assert.deepEqual(log, ["a", "b"]);
@@ -69,7 +69,7 @@ test("only so many tasks run at the same time", async () => {
   await finishAll();
 });
 
-test("a full queue turns newcomers away, and gives places of the greediest to whoever holds fewer", async () => {
+test("a full queue refuses new tasks, and passes places of the greediest sponsor to those with fewer", async () => {
   const { ask, log, finishAll } = watch({ waitingMax: 3 });
   for (let at = 0; at < 4; at += 1) void ask(`flood ${at}`, [["flood", `account ${at}`]]);
   void ask("more of it", [["flood", "another"]]);
@@ -78,7 +78,7 @@ test("a full queue turns newcomers away, and gives places of the greediest to wh
   assert.deepEqual(log, ["flood 0", "more of it: full", "flood 3: full", "calm", "flood 1", "flood 2"]);
 });
 
-test("strangers who fill the queue one by one give a place to who is known, and not to each other", async () => {
+test("strangers who fill the queue give a place to a known client, and not to each other", async () => {
   const { ask, log, finishAll } = watch({ waitingMax: 3 });
   for (let at = 0; at < 5; at += 1) void ask(`stranger ${at}`, [["strangers"], [`address ${at}`]]);
   void ask("known", [["known"], ["address"]]);
@@ -87,7 +87,7 @@ test("strangers who fill the queue one by one give a place to who is known, and 
   assert.deepEqual(log, expected);
 });
 
-test("who leaves before the turn keeps nobody waiting, and is not served", async () => {
+test("a task that leaves before its turn delays nobody and does not run", async () => {
   const { ask, log, finishAll } = watch({ waitingMax: 1 });
   const leaving = new AbortController();
   void ask("running", [["a"]]);

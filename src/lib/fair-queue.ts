@@ -1,21 +1,23 @@
-// Whoever asks for the most must not keep the others waiting. A task names whom it is done for: the task goes next whose
-// sponsors have been served least lately, and when every place is taken, whoever holds the most gives one to whoever holds
-// fewer. Looking through all that wait is cheap beside what waits here: a bcrypt hash takes 64 ms.
+// The most demanding client must not delay the others. A task names its sponsors, the clients that it runs for. The
+// next task is the one whose sponsors were served least recently. When the queue is full, the sponsor with the most
+// waiting tasks gives up a place to one with fewer. A linear search through the waiting tasks is cheap compared with
+// the tasks: a bcrypt hash takes 64 ms.
 
 export interface FairQueueSettings {
   /** Tasks that run at the same time. */
   runningMax: number;
-  /** How many may wait beside them before new ones are turned away. */
+  /** How many tasks may wait before new ones are refused. */
   waitingMax: number;
 }
 
 /**
- * Whom a task is done for, the most important level first. On a level with several (an address and an account), the one
- * that was served last counts: a flood from one address waits for the others, and so does one at one account.
+ * The clients that a task runs for, the most important level first. On a level with several (an address and an
+ * account), the one served last counts: a flood from one address waits for the others, and so does a flood at one
+ * account.
  */
 export type Sponsors = readonly (readonly string[])[];
 
-/** Too many are waiting, and nobody of them waits for more than whoever came last. */
+/** Too many tasks are waiting, and none of their sponsors waits for more than the newcomer. */
 export class QueueFull extends Error {
   override readonly name = "QueueFull";
   constructor() {
@@ -23,7 +25,7 @@ export class QueueFull extends Error {
   }
 }
 
-/** Sponsors whose last turn is remembered. Who is forgotten counts as never served. */
+/** How many sponsors' last turns are remembered. A forgotten sponsor counts as never served. */
 const rememberedMax = 1_000;
 
 interface Waiting {
@@ -33,14 +35,14 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Runs tasks a few at a time, and lets those for whom they are done take turns. */
+/** Runs a few tasks at a time, and lets their sponsors take turns. */
 export class FairQueue {
   readonly #settings: FairQueueSettings;
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly #waiting = new Set<Waiting>();
-  /** How many wait for each sponsor. */
+  /** The number of waiting tasks of each sponsor. */
   readonly #counts = new Map<string, number>();
-  /** When each sponsor was served last, by number of turns; the longest ago first. */
+  /** The number of the turn in which each sponsor was last served; the longest ago first. */
   readonly #servedAt = new Map<string, number>();
   #turns = 0;
   #running = 0;
@@ -50,9 +52,9 @@ export class FairQueue {
   }
 
   /**
-   * Runs a task when it is its turn.
-   * @throws QueueFull before it runs, when too many are waiting: at once, or when somebody who waits for less needs the
-   *   place; the signal's reason when it fires before its turn
+   * Runs a task when its turn comes.
+   * @throws QueueFull before it runs, when too many are waiting: at once, or when a sponsor with fewer waiting tasks
+   * needs the place; the signal's reason when it fires before the turn
    */
   run<T>(sponsors: Sponsors, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -110,7 +112,7 @@ export class FairQueue {
     }
   }
 
-  /** Negative, the latest first: who was served long ago ranks before who was served lately. */
+  /** Negative, the most recent first: a sponsor that was served long ago ranks before one that was served recently. */
   #lastTurns(names: readonly string[]): number[] {
     return names.map((name) => -(this.#servedAt.get(name) ?? 0)).sort((left, right) => left - right);
   }
@@ -127,7 +129,7 @@ export class FairQueue {
     }
   }
 
-  /** Makes room for somebody who waits for less than the greediest one, by turning away the latter's newest. */
+  /** Makes room for a sponsor with fewer waiting tasks by refusing the newest task of the greediest sponsor. */
   #yieldPlace(sponsors: Sponsors): boolean {
     const newestFirst = [...this.#waiting].reverse();
     const greediest = highest(newestFirst, (one) => one.sponsors.map((names) => this.#mostOf(names)));
@@ -150,7 +152,7 @@ export class FairQueue {
   }
 }
 
-/** The first of those whose ranks are the highest, compared one after the other. */
+/** The first item with the highest ranks, compared lexicographically. */
 function highest<Item>(items: Iterable<Item>, ranksOf: (item: Item) => number[]): Item | undefined {
   let best: { item: Item; ranks: number[] } | undefined;
   for (const item of items) {

@@ -1,6 +1,6 @@
 /**
- * One process per folder. The lock is SQLite's lock on a file, and so the kernel's: it ends with the process, however
- * that ends, which a pid file does not.
+ * One process per folder. The lock is SQLite's lock on a file, and so the kernel's: unlike a pid file, it ends with the
+ * process, even when the process is killed.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,14 +11,14 @@ const sqliteBusy = 5;
 export class FolderBusy extends Error {}
 
 /**
- * Holds a folder until disposed. Leaves `lock.sqlite` in it, which says nothing by being there.
+ * Holds a folder until disposed. Leaves `lock.sqlite` behind; the file alone locks nothing.
  * @throws FolderBusy; Error with one sentence when the lock itself cannot be used
  */
 export function lockFolder(folder: string): Disposable {
   const file = join(folder, "lock.sqlite");
   const lock = new DatabaseSync(file);
   try {
-    // Without a journal, which would need space on the disk: nothing is ever written.
+    // No journal on disk, because nothing is ever written and a journal would need space.
     lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();

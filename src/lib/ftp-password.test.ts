@@ -79,7 +79,7 @@ test("the list holds the most common passwords of leaks, folded", () => {
   for (const password of commonPasswords) assert.equal(password, password.normalize("NFKC").toLowerCase());
 });
 
-test("an operator's own list takes the place of the bundled one, line by line", async (context) => {
+test("an operator's own list replaces the bundled one, line by line", async (context) => {
   const folder = await mkdtemp(path.join(tmpdir(), "deedhouse-passwords-"));
   context.after(() => rm(folder, { recursive: true }));
   const listFile = path.join(folder, "list.txt");

@@ -2,24 +2,24 @@ import { readFileSync } from "node:fs";
 import { displayHostName } from "#lib/idna.ts";
 import { Secret } from "#lib/secret.ts";
 
-/** Counted in code points, as a reader counts. */
+/** Counted in code points, as a person counts them. */
 const passwordCharsMin = 8;
 const passwordCharsMax = 64;
-/** bcrypt reads 72 octets and ignores the rest: a longer password would be accepted with any other end. */
+/** bcrypt reads 72 octets and ignores the rest: a longer password would be accepted with any other ending. */
 const passwordBytesMax = 72;
 /** C0, DEL and C1: NUL ends a bcrypt input early, CR and LF end an FTP command. */
 const controlCharacter = /\p{Cc}/u;
 
-/** What people put behind a word when a rule asks for more: "sunshine" is as easy to guess as "sunshine123!". */
+/** What people add to a word when a rule asks for more: "sunshine123!" is as easy to guess as "sunshine". */
 const commonEnding = /[0-9]{0,5}[!.?]?$/;
 
 let loading: Promise<ReadonlySet<string>> | undefined;
 
-/** Whether a password will do; the reason is the end of a sentence that begins with "the password" and says what to do. */
+/** Whether a password is acceptable. The reason completes the sentence "the password …" and says what to do. */
 export type PasswordVerdict = { ok: true; password: Secret } | { ok: false; reason: string };
 
 /**
- * The passwords that are refused for being common, folded: the 49,000 most common of leaked ones.
+ * The passwords that are refused as too common, folded: the 49,000 most common leaked ones.
  * @see https://github.com/zxcvbn-ts/zxcvbn, the package's source of the list
  */
 export function loadCommonPasswords(): Promise<ReadonlySet<string>> {
@@ -29,16 +29,16 @@ export function loadCommonPasswords(): Promise<ReadonlySet<string>> {
   return loading;
 }
 
-/** The same from an operator's own list, one password a line. @throws when the file cannot be read */
+/** Reads an operator's own list, one password per line. @throws when the file cannot be read */
 export function readCommonPasswords(listFile: string): ReadonlySet<string> {
   return new Set(readFileSync(listFile, "utf8").split(/\r?\n/).filter(Boolean).map(fold));
 }
 
 /**
- * Whether a password may guard a hosting account.
- * @param identifier the account's, canonical: neither it nor its U-labels may be part of the password
+ * Checks a password for a hosting account.
+ * @param identifier the account's canonical identifier: the password must contain neither it nor its U-labels
  * @param commonPasswords folded, from `loadCommonPasswords` or `readCommonPasswords`
- * @returns the password as a secret, or why not; the reason never repeats it
+ * @returns the password as a secret, or the reason for the refusal, which never repeats it
  */
 export function checkFtpPassword(
   password: string,
@@ -51,7 +51,7 @@ export function checkFtpPassword(
 
 function refusal(password: string, identifier: string, commonPasswords: ReadonlySet<string>): string | undefined {
   const bytes = Buffer.byteLength(password);
-  // Octets first: they bound the work of the rest.
+  // Check octets first: they limit the work of the other checks.
   const characters = bytes > passwordCharsMax * 4 ? Number.POSITIVE_INFINITY : [...password].length;
   if (characters < passwordCharsMin) return `is too short: use at least ${passwordCharsMin} characters`;
   if (characters > passwordCharsMax) return `is too long: use at most ${passwordCharsMax} characters`;

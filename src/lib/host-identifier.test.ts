@@ -4,7 +4,7 @@ import { InvalidHostIdentifier, parseHostIdentifier } from "#lib/host-identifier
 
 const reservedHosts = ["api.deedhouse.example", "xn--bcher-kva.example", "status-page"];
 
-/** What is typed, and its one form. */
+/** The input, and its canonical form. */
 const validIdentifiers: readonly (readonly [string, string])[] = [
   ["myshop", "myshop"],
   ["MyShop", "myshop"],
@@ -23,7 +23,7 @@ const validIdentifiers: readonly (readonly [string, string])[] = [
   [`${"a".repeat(60)}.`.repeat(3) + "b".repeat(60), `${"a".repeat(60)}.`.repeat(3) + "b".repeat(60)],
 ];
 
-/** What is typed, and words of the reason. */
+/** The input, and words of the reason. */
 const invalidIdentifiers: readonly (readonly [string, RegExp])[] = [
   ["", /is empty/],
   ["../x", /empty label|letters, digits and hyphens/],

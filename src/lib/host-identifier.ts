@@ -2,22 +2,22 @@ import { getPublicSuffix } from "tldts";
 import { canonicalHostName, displayHostName } from "#lib/idna.ts";
 
 declare const hostIdentifierBrand: unique symbol;
-/** What a hosting account is called: a host name in its one form. Only `parseHostIdentifier` makes one. */
+/** The identifier of a hosting account: a host name in canonical form. Only `parseHostIdentifier` makes one. */
 export type HostIdentifier = string & { readonly [hostIdentifierBrand]: true };
 
-/** The message says what is wrong and what to do; it holds none of the input, so it can be sent and logged. */
+/** The message says what is wrong and what to do. It contains none of the input, so it can be sent and logged. */
 export class InvalidHostIdentifier extends Error {
   override readonly name = "InvalidHostIdentifier";
 }
 
-/** Leaves room for ".localhost" behind it, the site domain of a machine for trying out (253 − 10). */
+/** Leaves room for ".localhost" after it, the site domain of a test machine (253 − 10). */
 const identifierCharsMax = 243;
-/** Of a whole name (RFC 1035 section 2.3.4). */
+/** For a whole name (RFC 1035 section 2.3.4). */
 const nameCharsMax = 253;
 
 /**
- * Labels that may not be a whole identifier, with or without a number behind them ("ns1", "mail2"): hosts that clients
- * look for by themselves (RFC 2142 roles, wpad, autodiscover) and names that would pass for the platform's own.
+ * Labels that cannot be a whole identifier, with or without a number after them ("ns1", "mail2"): hosts that clients
+ * look up on their own (RFC 2142 roles, wpad, autodiscover) and names that could pass for the platform's own.
  */
 const reservedLabels = new Set(
   `abuse admin administrator api autoconfig autodiscover billing broadcasthost console control cpanel dns email ftp ftps
@@ -26,10 +26,10 @@ const reservedLabels = new Set(
   webmaster wpad www`.split(/\s+/),
 );
 
-/** Names that the public DNS never holds or that mean this machine (RFC 6761, 6762, 7686, ICANN's "internal"). */
+/** Names that are never in the public DNS or that mean the local machine (RFC 6761, 6762, 7686, ICANN's "internal"). */
 const specialUseDomains = ["localhost", "local", "internal", "invalid", "arpa", "onion"];
 
-/** Scripts in everyday use (UAX #31 table 5), and the writing systems that mix some by nature (UTS #39 §5.2). */
+/** Scripts in everyday use (UAX #31 table 5), and the writing systems that mix some of them (UTS #39 §5.2). */
 const scripts = `Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Hangul Han
   Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan`;
 const scriptMixes = ["Latin Han Hiragana Katakana", "Latin Han Bopomofo", "Latin Han Hangul"];
@@ -37,16 +37,15 @@ const writingSystems = [...scripts.split(/\s+/), ...scriptMixes].map((mix) => {
   const members = [...mix.split(" "), "Common", "Inherited"].map((script) => `\\p{Script_Extensions=${script}}`);
   return new RegExp(`^[${members.join("")}]*$`, "u");
 });
-/** Cyrillic and Greek letters that print as Latin ones; a label of nothing else reads as another name. */
+/** Cyrillic and Greek letters that look like Latin ones; a label of only these reads as another name. */
 const latinLookAlikes = /^[аеорсухіјѕһӏԁԛԝαικνορυ0-9-]*$/u;
 
 /**
- * Reads the identifier of a hosting account: a host name of one label or more, U-labels or A-labels in any case.
- * @param options.reservedHosts canonical names that are the service's own: neither they nor names under them are given
- *   away. A single label reserves that identifier, for a host of ours that lives under the site domain.
- * @param options.siteDomain what comes behind the identifier in its site's name, for which there must be room
- * @throws InvalidHostIdentifier also for IP addresses, special-use and reserved names, and labels made to look like
- *   others
+ * Reads the identifier of a hosting account: a host name of one label or more, in U-labels or A-labels and any case.
+ * @param options.reservedHosts the service's own canonical names: neither they nor names under them are available. A
+ * single label reserves that identifier, for a host of ours under the site domain.
+ * @param options.siteDomain what follows the identifier in its site's name; there must be room for it
+ * @throws InvalidHostIdentifier also for IP addresses, special-use and reserved names, and labels that imitate others
  */
 export function parseHostIdentifier(
   text: string,
@@ -57,9 +56,9 @@ export function parseHostIdentifier(
 }
 
 /**
- * Reads the identifier of an account that is to be made: more than a label, and no name that many others are under. Accounts of
- * before keep theirs.
- * @param options.suffixes under which names are registered here, in their one form
+ * Reads the identifier of a new account: more than one label, and not a suffix under which others have names. Older
+ * accounts keep their identifiers.
+ * @param options.suffixes the suffixes served here, in canonical form
  * @throws InvalidHostIdentifier
  */
 export function parseNewHostIdentifier(
@@ -78,17 +77,17 @@ export function parseNewHostIdentifier(
   return name;
 }
 
-/** By the list that comes with tldts, with the suffixes of firms, such as those of hosting firms. */
+/** By the list of tldts, including private suffixes such as those of hosting companies. */
 function isPublicSuffix(name: string): boolean {
   return getPublicSuffix(name, { allowPrivateDomains: true }) === name;
 }
 
-/** Leaves room for "_deedhouse." before it, where control over it is shown. */
+/** Leaves room for "_deedhouse." before it, where its owner proves control. */
 const hostNameCharsMax = 242;
 
 /**
- * Reads a public host name at which a site shall answer: two labels or more, under the same rules as an identifier.
- * @returns the name in its one form
+ * Reads a public host name for a site: two labels or more, under the same rules as an identifier.
+ * @returns the name in canonical form
  * @throws InvalidHostIdentifier
  */
 export function parsePublicHostName(text: string, options: { reservedHosts: Iterable<string> }): string {
@@ -101,7 +100,7 @@ export function parsePublicHostName(text: string, options: { reservedHosts: Iter
 
 interface HostOptions {
   reservedHosts: Iterable<string>;
-  /** What the messages call it. */
+  /** The word for it in messages. */
   called: string;
   charsMax: number;
 }
@@ -132,15 +131,15 @@ function isAtOrUnder(name: string, domain: string): boolean {
   return name === domain || name.endsWith(`.${domain}`);
 }
 
-/** What could pass for another identifier in a reader's eyes; a label in ASCII never does. */
+/** Why a label could pass for another identifier; a label in ASCII never does. */
 function lookAlike(name: string): string | undefined {
   const labels = name.split(".");
-  // Under a suffix in its own script a word such as "оса" is taken for what it is.
+  // Under a suffix in its own script, a word such as "оса" is not mistaken for Latin letters.
   const localSuffix = labels.length > 1 && isEncoded(labels.at(-1) ?? "");
   for (const label of labels.filter(isEncoded)) {
     const shown = displayHostName(label);
     if (!writingSystems.some((system) => system.test(shown))) {
-      return "mixes scripts in one label, or has one that is not in everyday use: write each label in one script";
+      return "mixes scripts in one label, or has a script that is not in everyday use: write each label in one script";
     }
     if (!localSuffix && latinLookAlikes.test(shown)) return "only looks like Latin letters: type those instead";
   }

@@ -1,21 +1,21 @@
 import { toASCII, toUnicode } from "tr46";
 
-// Two rules meet here. UTS #46 (tr46, non-transitional, every check on) maps what people type (capitals, full-width
-// forms, ideographic dots) to one form and encodes it. It is kinder than IDNA2008: it lets symbols such as ☃ through.
-// So every code point of the outcome must also be PVALID, or stand where its contextual rule allows (RFC 5892).
-// The derived property is computed from this Node's Unicode tables. "Unstable" (RFC 5892 §2.2) needs no check of its
-// own: UTS #46 maps every unstable code point, and tr46 refuses a mapped one inside an A-label.
-// Compared for every code point with Python's idna 3.13, which has the published table of Unicode 17: no difference.
+// Two rules apply. UTS #46 (tr46, non-transitional, every check on) maps input (capitals, full-width forms, ideographic
+// dots) to one form and encodes it. It permits more than IDNA2008, for example symbols such as ☃. So every code point
+// of the result must also be PVALID, or satisfy its contextual rule (RFC 5892). The derived property is computed from
+// Node's own Unicode tables. "Unstable" (RFC 5892 §2.2) needs no separate check: UTS #46 maps every unstable code
+// point, and tr46 refuses a mapped one inside an A-label. A comparison of every code point with Python's idna 3.13,
+// which has the published table of Unicode 17, found no difference.
 
 /** A name in text form, without the trailing dot (RFC 1035 §2.3.4 allows 255 octets on the wire). */
 const nameCharsMax = 253;
 /** RFC 1035 §2.3.4. */
 const labelCharsMax = 63;
-/** Longer input is refused before any work: decomposed Unicode is at most four times as long as its A-label. */
+/** Longer input is refused first: decomposed Unicode is at most four times as long as its A-label. */
 const inputCharsMax = 1024;
 
 const ldhLabel = `(?!..--)[a-z0-9](?:[a-z0-9-]{0,${labelCharsMax - 2}}[a-z0-9])?`;
-/** What is in the one form already, as nearly all names are: the rules below would change nothing in it (7 µs). */
+/** Names that are canonical already, as nearly all are: the rules below (7 µs) would not change them. */
 const plainName = new RegExp(`^(?!.{${nameCharsMax + 1}})(?:${ldhLabel}\\.)*${ldhLabel}$`);
 
 const checks = { checkHyphens: true, checkBidi: true, checkJoiners: true, useSTD3ASCIIRules: true };
@@ -24,9 +24,11 @@ const dots = /[.\u3002\uFF0E\uFF61]/u;
 const trailingDot = new RegExp(`${dots.source}$`, "u");
 
 const spaceOrControl = /[\p{Cc}\p{White_Space}]/u;
-/** UTS #46 drops these silently. We don't: what looks like one name must not have been typed as another. */
+/** UTS #46 drops these silently. We do not: a name must not come from input that looks like another name. */
 const invisible = /(?![\u200C\u200D])\p{Default_Ignorable_Code_Point}/u;
-/** The last label of an IPv4 address in any notation (URL Standard, "ends in a number"): browsers read it as one. */
+/**
+ * The last label of an IPv4 address in any notation (URL Standard, "ends in a number"): browsers read it as an address.
+ */
 const numeric = /^(?:[0-9]+|0x[0-9a-f]*)$/u;
 
 /** LetterDigits and LDH (RFC 5892 §2.1, §2.4), the exceptions of §2.6 that are PVALID, and JoinControl (§2.8). */
@@ -49,9 +51,9 @@ const contextRules: readonly { character: RegExp; allowedIn: (before: string, af
 ];
 
 /**
- * The one form of a host name: lower-case A-labels, no trailing dot (one is accepted and dropped), at least one label,
- * at most 63 characters each and 253 together, not an IP address.
- * @returns the name, or what is wrong with it as the end of a sentence that begins with "the name" and says what to do
+ * The canonical form of a host name: lower-case A-labels, no trailing dot (one is accepted and dropped), at least one
+ * label, at most 63 characters per label and 253 in all, not an IP address.
+ * @returns the name, or a problem that completes the sentence "the name …" and says what to do
  */
 export function canonicalHostName(text: string): { name: string } | { problem: string } {
   if (plainName.test(text) && !numeric.test(text.slice(text.lastIndexOf(".") + 1))) return { name: text };
@@ -80,7 +82,7 @@ export function displayHostName(name: string): string {
   return toUnicode(name, checks).domain;
 }
 
-/** Why tr46 said no; it only says that. */
+/** Finds out why tr46 refused a text; tr46 itself does not say. */
 function explainRefusal(text: string): string {
   const unmeasured = toASCII(text, checks);
   if (unmeasured !== null) {
@@ -90,20 +92,21 @@ function explainRefusal(text: string): string {
   const labels = text.normalize("NFKC").toLowerCase().split(dots);
   for (const label of labels) {
     if (label.startsWith("xn--") && toASCII(label, checks) === null) {
-      return "has a label that begins with xn-- but is no valid A-label: give it in Unicode";
+      return "has a label that begins with xn-- but is not a valid A-label: give it in Unicode";
     }
     if (/^-|-$/u.test(label)) return "has a label that begins or ends with a hyphen: remove the hyphen";
-    if (/^..--/u.test(label)) return "has a label with hyphens in its third and fourth place: only A-labels may";
+    if (/^..--/u.test(label))
+      return "has a label with hyphens in its third and fourth place: only A-labels may have them";
     if (/[^a-z0-9-]/u.test(label.replace(/\P{ASCII}/gu, ""))) {
-      return "has a character that names can't hold: use letters, digits and hyphens between the dots";
+      return "has a character that names cannot contain: use letters, digits and hyphens between the dots";
     }
   }
   return "has letters that IDNA does not allow, or not in this order: use letters, marks and digits of one language";
 }
 
 /**
- * An A-label must come out as it went in (RFC 5890 §2.3.2.1). Two punycoded halves of a surrogate pair decode to the
- * same text as the proper encoding, so that tr46 alone would take two spellings for one name.
+ * An A-label must stay unchanged (RFC 5890 §2.3.2.1). Two punycoded halves of a surrogate pair decode to the same text
+ * as the correct encoding, so tr46 alone would accept two spellings of one name.
  */
 function fakeALabel(text: string, labels: readonly string[]): string | undefined {
   const given = text.normalize("NFKC").toLowerCase().split(dots);
@@ -113,7 +116,7 @@ function fakeALabel(text: string, labels: readonly string[]): string | undefined
     : undefined;
 }
 
-/** What IDNA2008 has against a U-label that UTS #46 accepted. */
+/** Why IDNA2008 refuses a U-label that UTS #46 accepts. */
 function idna2008Problem(label: string): string | undefined {
   const characters = [...label];
   for (const [index, character] of characters.entries()) {
@@ -129,7 +132,7 @@ function idna2008Problem(label: string): string | undefined {
   return undefined;
 }
 
-/** "U+2603": safe to print, whatever the character is. */
+/** "U+2603": safe to print for any character. */
 function codePointName(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

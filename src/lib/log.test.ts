@@ -20,13 +20,13 @@ function openLog(t: TestContext) {
   return { disk, log: createLog("api", "info", fd), lines };
 }
 
-test("a log line that can't be written is dropped, and the next one that can be tells how many were", {
+test("a log line that cannot be written is dropped, and the next one reports how many were dropped", {
   skip: cannotMount,
 }, (t) => {
   const { disk, log, lines } = openLog(t);
   log.info("before");
   disk.fill();
-  // The page of the file that is begun already takes some of them, and half of one.
+  // The last allocated page of the file still takes some lines, and half of one.
   const logged = 200;
   for (let line = 0; line < logged; line++) log.info({ line }, "meanwhile");
   disk.free();
@@ -42,9 +42,9 @@ test("a log line that can't be written is dropped, and the next one that can be 
   });
   assert.ok(lines().length - whole.length <= 1, "only the line that met the end of the disk is torn");
   const written = whole.filter(({ msg }) => msg === "meanwhile").length;
-  const told = whole.filter(({ dropped }) => dropped !== undefined);
+  const notices = whole.filter(({ dropped }) => dropped !== undefined);
   assert.deepEqual(
-    told.map(({ dropped, role }) => ({ dropped, role })),
+    notices.map(({ dropped, role }) => ({ dropped, role })),
     [{ dropped: logged - written, role: "api" }],
   );
   const others = whole.filter(({ msg, dropped }) => msg !== "meanwhile" && dropped === undefined);

@@ -4,18 +4,18 @@ import { systemClock } from "#lib/clock.ts";
 
 export type Log = pino.Logger;
 
-/** Fields that could carry a credential: whatever is logged under these names prints as [secret]. */
+/** Fields that could carry a credential: any value under these names is logged as [secret]. */
 const secretFields = ["password", "secret", "authorization", "authInfo", "signature", "api_secret"];
 
-/** How long a line waits for whoever reads our pipe. */
+/** How long a line waits for the reader of our pipe. */
 const pipeWaitMs = 100;
 const pipePauseMs = 5;
 
 const standardError = 2;
 
 /**
- * A logger that writes JSON lines to standard error (synchronously, so that the last line before a crash is not lost). A
- * line that can't be written, as on a full disk, is dropped, and the next one that can be tells how many were.
+ * A logger that writes JSON lines to standard error, synchronously, so that the last line before a crash is not lost. A
+ * line that cannot be written, as on a full disk, is dropped, and the next line reports how many were dropped.
  * @param name the process's role, e.g. "api"
  */
 export function createLog(name: string, level: string, fd = standardError): Log {
@@ -35,10 +35,10 @@ export function createLog(name: string, level: string, fd = standardError): Log 
 
 const droppedMessage = "log lines were dropped: they could not be written";
 
-/** @param tell makes the line that says how many were dropped before it */
-function createLineWriter(fd: number, tell: (dropped: number) => string): { write(line: string): void } {
+/** @param dropNotice makes the line that reports the number of dropped lines */
+function createLineWriter(fd: number, dropNotice: (dropped: number) => string): { write(line: string): void } {
   let dropped = 0;
-  /** Half a line stands at the end: the next one must not be glued to it. */
+  /** The file ends in half a line: the next line must not be appended to it. */
   let isTorn = false;
 
   function write(text: string): void {
@@ -53,17 +53,17 @@ function createLineWriter(fd: number, tell: (dropped: number) => string): { writ
   return {
     write(line) {
       try {
-        write(dropped === 0 ? line : `${tell(dropped)}\n${line}`);
+        write(dropped === 0 ? line : `${dropNotice(dropped)}\n${line}`);
         dropped = 0;
       } catch {
-        // Whoever logs has more important things to do.
+        // Logging must never stop the caller's work.
         dropped++;
       }
     },
   };
 }
 
-/** A pipe that is full for a moment is no reason to drop a line; one that nobody reads any more is. */
+/** A pipe that is full for a moment is worth waiting for; a pipe without a reader is not. */
 function writeOrWait(fd: number, bytes: Buffer, waitMs: number): number {
   const deadlineMs = systemClock.monotonicMs() + waitMs;
   for (;;) {

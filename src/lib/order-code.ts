@@ -9,12 +9,12 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const codeShape = /^reg-([0-9a-tv-z]{8})-([0-9a-tv-z]{3})$/i;
 const symbolCount = 11;
 
-/** A fresh order code. It is random, not proved unique: the database's unique index does that. */
+/** A new order code. It is random; the database's unique index guarantees that it is unique. */
 export function newOrderCode(random: Random): OrderCode {
   return `REG-${newSymbols(random)}` as OrderCode;
 }
 
-/** The same for a renewal: `REN-XXXXXXXX-XXX`. */
+/** A new renewal code: `REN-XXXXXXXX-XXX`. */
 export function newRenewalCode(random: Random): string {
   return `REN-${newSymbols(random)}`;
 }
@@ -24,7 +24,7 @@ function newSymbols(random: Random): string {
   return `${symbols.slice(0, 8)}-${symbols.slice(8)}`;
 }
 
-/** Reads an order code in any case, taking o for 0, i and l for 1. Returns undefined when it is malformed. */
+/** Reads an order code in any case, with o as 0, and i and l as 1. Returns undefined when it is malformed. */
 export function parseOrderCode(text: string): OrderCode | undefined {
   const [, head, tail] = codeShape.exec(text) ?? [];
   if (head === undefined || tail === undefined) return undefined;

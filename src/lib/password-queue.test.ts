@@ -5,12 +5,12 @@ import { createPasswordQueue, PasswordQueueFull } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 
-/** The least that bcrypt allows: these tests are about order, not about strength. */
+/** bcrypt's minimum: these tests are about order, not about strength. */
 const cost = 4;
 const password = new Secret("correct horse battery");
 const newQueue = (waitingMax: number) => createPasswordQueue({ waitingMax, cost, random: systemRandom });
 
-test("hashes as bcrypt $2b$ of the cost asked for, with a salt of its own, and prints nothing", async () => {
+test("hashes as bcrypt $2b$ of the given cost, with its own salt, and prints nothing", async () => {
   const queue = createPasswordQueue({ waitingMax: 32, cost: 10, random: systemRandom });
   const [one, two] = await Promise.all([queue.hash("a", password), queue.hash("a", password)]);
   assert.match(one.reveal(), /^\$2b\$10\$[./A-Za-z0-9]{53}$/);
@@ -20,7 +20,7 @@ test("hashes as bcrypt $2b$ of the cost asked for, with a salt of its own, and p
   assert.equal(`${one}`, "[secret]");
 });
 
-test("the hash is the one that every bcrypt computes from the same salt", async () => {
+test("the hash is what any bcrypt computes from the same salt", async () => {
   const random = { ...systemRandom, bytes: (size: number) => Buffer.alloc(size, 7) };
   const made = await createPasswordQueue({ waitingMax: 1, cost, random }).hash("a", new Secret("пароль 1234"));
   assert.equal(made.reveal(), "$2b$04$/uaF/uaF/uaF/uaF/uaF/uIAkPn00sYHGvUnodmmWaUYGOvhtYKPO");
@@ -42,7 +42,7 @@ test("resellers take turns, each in its own order", async () => {
   assert.deepEqual(finished, ["flood 1", "calm 1", "third 1", "flood 2", "calm 2", "flood 3", "flood 4"]);
 });
 
-test("turns away the 33rd that would wait, and takes new ones when there is room again", async () => {
+test("refuses the 33rd that would wait, and accepts new ones when there is room again", async () => {
   const queue = newQueue(32);
   const accepted = Array.from({ length: 33 }, () => queue.hash("a", password)); // one runs, 32 wait
   await assert.rejects(queue.hash("a", password), (error) => {
@@ -76,7 +76,7 @@ test("leaves the event loop free while it hashes", async () => {
   await hashed;
 });
 
-test("a hash that fails does not hold up the next", async () => {
+test("a hash that fails does not delay the next", async () => {
   let calls = 0;
   const random = {
     ...systemRandom,

@@ -3,17 +3,17 @@ import { FairQueue, QueueFull } from "#lib/fair-queue.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 
-// One hash at a time costs one core at most (64 ms each at cost 10, measured), so that requests keep being answered;
-// the rest wait, and the resellers take turns: one that posts a hundred accounts delays another by one hash, not by all.
+// One hash at a time uses at most one core (64 ms each at cost 10, measured), so that requests are still answered. The
+// rest wait, and resellers take turns: one that posts a hundred accounts delays another by one hash, not by all.
 
-/** What the hashes of customers' passwords cost: 64 ms each. */
+/** The cost of customers' password hashes: 64 ms each. */
 export const bcryptCost = 10;
 
 /** bcrypt's salt has 128 bits (Provos and Mazières 1999 §5). */
 const saltBytes = 16;
 
 export interface PasswordQueueSettings {
-  /** How many may wait, beside the one being hashed, before new ones are turned away. */
+  /** How many may wait, in addition to the one in progress, before new ones are refused. */
   waitingMax: number;
   /** bcrypt's cost: the work doubles with each step. */
   cost: number;
@@ -22,24 +22,24 @@ export interface PasswordQueueSettings {
 
 export interface PasswordQueue {
   /**
-   * Hashes a password as bcrypt `$2b$`, off the event loop, when it is this reseller's turn.
-   * @throws PasswordQueueFull before any work, when too many are waiting: at once, or when a reseller that waits for
-   *   less needs the place
+   * Hashes a password as bcrypt `$2b$`, off the event loop, when the reseller's turn comes.
+   * @throws PasswordQueueFull before any work, when too many are waiting: at once, or when a reseller with fewer
+   * waiting passwords needs the place
    */
   hash(resellerId: string, password: Secret): Promise<Secret>;
 }
 
-/** Too many passwords are waiting to be hashed: answer 503 and let the client try again. */
+/** Too many passwords are waiting to be hashed: answer 503 and let the client retry. */
 export class PasswordQueueFull extends Error {
   override readonly name = "PasswordQueueFull";
-  /** A full queue of 32 is worked off in about 2 s at cost 10. */
+  /** A full queue of 32 takes about 2 s at cost 10. */
   readonly retryAfterSeconds = 2;
   constructor() {
     super("Too many passwords are waiting to be hashed: try again in a moment.");
   }
 }
 
-/** The queue of one process; it holds clear text in memory only, and only until the hash is made. */
+/** The queue of one process. It holds clear text in memory only, and only until the hash is made. */
 export function createPasswordQueue(settings: PasswordQueueSettings): PasswordQueue {
   const queue = new FairQueue({ runningMax: 1, waitingMax: settings.waitingMax });
   return {
@@ -53,7 +53,7 @@ export function createPasswordQueue(settings: PasswordQueueSettings): PasswordQu
   };
 }
 
-/** @node-rs/bcrypt can only write `$2y$`, the same algorithm under PHP's name; ProFTPD's crypt() and we read `$2b$`. */
+/** @node-rs/bcrypt only writes `$2y$`, PHP's name for the same algorithm; ProFTPD's crypt() and we read `$2b$`. */
 async function bcryptHash(password: Secret, settings: PasswordQueueSettings): Promise<Secret> {
   const hashed = await hash(password.reveal(), settings.cost, settings.random.bytes(saltBytes));
   return new Secret(hashed.replace(/^\$2y\$/, "$2b$$"));

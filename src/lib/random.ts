@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
-/** Where randomness comes from. Code asks its context for it, so that a simulation can replay a seed. */
+/** The source of randomness. Code takes it from its context, so that a simulation can replay a seed. */
 export interface Random {
   /** `size` unpredictable bytes. */
   bytes(size: number): Buffer;
@@ -10,11 +10,11 @@ export interface Random {
   uuid(): string;
 }
 
-/** A call of the generator costs some 10 µs for one byte as for thousands, and an order needs a few. */
+/** A call of the generator costs about 10 µs for one byte or for thousands, and an order needs a few bytes. */
 const drawnBytes = 4_096;
 let drawn = Buffer.alloc(0);
 
-/** Bytes that nobody else gets: what was drawn ahead is forgotten here as it is given. */
+/** Takes bytes that nobody else gets: drawn bytes are dropped as they are taken. */
 function takeBytes(size: number): Buffer {
   if (size > drawnBytes) return randomBytes(size);
   if (size > drawn.length) drawn = randomBytes(drawnBytes);

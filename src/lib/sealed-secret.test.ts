@@ -34,7 +34,7 @@ test("a secret copied into another row does not open", () => {
   assert.throws(() => sealer.open("api_keys.secret/43", sealed), UnreadableSecret);
 });
 
-test("any changed or missing octet keeps it shut", () => {
+test("a sealed secret with any changed or missing octet does not open", () => {
   const sealed = sealer.seal(row, new Secret("hello"));
   for (let at = 0; at < sealed.length; at++) {
     const altered = Buffer.from(sealed);
@@ -45,7 +45,7 @@ test("any changed or missing octet keeps it shut", () => {
   assert.throws(() => sealer.open(row, Buffer.concat([sealed, Buffer.from([0])])), UnreadableSecret);
 });
 
-test("after a rotation old secrets still open and ask to be sealed again", () => {
+test("after a rotation old secrets still open and need to be sealed again", () => {
   const old = sealer.seal(row, new Secret("hello"));
   const rotated = createSealer({ keys: [secondKey, firstKey], random });
   assert.equal(rotated.open(row, old).reveal(), "hello");
@@ -60,7 +60,7 @@ test("after a rotation old secrets still open and ask to be sealed again", () =>
   );
 });
 
-test("a missing key is named, so that it can be configured again", () => {
+test("the error names a missing key, so that it can be configured again", () => {
   const sealed = sealer.seal(row, new Secret("hello"));
   const without = createSealer({ keys: [secondKey], random });
   assert.throws(() => without.open(row, sealed), { name: "UnreadableSecret", message: /"2026": configure that key/ });
@@ -72,7 +72,7 @@ test("another key under the same id does not open, and the error says so", () =>
   assert.throws(() => impostor.open(row, sealed), { name: "UnreadableSecret", message: /changed under its id/ });
 });
 
-test("refuses to start without a key, with two of one id, a malformed id or a short key", () => {
+test("refuses to start without a key, with two keys of one id, a malformed id or a short key", () => {
   assert.throws(() => createSealer({ keys: [], random }), /No master key/);
   assert.throws(() => createSealer({ keys: [firstKey, newKey("2026")], random }), /same id/);
   for (const id of ["", "A", "a b", "a".repeat(33), "ü"]) {

@@ -10,12 +10,12 @@ import {
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 
-// A sealed secret is one bytea, so that a row needs one column and can be resealed by itself:
+// A sealed secret is one bytea, so that a row needs one column and can be resealed on its own:
 //
 //   format (1 octet, 1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
 //
-// AES-256-GCM. Everything before the nonce and the row id are authenticated: bytes copied into another row, or relabelled
-// with another key, do not open. Nonces are random: NIST SP 800-38D §8.3 allows 2^32 of them under one key.
+// AES-256-GCM. It authenticates everything before the nonce and the row id: bytes that are copied into another row, or
+// relabelled with another key, do not open. Nonces are random: NIST SP 800-38D §8.3 allows 2^32 of them under one key.
 // The master key itself encrypts nothing: HKDF (RFC 5869) derives one key for sealing and one for HMACs.
 
 const formatVersion = 1;
@@ -24,7 +24,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const keyIdShape = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
-/** A master key and the name it has in sealed rows: lower-case letters, digits and hyphens, 32 at most. */
+/** A master key and its name in sealed rows: lower-case letters, digits and hyphens, 32 at most. */
 export interface MasterKey {
   id: string;
   key: Secret<Buffer>;
@@ -33,19 +33,19 @@ export interface MasterKey {
 export interface Sealer {
   /**
    * Encrypts under the first key.
-   * @param rowId the table, column and primary key that the bytes will be kept under, e.g. "api_keys.secret/42"
+   * @param rowId the table, column and primary key of the row that stores the bytes, e.g. "api_keys.secret/42"
    */
   seal(rowId: string, plaintext: Secret): Buffer;
   /**
-   * Decrypts what any of the keys sealed for that row.
-   * @throws UnreadableSecret when the bytes are damaged, of another row, or under a key that is not configured
+   * Decrypts a secret that any of the keys sealed for that row.
+   * @throws UnreadableSecret when the bytes are damaged, come from another row, or use a key that is not configured
    */
   open(rowId: string, sealed: Uint8Array): Secret;
-  /** Whether the bytes are under another key than the first, so that they should be opened and sealed again. */
+  /** Whether the bytes use another key than the first, so that they should be sealed again. */
   needsReseal(sealed: Uint8Array): boolean;
   /**
-   * HMAC-SHA256 under the first key, 32 octets: for what must be recognised later but not read.
-   * @param context what the data is, e.g. "idempotency body": equal data of two contexts have unrelated HMACs
+   * HMAC-SHA256 under the first key, 32 octets: for data that must be recognised later but not read.
+   * @param context what the data is, e.g. "idempotency body": equal data in two contexts has unrelated HMACs
    */
   hmac(context: string, data: string | Uint8Array): Buffer;
   /** Whether `mac` is the HMAC of that data under any of the keys, compared in constant time. */
@@ -64,8 +64,8 @@ interface DerivedKey {
 }
 
 /**
- * Seals and opens the secrets kept in the database.
- * @param options.keys the current key first, then those that old rows may still be sealed under
+ * Seals and opens the secrets in the database.
+ * @param options.keys the current key first, then the keys of older rows
  * @throws Error when there is no key, an id is malformed or given twice, or a key is not 32 octets
  */
 export function createSealer(options: { keys: readonly MasterKey[]; random: Random }): Sealer {
@@ -73,7 +73,7 @@ export function createSealer(options: { keys: readonly MasterKey[]; random: Rand
   const current = keys[0];
   if (current === undefined) throw new Error("No master key is configured: give at least one.");
   if (new Set(keys.map((key) => key.id)).size < keys.length) {
-    throw new Error("Two master keys have the same id: give each its own, rows are marked with it.");
+    throw new Error("Two master keys have the same id: give each its own id, because rows are marked with it.");
   }
   return {
     seal: (rowId, plaintext) => sealWith(current, rowId, plaintext, options.random.bytes(nonceBytes)),
@@ -94,8 +94,8 @@ export function createSealer(options: { keys: readonly MasterKey[]; random: Rand
 }
 
 /**
- * Reads a master key: 32 octets as 64 hex digits or as base64 (either alphabet, padded or not), white space around it
- * ignored.
+ * Reads a master key: 32 octets as 64 hex digits or as base64 (either alphabet, padded or not). White space around it
+ * is ignored.
  * @throws Error that says what is wrong without repeating the text
  */
 export function parseMasterKey(text: string): Secret<Buffer> {
@@ -115,7 +115,7 @@ export function parseMasterKey(text: string): Secret<Buffer> {
   return new Secret(key);
 }
 
-/** `id:key`; the id marks what is sealed under the key, so that keys can be rotated. */
+/** `id:key`; the id marks the rows that are sealed under the key, so that keys can be rotated. */
 export function parseNamedKey(text: string): MasterKey {
   const colon = text.indexOf(":");
   if (colon < 1) throw new Error("a master key is written as id:key, like 2026:<64 hex digits>");
@@ -177,7 +177,7 @@ function split(sealed: Uint8Array): SealedParts {
   };
 }
 
-/** The context's length stands before it, so that no context and data can be shifted into others. */
+/** The context is prefixed with its length, so that no context and data can shift into others. */
 function hmacWith(key: DerivedKey, context: string, data: string | Uint8Array): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(Buffer.byteLength(context));

@@ -1,13 +1,13 @@
-/** Reads settings: values that an operator gives by name. src/config.ts says which there are. */
+/** Reads settings: values that an operator gives by name. src/config.ts lists them. */
 import { readFileSync } from "node:fs";
 import { checkTlsPair, type TlsPair } from "#lib/net/tls-pair.ts";
 
-/** What an operator has set, or has not, keeps a process from starting. */
+/** A missing or wrong setting keeps a process from starting. */
 export class WrongSetting extends Error {
   override name = "WrongSetting";
 }
 
-/** Where a value comes from: `FOO_FILE` names a file that holds what `FOO` would. */
+/** Reads a value; `FOO_FILE` names a file that contains the value of `FOO`. */
 export function readSetting(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   const file = environment[`${name}_FILE`];
   if (file === undefined) return environment[name];
@@ -20,7 +20,7 @@ export function readSetting(environment: NodeJS.ProcessEnv, name: string): strin
 
 export type Reader = ReturnType<typeof createReader>;
 
-/** Reads values one by one and tells all mistakes together. */
+/** Reads values one by one and reports all mistakes together. */
 export function createReader(environment: NodeJS.ProcessEnv) {
   const mistakes: string[] = [];
   return {
@@ -45,7 +45,7 @@ export function createReader(environment: NodeJS.ProcessEnv) {
       if (value !== "0" && value !== "1") mistakes.push(`${name} must be 1 or 0, not "${value}"`);
       return value === "1";
     },
-    /** PEM, of both or of neither. */
+    /** In PEM; both or neither. */
     tls(certificateName: string, keyName: string): TlsPair | undefined {
       const certificate = readSetting(environment, certificateName) || undefined;
       const key = readSetting(environment, keyName) || undefined;

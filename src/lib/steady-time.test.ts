@@ -7,7 +7,7 @@ import { createManualClock } from "../../test/harness/manual-clock.ts";
 const startSeconds = 1_900_000_000;
 const settleMs = 300_000;
 
-test("the steady time goes on as before while the time of day has jumped, in either direction", () => {
+test("the steady time continues while the time of day has jumped, in either direction", () => {
   const clock = createManualClock(startSeconds);
   const steadySeconds = createSteadyTime(clock, settleMs);
   for (const jump of [3600, -3600]) {
@@ -29,7 +29,7 @@ test("the steady time follows a time of day that stays where it jumped to", () =
   assert.equal(steadySeconds(), unixSeconds(clock));
 });
 
-test("the steady time does not take a second short jump for the first one", () => {
+test("the steady time does not confuse a second short jump with the first one", () => {
   const clock = createManualClock(startSeconds);
   const steadySeconds = createSteadyTime(clock, settleMs);
   clock.set(startSeconds + 3600);

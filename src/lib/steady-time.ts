@@ -1,11 +1,11 @@
 import type { Clock } from "#lib/clock.ts";
 
-/** NTP slews within this; what is more is a jump. */
+/** NTP slews within this; a larger change is a jump. */
 const slewMsMax = 1_000;
 
 /**
- * The time of day, told by the clock that never jumps: it follows a time of day that jumps only once it has stayed there
- * for `settleMs`. For what a moment's wrong clock must not decide.
+ * The time of day, measured by the monotonic clock: after a jump, it follows the time of day only once that has stayed
+ * there for `settleMs`. Use it for decisions that a momentarily wrong clock must not affect.
  * @returns unix seconds, whole
  */
 export function createSteadyTime(clock: Clock, settleMs: number): () => number {

@@ -24,14 +24,14 @@ interface KeyOptions {
 
 export function addAccountCommands(program: Command): void {
   const account = commandGroup(program, "account", "the resellers' accounts");
-  operatorCommand(account, "create", "make an account")
-    .argument("<name>", "how it is called in these commands", printableName)
+  operatorCommand(account, "create", "create an account")
+    .argument("<name>", "its name in these commands", printableName)
     .addOption(
       new Option("--kind <kind>", "only a reseller may create hosting")
         .choices(["reseller", "plain"])
         .default("reseller"),
     )
-    .option("--rate-limit <n>", `requests per minute; ${rateLimitDefault} when left out`, wholeNumber(1, 1_000_000_000))
+    .option("--rate-limit <n>", `requests per minute; default ${rateLimitDefault}`, wholeNumber(1, 1_000_000_000))
     .addHelpText("after", "\nExample:\n  deedhouse account create acme --kind reseller")
     .action(
       onDatabase(async (context, name: string, { kind, rateLimit }: AccountOptions) => {
@@ -39,8 +39,8 @@ export function addAccountCommands(program: Command): void {
         return { id, name, kind };
       }),
     );
-  operatorCommand(account, "list", "list the accounts, the newest first, with how many keys of each work")
-    .option("--name <text>", "only those with this text in their names")
+  operatorCommand(account, "list", "list the accounts, newest first, with the number of their working keys")
+    .option("--name <text>", "only accounts whose name contains this text")
     .addOption(limitOption())
     .addHelpText("after", "\nExamples:\n  deedhouse account list\n  deedhouse account list --name acme --json")
     .action(
@@ -55,8 +55,8 @@ export function addAccountCommands(program: Command): void {
 }
 
 function addProfileCommand(account: Command): void {
-  operatorCommand(account, "profile <name>", "set who an account's names are registered for")
-    .option("--file <path>", "the profile as JSON; with it, the other options are not needed")
+  operatorCommand(account, "profile <name>", "set the registrant of an account's new names")
+    .option("--file <path>", "the profile as JSON, instead of the other options")
     .option("--full-name <text>")
     .option("--organisation <text>")
     .option("--email <address>")
@@ -84,17 +84,17 @@ function readProfile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new CommandFailure(`can't read the profile in ${file}: ${(error as Error).message}`, exitCodes.usage);
+    throw new CommandFailure(`cannot read the profile in ${file}: ${(error as Error).message}`, exitCodes.usage);
   }
 }
 
 function addKeyCommands(key: Command): void {
-  operatorCommand(key, "create", "make an API key; its secret is shown once")
-    .requiredOption("--account <name>", "whose key it is")
-    .option("--label <text>", "to tell keys apart", printableName, "key")
-    .addOption(new Option("--scope <scope...>", "what it may do; all of it when left out").choices(scopes))
-    .option("--allow <address...>", "addresses or ranges that it may be used from", addressRange)
-    .option("--expires <date>", "when it stops working, as 2027-01-31 or a full timestamp", pointInTime)
+  operatorCommand(key, "create", "create an API key; its secret is shown once")
+    .requiredOption("--account <name>", "the account that gets the key")
+    .option("--label <text>", "a label for the key", printableName, "key")
+    .addOption(new Option("--scope <scope...>", "what the key may do; default: everything").choices(scopes))
+    .option("--allow <address...>", "addresses or ranges that may use the key; default: any", addressRange)
+    .option("--expires <date>", "when the key expires, as 2027-01-31 or a full timestamp", pointInTime)
     .addHelpText("after", "\nExample:\n  deedhouse key create --account sandbox --label laptop")
     .action(
       onDatabase(async (context, { account, label, scope, allow, expires }: KeyOptions) => {
@@ -105,14 +105,14 @@ function addKeyCommands(key: Command): void {
       }),
     );
   addKeyListCommand(key);
-  operatorCommand(key, "revoke <key>", "stop a key; within a second nothing accepts it any more")
+  operatorCommand(key, "revoke <key>", "revoke a key; within a second it is refused everywhere")
     .addHelpText("after", "\nExample:\n  deedhouse key revoke 0a1b2c3d4e5f60718293a4b5c6d7e8f9")
     .action(
       onDatabase(async (context, keyId: string) => {
         if (!(await revokeKey(context, keyId))) {
           throw new OperatorError(
             "not-found",
-            `no key ${keyId} works, so there is nothing to revoke: deedhouse key list shows those that do`,
+            `no working key has the id ${keyId}, so there is nothing to revoke: deedhouse key list lists the working keys`,
           );
         }
         return { api_key: keyId, status: "revoked" };
@@ -127,9 +127,9 @@ interface KeyListOptions {
 }
 
 function addKeyListCommand(key: Command): void {
-  operatorCommand(key, "list", "list the keys that work, the newest first; secrets are not shown again")
-    .option("--account <name>", "only those of this account")
-    .option("--all", "also those that are revoked or have expired")
+  operatorCommand(key, "list", "list the working keys, newest first; secrets are not shown again")
+    .option("--account <name>", "only this account's")
+    .option("--all", "include revoked and expired keys")
     .addOption(limitOption())
     .addHelpText("after", "\nExamples:\n  deedhouse key list --account acme\n  deedhouse key list --all --json")
     .action(
@@ -138,10 +138,7 @@ function addKeyListCommand(key: Command): void {
           const resellerId = account === undefined ? undefined : await getReseller(context, account);
           return listKeys(context, { resellerId, all, limit });
         },
-        asTable(
-          ...["api_key", "account", "label", "created_at", "expires_at", "revoked_at"],
-          ...["allowed_addresses", "scopes"],
-        ),
+        asTable("api_key", "account", "label", "created_at", "expires_at", "revoked_at", "allowed_addresses", "scopes"),
       ),
     );
 }

@@ -1,4 +1,4 @@
-/** Values of the operator's options: what is wrong with one is told before anything is done. */
+/** Parses the values of an operator's options: a wrong value is reported before anything is done. */
 import { isIP } from "node:net";
 import { InvalidArgumentError, Option } from "commander";
 import { parseOrderCode } from "#lib/order-code.ts";
@@ -15,9 +15,11 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
 const listedMax = 100_000;
 const listedDefault = 50;
 
-/** Of commands that list. */
+/** For commands that list. */
 export function limitOption(byDefault = listedDefault): Option {
-  return new Option("--limit <n>", "at most so many").argParser(wholeNumber(1, listedMax)).default(byDefault);
+  return new Option("--limit <n>", "the maximum number of rows")
+    .argParser(wholeNumber(1, listedMax))
+    .default(byDefault);
 }
 
 /** `ftp.example.net:21`, `192.0.2.7:21` or `[2001:db8::7]:21`. */
@@ -30,7 +32,7 @@ export function endpoint(text: string): { host: string; port: number } {
 
 const nameCharsMax = 100;
 
-/** A name that people read and type: no white space around it, no control characters. */
+/** A name that people read and type: no surrounding white space, no control characters. */
 export function printableName(text: string): string {
   if (text.length <= nameCharsMax && /^[^\p{C}\s]([^\p{C}]*[^\p{C}\s])?$/u.test(text)) return text;
   throw new InvalidArgumentError(`It must be 1 to ${nameCharsMax} printable characters, with no space around them.`);
@@ -44,14 +46,14 @@ export function printableText(text: string): string {
   throw new InvalidArgumentError(`It must be 1 to ${textCharsMax} printable characters.`);
 }
 
-/** An order's code, in any spelling that people use. */
+/** An order's code, in any spelling. */
 export function orderCode(text: string): string {
   const code = parseOrderCode(text);
   if (code === undefined) throw new InvalidArgumentError("It must be a code such as REG-7K3M9QX2-4TD.");
   return code;
 }
 
-/** An address or a range of them, `192.0.2.1` or `2001:db8::/32`; each use of the option adds one. */
+/** An address or a range, `192.0.2.1` or `2001:db8::/32`; each use of the option adds one. */
 export function addressRange(text: string, others: readonly string[] = []): string[] {
   const [base = "", prefix, ...rest] = text.split("/");
   const bitsMax = { 0: -1, 4: 32, 6: 128 }[isIP(base)] ?? -1;
@@ -60,7 +62,7 @@ export function addressRange(text: string, others: readonly string[] = []): stri
   throw new InvalidArgumentError("It must be an address such as 192.0.2.1, or a range such as 2001:db8::/32.");
 }
 
-/** `2027-01-31` (its first moment, UTC) or a full timestamp. */
+/** `2027-01-31` (its start in UTC) or a full timestamp. */
 export function pointInTime(text: string): Date {
   const time = new Date(text);
   if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*(Z|[+-][0-9]{2}:[0-9]{2}))?$/.test(text) && !Number.isNaN(time.getTime())) {

@@ -1,4 +1,4 @@
-/** What all of the operator's commands have in common. */
+/** What all operator's commands share. */
 import type { Command } from "commander";
 import { operatorEnvironment } from "#config.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
@@ -9,12 +9,12 @@ import { OperatorError } from "#operator-error.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printFields, printJson, printTable } from "../../client/cli/output.ts";
 
-/** The group of a name, made if the reseller's commands have not made it yet. */
+/** Finds a group of commands, or creates it if the reseller's commands have not. */
 export function commandGroup(program: Command, name: string, description: string): Command {
   return program.commands.find((command) => command.name() === name) ?? program.command(name).description(description);
 }
 
-/** Options that every operator's command has. */
+/** Options of every operator's command. */
 export interface OperatorOptions {
   data: string;
   json?: boolean;
@@ -24,24 +24,24 @@ export function operatorCommand(group: Command, usage: string, description: stri
   return group
     .command(usage)
     .description(`${description} (operator)`)
-    .option("--data <dir>", "the folder that deedhouse start was given", "data")
+    .option("--data <dir>", "the data folder of deedhouse start", "data")
     .option("--json", "print JSON");
 }
 
 /**
- * The action of a command: does its work on the database and prints what came of it. A failure becomes one sentence
- * and an exit code.
- * @param work gets what commander passes: the command's arguments, then its options
- * @param print writes the result for people; times are text in it, and what is null is left out
+ * The action of a command: runs it on the database and prints the result. A failure becomes one sentence and an exit
+ * code.
+ * @param work receives commander's arguments: the command's arguments, then its options
+ * @param print writes the result for people; its times are text, and null values are left out
  */
 export function onDatabase<Args extends unknown[], Result extends object>(
   work: (context: OpenOperatorContext, ...args: Args) => Promise<Result>,
   print: (result: Printable<Result> & object) => void = printFields,
 ) {
   return guarded(async (...args: Args) => {
-    // Commander passes the command itself as the last one.
+    // Commander passes the command itself last.
     const options = (args.at(-1) as Command).opts<OperatorOptions>();
-    // Loaded only now, so that help and the reseller's commands need not wait for it.
+    // Loaded here, so that help and the reseller's commands do not wait for it.
     const { openOperatorContext } = await import("#operator/context.ts");
     try {
       await using context = openOperatorContext(options.data);
@@ -54,7 +54,7 @@ export function onDatabase<Args extends unknown[], Result extends object>(
   });
 }
 
-/** A result as its JSON has it, without what is null. */
+/** A result as in JSON, without null values. */
 export type Printable<Value> = Value extends Date
   ? string
   : Value extends null
@@ -73,13 +73,13 @@ export const asTable =
   (rows: readonly object[]) =>
     printTable(rows, columns);
 
-/** A failure that the operator can do something about, as the tool tells it; any other error as it is. */
+/** Turns an error that the operator can act on into a failure of the tool; any other error stays as it is. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) {
     const isGiven = operatorEnvironment().databaseUrl !== undefined;
     const advice = isGiven
-      ? "Check that PostgreSQL runs, and that DATABASE_URL says where."
-      : "Check that deedhouse start runs on this folder.";
+      ? "Check that PostgreSQL is running and that DATABASE_URL is its address."
+      : "Check that deedhouse start is running on this folder.";
     return new CommandFailure(error.message, exitCodes.unavailable, advice);
   }
   if (error instanceof InvalidDomainName || error instanceof InvalidHostIdentifier) {

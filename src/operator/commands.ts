@@ -1,13 +1,13 @@
 /** The operator's commands. They work on the database, not through the API. */
 import type { Command } from "commander";
 
-/** Adds commands to groups of the program, which it makes if need be. */
+/** Adds commands to groups of the program, and creates missing groups. */
 export interface CommandPart {
   groups: readonly string[];
   load: () => Promise<(program: Command) => void>;
 }
 
-/** In the order of the help. Loading all of them takes half a second, so a call loads only those that it may mean. */
+/** In the order of the help. Loading all commands takes half a second, so a call loads only those that it may need. */
 export const operatorCommands: readonly CommandPart[] = [
   { groups: ["account", "key"], load: async () => (await import("#operator/accounts.ts")).addAccountCommands },
   { groups: ["packs"], load: async () => (await import("#operator/hosting/packs.ts")).addPackCommands },
@@ -36,9 +36,9 @@ export const operatorCommands: readonly CommandPart[] = [
 ];
 
 /**
- * Adds the command that the command line names. When it names none, as in help or by mistake, adds the whole group, or
- * without a group all of them, so that the help and the refusal are complete.
- * @param program has the commands that are not in `parts`
+ * Adds the command that the command line names. When it names none, as for help or after a typing mistake, adds the
+ * whole group, or all commands without a group, so that the help and the error are complete.
+ * @param program already has the commands that are not in `parts`
  * @param words the command line, without the program's name
  */
 export async function addCommands(program: Command, parts: readonly CommandPart[], words: string[]): Promise<void> {

@@ -15,8 +15,8 @@ export interface OpenOperatorContext extends OperatorContext {
 }
 
 /**
- * Opens the database as its operator: the one of DATABASE_URL, or else the one that `deedhouse start` runs.
- * @param dataDir the folder that `deedhouse start` was given
+ * Opens the database for its operator: the one of DATABASE_URL, or else the one that `deedhouse start` runs.
+ * @param dataDir the data folder of `deedhouse start`
  * @throws CommandFailure that says what to do
  */
 export function openOperatorContext(dataDir: string): OpenOperatorContext {
@@ -49,7 +49,7 @@ export function findDatabase(dataDir: string): string {
     return (JSON.parse(readFileSync(file, "utf8")) as { database_url: string }).database_url;
   } catch {
     throw new CommandFailure(
-      `no deedhouse runs on ${resolve(dataDir)}`,
+      `no deedhouse is running on ${resolve(dataDir)}`,
       exitCodes.unavailable,
       "Start it with npm start, name its folder with --data DIR, or set DATABASE_URL and DEEDHOUSE_MASTER_KEY_FILE.",
     );

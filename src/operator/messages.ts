@@ -10,12 +10,12 @@ interface ListOptions {
   limit: number;
 }
 
-/** Commands about the messages of registries. */
+/** Commands for the messages of registries. */
 export function addMessageCommands(program: Command): void {
-  const messages = commandGroup(program, "messages", "messages of the registries that a person has to read");
-  operatorCommand(messages, "list", "list the messages that nobody has dealt with, the newest first")
-    .option("--all", "also those that are done, or needed nobody")
-    .option("--registry <id>", "only those of this registry")
+  const messages = commandGroup(program, "messages", "registry messages that need an operator");
+  operatorCommand(messages, "list", "list the messages that still need an operator, newest first")
+    .option("--all", "include messages that are done or needed nobody")
+    .option("--registry <id>", "only this registry's")
     .addOption(limitOption())
     .addHelpText("after", "\nExample:\n  deedhouse messages list")
     .action(
@@ -34,14 +34,14 @@ export function addMessageCommands(program: Command): void {
         return message;
       }),
     );
-  operatorCommand(messages, "done <registry> <message-id>", "say that a message was dealt with, and end its alarm")
-    .requiredOption("--note <text>", "how, for the record", printableText)
+  operatorCommand(messages, "done <registry> <message-id>", "mark a message as done, and resolve its alarm")
+    .requiredOption("--note <text>", "what was done, for the record", printableText)
     .addHelpText("after", "\nExample:\n  deedhouse messages done sandbox 4711 --note 'transfer was ours, all is well'")
     .action(
       onDatabase(async (context, registryId: string, messageId: string, { note }: { note: string }) => {
         if (!(await finishMessage(context, registryId, messageId, note))) {
           const why =
-            "no message of this registry and id waits for a person: deedhouse messages list shows those that do";
+            "no message with this registry and id needs an operator: deedhouse messages list lists those that do";
           throw new OperatorError("not-found", why);
         }
         return { registry: registryId, message_id: messageId, status: "done" };

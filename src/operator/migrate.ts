@@ -4,7 +4,11 @@ import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts
 import { printFields, printJson } from "../../client/cli/output.ts";
 
 export function addMigrateCommand(program: Command): void {
-  operatorCommand(program, "migrate", "bring the database to this version's schema; deedhouse start does it by itself")
+  operatorCommand(
+    program,
+    "migrate",
+    "migrate the database to this version's schema; deedhouse start does this automatically",
+  )
     .addHelpText("after", "\nExample:\n  DATABASE_URL=postgres://… deedhouse migrate")
     .action(
       guarded(async ({ data, json }: OperatorOptions) => {
@@ -17,7 +21,7 @@ export function addMigrateCommand(program: Command): void {
           throw failure === error ? new CommandFailure(error.message, exitCodes.refused) : failure;
         });
         if (json) printJson({ applied });
-        else printFields({ applied: applied.length === 0 ? "nothing was missing" : applied.join(", ") });
+        else printFields({ applied: applied.length === 0 ? "nothing, the schema is up to date" : applied.join(", ") });
       }),
     );
 }

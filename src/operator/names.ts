@@ -4,18 +4,18 @@ import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#operator-error.ts";
 
-/** Commands about names that nobody may register. */
+/** Commands for names that nobody may register. */
 export function addNameCommands(program: Command): void {
   const block = commandGroup(program, "block", "names that cannot be registered through the API");
   operatorCommand(block, "add <name>", "block a name, or a label under every suffix")
-    .option("--reason <text>", "why, for the record", "blocked by the operator")
+    .option("--reason <text>", "the reason, for the record", "blocked by the operator")
     .addHelpText("after", "\nExamples:\n  deedhouse block add bank.example\n  deedhouse block add bank")
     .action(
       onDatabase(async (context, text: string, { reason }: { reason: string }) => {
         return { name: await blockName(context, text, reason), status: "blocked" };
       }),
     );
-  operatorCommand(block, "remove <name>", "let a name be registered again")
+  operatorCommand(block, "remove <name>", "unblock a name")
     .addHelpText("after", "\nExample:\n  deedhouse block remove bank.example")
     .action(
       onDatabase(async (context, text: string) => {

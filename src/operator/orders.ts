@@ -16,14 +16,14 @@ import { printFields, printTable } from "../../client/cli/output.ts";
 export function addOrderCommands(program: Command): void {
   const orders = commandGroup(program, "orders", "registration orders");
   addListCommand(orders);
-  operatorCommand(orders, "show", "show all that is known about an order, and what happens next")
-    .argument("<code>", "as the API told it", orderCode)
+  operatorCommand(orders, "show", "show everything about an order, and what happens next")
+    .argument("<code>", "the order code from the API", orderCode)
     .addHelpText("after", "\nExample:\n  deedhouse orders show REG-7K3M9QX2-4TD")
     .action(onDatabase((context, code: string) => showOrder(context, code), printOrder));
   addCancelCommand(orders);
   addSettleCommand(orders);
-  operatorCommand(orders, "retry", "take an order's next step now instead of after its delay")
-    .argument("<code>", "as the API told it", orderCode)
+  operatorCommand(orders, "retry", "take an order's next step now, without waiting for its delay")
+    .argument("<code>", "the order code from the API", orderCode)
     .addHelpText("after", "\nExample:\n  deedhouse orders retry REG-7K3M9QX2-4TD")
     .action(
       onDatabase(async (context, code: string) => {
@@ -41,10 +41,10 @@ interface ListOptions {
 }
 
 function addListCommand(orders: Command): void {
-  operatorCommand(orders, "list", "list orders, the newest first")
-    .option("--attention", "only those that a person has to look at, the longest waiting first")
-    .addOption(statusOption("only those in this status", orderStatuses))
-    .option("--reseller <account>", "only those of this account")
+  operatorCommand(orders, "list", "list orders, newest first")
+    .option("--attention", "only orders that need an operator, the longest waiting first")
+    .addOption(statusOption("only orders in this status", orderStatuses))
+    .option("--reseller <account>", "only this account's")
     .addOption(limitOption())
     .addHelpText(
       "after",
@@ -57,8 +57,14 @@ function addListCommand(orders: Command): void {
           return listOrders(context, { attention, status, resellerId, limit });
         },
         asTable(
-          ...["order_code", "domain_name", "reseller", "status", "phase", "created_at"],
-          ...["needs_operator_since", "note"],
+          "order_code",
+          "domain_name",
+          "reseller",
+          "status",
+          "phase",
+          "created_at",
+          "needs_operator_since",
+          "note",
         ),
       ),
     );
@@ -105,16 +111,16 @@ interface WaitOptions {
 
 const cancelProblems = {
   unknown: () => new OperatorError("not-found", "there is no order with this code"),
-  ended: () => new OperatorError("refused", "the order has ended already, so there is nothing to cancel"),
+  ended: () => new OperatorError("refused", "the order has already ended, so there is nothing to cancel"),
 };
 
 function addCancelCommand(orders: Command): void {
   const cancel = operatorCommand(orders, "cancel", "cancel an order")
-    .argument("<code>", "as the API told it", orderCode)
-    .option("--wait", "wait until it has ended: exit code 6 if it could not be cancelled any more")
+    .argument("<code>", "the order code from the API", orderCode)
+    .option("--wait", "wait until it has ended: exit code 6 if it could no longer be cancelled")
     .addHelpText(
       "after",
-      "\nAn order that may have reached the registry is resolved first. A name that it holds for us then is deleted" +
+      "\nAn order that may have reached the registry is resolved first. If the registry then holds the name for us, it is deleted" +
         "\nwithin its add grace period; after that it is kept, and the order is Finished." +
         "\n\nExample:\n  deedhouse orders cancel REG-7K3M9QX2-4TD --wait",
     );
@@ -131,7 +137,7 @@ function addCancelCommand(orders: Command): void {
       if (status === undefined) throw stillGoing(code, "being cancelled");
       if (status === "Cancelled") return { order_code: code, status };
       throw new CommandFailure(
-        `the order could not be cancelled any more: it ended as ${status}`,
+        `the order could no longer be cancelled: it ended as ${status}`,
         exitCodes.endedInFailure,
         `See why: deedhouse orders show ${code}`,
       );
@@ -147,23 +153,27 @@ interface SettleOptions {
 }
 
 function addSettleCommand(orders: Command): void {
-  const settle = operatorCommand(orders, "settle", "say what became of an order that asking does not decide")
-    .argument("<code>", "as the API told it", orderCode)
-    .addOption(new Option("--as <end>", "what became of it").choices(["registered", "failed"]).makeOptionMandatory())
-    .requiredOption("--note <text>", "why, for the order's history", printableText)
-    .option("--force", "with --as failed: although the registry holds the name for us, or cannot be asked")
+  const settle = operatorCommand(
+    orders,
+    "settle",
+    "settle an order by hand when the registry's answers do not decide it",
+  )
+    .argument("<code>", "the order code from the API", orderCode)
+    .addOption(new Option("--as <end>", "its outcome").choices(["registered", "failed"]).makeOptionMandatory())
+    .requiredOption("--note <text>", "the reason, for the order's history", printableText)
+    .option("--force", "with --as failed: even if the registry holds the name for us, or cannot be asked")
     .addHelpText(
       "after",
-      "\nThe registry is asked first. An order is settled as registered only if the registry holds the name for us and" +
+      "\nThe registry is asked first. An order can be settled as registered only if the registry holds the name for us and" +
         "\nno other order or customer has it; as failed only if the registry does not hold it for us. With --force it" +
-        "\nfails all the same, and whoever forces it answers for the name: nothing here will renew or delete it." +
+        "\nfails anyway, and the operator is responsible for the name: the gateway will neither renew nor delete it." +
         "\n\nExample:\n  deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry on request'",
     );
   addTimeoutOption(settle, "for the order's step").action(
     onDatabase(async (context, code: string, { as, note, force = false, timeout }: SettleOptions) => {
       if (force && as === "registered") {
         throw new CommandFailure(
-          "only --as failed can be forced: what is not registered cannot be sold",
+          "only --as failed can be forced: a name that is not registered cannot be sold",
           exitCodes.usage,
         );
       }
@@ -174,12 +184,12 @@ function addSettleCommand(orders: Command): void {
       });
       if (!progress) throw stillGoing(code, "waiting for its step, which will settle it");
       if (progress.is === "settled") return { order_code: code, status: progress.status };
-      throw new OperatorError("refused", `the order is not settled: ${progress.reason}`);
+      throw new OperatorError("refused", `the order was not settled: ${progress.reason}`);
     }),
   );
 }
 
 function stillGoing(code: string, what: string): CommandFailure {
-  const advice = `Nothing is lost; see where it stands: deedhouse orders show ${code}`;
+  const advice = `Nothing is lost. To see its state: deedhouse orders show ${code}`;
   return new CommandFailure(`the order is still ${what}`, exitCodes.stillGoing, advice);
 }

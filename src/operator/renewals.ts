@@ -14,12 +14,12 @@ import { printFields, printTable } from "../../client/cli/output.ts";
 const daysMax = 3_650;
 
 export function addRenewalCommands(program: Command): void {
-  const renewals = commandGroup(program, "renewals", "names whose terms come to their ends");
+  const renewals = commandGroup(program, "renewals", "names whose terms end soon");
   addListCommand(renewals);
-  operatorCommand(renewals, "show <name>", "show all that is known about a name's renewal, and what happens next")
+  operatorCommand(renewals, "show <name>", "show everything about a name's renewal, and what happens next")
     .addHelpText("after", "\nExample:\n  deedhouse renewals show hello.example")
     .action(onDatabase((context, name: string) => reportRenewal(context, parseDomainName(name)), printRenewal));
-  operatorCommand(renewals, "run <name>", "take a renewal's next step now: before it is due, or after its delay")
+  operatorCommand(renewals, "run <name>", "take a renewal's next step now, before it is due")
     .addHelpText("after", "\nExample:\n  deedhouse renewals run hello.example")
     .action(
       onDatabase(async (context, text: string) => {
@@ -39,10 +39,10 @@ interface ListOptions {
 }
 
 function addListCommand(renewals: Command): void {
-  operatorCommand(renewals, "list", "list renewals that have not ended, by the end of the term")
-    .addOption(statusOption("those in this status, ended or not", renewalStatuses))
-    .option("--reseller <account>", "only those of this account")
-    .option("--days <n>", "only those whose terms end within so many days", wholeNumber(0, daysMax))
+  operatorCommand(renewals, "list", "list open renewals, by the end of the term")
+    .addOption(statusOption("renewals in this status, ended or not", renewalStatuses))
+    .option("--reseller <account>", "only this account's")
+    .option("--days <n>", "only renewals whose terms end within this many days", wholeNumber(0, daysMax))
     .addOption(limitOption())
     .addHelpText(
       "after",
@@ -68,19 +68,22 @@ function printRenewal({ history, attempts, ...renewal }: Printable<Awaited<Retur
 }
 
 function addSwitchCommand(renewals: Command): void {
-  operatorCommand(renewals, "switch <name>", "say whether a name is to be renewed, in its reseller's place")
-    .option("--on", "it is renewed")
-    .option("--off", "it is left to end; one that the registry does not hold any more leaves the portfolio")
+  operatorCommand(renewals, "switch <name>", "switch a name's renewal on or off for its reseller")
+    .option("--on", "renew the name")
+    .option("--off", "let the name expire; a name that the registry no longer holds leaves the portfolio")
     .addHelpText("after", "\nExample:\n  deedhouse renewals switch gone.example --off")
     .action(
       onDatabase(async (context, text: string, { on = false, off = false }: { on?: boolean; off?: boolean }) => {
-        if (on === off) throw new CommandFailure("say either --on or --off", exitCodes.usage);
+        if (on === off) throw new CommandFailure("give either --on or --off", exitCodes.usage);
         const name = parseDomainName(text);
-        const wish = { name, willRenew: on, note: "by the operator" };
-        const result = await context.database.transaction((tx) => switchRenewal(context, tx, wish));
+        const change = { name, willRenew: on, note: "by the operator" };
+        const result = await context.database.transaction((tx) => switchRenewal(context, tx, change));
         if (result === "unknown") throw new OperatorError("not-found", `no portfolio has ${name}`);
         if (result === "under-way") {
-          throw new OperatorError("refused", "the registry is being told already: see deedhouse renewals show");
+          throw new OperatorError(
+            "refused",
+            "the registry is already carrying out the previous instruction: see deedhouse renewals show",
+          );
         }
         return { domain_name: name, will_renew: on };
       }),

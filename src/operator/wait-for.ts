@@ -1,4 +1,4 @@
-/** Commands that wait until what they asked for has happened. */
+/** Lets commands wait until their request has taken effect. */
 import type { Command } from "commander";
 import { sleep } from "#lib/clock.ts";
 import { wholeNumber } from "#operator/arguments.ts";
@@ -6,19 +6,19 @@ import type { OpenOperatorContext } from "#operator/context.ts";
 
 const timeoutSecondsMax = 86_400;
 const timeoutSecondsDefault = 60;
-/** How often a command looks whether what it waits for has happened. */
+/** How often a command checks. */
 const lookMs = 200;
 
 export function addTimeoutOption(command: Command, what: string): Command {
   return command.option(
     "--timeout <seconds>",
-    `wait at most so long ${what}`,
+    `wait at most this long ${what}`,
     wholeNumber(1, timeoutSecondsMax),
     timeoutSecondsDefault,
   );
 }
 
-/** Looks until there is a result; `undefined` when the time is over. */
+/** Checks until there is a result; `undefined` when the time is over. */
 export async function waitFor<Result>(
   { clock }: OpenOperatorContext,
   timeoutSeconds: number,

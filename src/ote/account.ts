@@ -1,4 +1,4 @@
-/** One of our accounts at the registry, and the frames that go over its sessions. */
+/** One of our accounts at the registry, and the frames of its sessions. */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
@@ -16,13 +16,13 @@ export interface Frame {
   readonly xml: string;
 }
 
-/** Registries lock accounts that keep trying; one that is gone is not waited for at every step. */
+/** Registries lock accounts after repeated attempts; an absent registry must not delay every step. */
 const openFailuresMax = 3;
 
 export interface AccountOptions {
-  /** With the credentials of this account. */
+  /** Includes the credentials of this account. */
   readonly profile: RegistryProfile;
-  /** Whether frames are kept as they went over the wire. */
+  /** Whether frames are kept exactly as sent, with their secrets. */
   readonly revealsSecrets: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,13 +32,13 @@ export class Account {
   readonly registrarId: string;
   readonly #options: AccountOptions;
   readonly #bucket: TokenBucket;
-  /** The one that holds, as far as we know. */
+  /** The password in effect, as far as we know. */
   #password: Secret;
   #session: EppSession | undefined;
   #frames: Frame[] = [];
   /** Why no session is opened any more. */
   #hopeless: EppUnavailable | undefined;
-  /** Since a login last worked. */
+  /** Failures since the last successful login. */
   #failures = 0;
 
   constructor(options: AccountOptions) {
@@ -48,12 +48,12 @@ export class Account {
     this.#bucket = new TokenBucket(options.profile.commandsPerSecond, options.clock);
   }
 
-  /** The frames since it was asked last. */
+  /** The frames since the last call. */
   takeFrames(): Frame[] {
     return this.#frames.splice(0);
   }
 
-  /** The session, opened first if there is none that can be used. @throws EppUnavailable */
+  /** The session. Opens one when none is usable. @throws EppUnavailable */
   async session(): Promise<EppSession> {
     if (!this.#session?.isUsable) this.#session = await this.#open();
     return this.#session;
@@ -67,8 +67,8 @@ export class Account {
   }
 
   /**
-   * Logs out, in with a change to another password, and in with a change back to the first one: two logins.
-   * @param end called once the first one certainly holds
+   * Logs out, logs in with a change to another password, and logs in again with a change back: two logins.
+   * @param end called once the first password is certainly in effect
    * @throws EppUnavailable
    */
   async changePasswordAndBack(other: Secret, end: () => void): Promise<void> {
@@ -83,7 +83,7 @@ export class Account {
     end();
   }
 
-  /** The answer to the logout; undefined where there was no session any more. @throws as `request` does */
+  /** The answer to the logout; undefined when there was no session any more. @throws the same as `request` */
   async logOut(): Promise<EppResponse<undefined> | undefined> {
     return this.#session?.isUsable ? this.request(logout()) : undefined;
   }
@@ -95,7 +95,14 @@ export class Account {
     await this.#bucket.take();
     try {
       const session = await openSession({
-        ...{ host, port, tls, services, timeouts, clock, random, revealsSecrets },
+        host,
+        port,
+        tls,
+        services,
+        timeouts,
+        clock,
+        random,
+        revealsSecrets,
         credentials: { registrarId, password: this.#password, newPassword },
         validate: await loadFrameValidator(),
         trace: (direction, xml) => this.#frames.push({ direction, xml }),
@@ -114,7 +121,7 @@ export class Account {
   }
 }
 
-/** Whether a login certainly changed nothing: it was refused, or there was none. */
+/** Whether a login certainly changed nothing: it was refused, or never sent. */
 function wasNotExecuted(error: unknown): boolean {
   return error instanceof EppUnavailable && (error.reason !== "login" || error.resultCode !== undefined);
 }

@@ -11,8 +11,8 @@ const forms = {
 } as const;
 
 /**
- * Several names or ids in one check (§3.1.1 of RFC 5731, 5732 and 5733), as exams ask for; the gateway itself asks for one
- * at a time. Brings those that can be created.
+ * Checks several names or ids in one command (§3.1.1 of RFC 5731, 5732 and 5733), as exams require; the gateway itself
+ * checks one at a time. Returns those that can be created.
  */
 export function checkSeveral(object: keyof typeof forms, ids: readonly string[]): EppCommand<readonly string[]> {
   const { namespace, idElement } = forms[object];

@@ -20,7 +20,7 @@ function createContact({ authInfo }: Memory, id: string) {
 export const contactSteps: readonly Step[] = [
   step({
     id: "contact-check",
-    title: "Ask for a contact id that is free",
+    title: "Check a contact id that is free",
     rfc: "RFC 5733 §3.1.1",
     needs,
     expected: [1000],
@@ -48,18 +48,18 @@ export const contactSteps: readonly Step[] = [
   }),
   step({
     id: "contact-check-several",
-    title: "Ask for a contact id that is taken and one that is free, in one command",
+    title: "Check a contact id that is taken and one that is free, in one command",
     rfc: "RFC 5733 §3.1.1",
     needs,
     buildsOn: ["contact-create"],
     expected: [1000],
     command: ({ names }) => checkSeveral("contact", [names.contact, names.secondContact]),
     judge: (free, { names }) =>
-      free.length === 1 && free[0] === names.secondContact ? undefined : `free is said to be: ${free.join(", ")}`,
+      free.length === 1 && free[0] === names.secondContact ? undefined : `reported as free: ${free.join(", ")}`,
   }),
   step({
     id: "contact-info",
-    title: "Look at our contact",
+    title: "Query our contact",
     rfc: "RFC 5733 §3.1.2",
     needs,
     buildsOn: ["contact-create"],
@@ -69,7 +69,7 @@ export const contactSteps: readonly Step[] = [
   }),
   step({
     id: "contact-info-absent",
-    title: "Look at a contact that does not exist",
+    title: "Query a contact that does not exist",
     rfc: "RFC 5733 §3.1.2",
     needs,
     buildsOn: ["contact-check-several"],
@@ -93,14 +93,14 @@ export const contactSteps: readonly Step[] = [
   }),
   step({
     id: "contact-info-updated",
-    title: "See the change",
+    title: "Verify the change",
     rfc: "RFC 5733 §3.1.2",
     needs,
     buildsOn: ["contact-update"],
     expected: [1000],
     command: ({ names }) => contactInfo(names.contact),
     judge: ({ postalInfos }) =>
-      postalInfos.some(({ city }) => city === newCity) ? undefined : "the address is not the new one",
+      postalInfos.some(({ city }) => city === newCity) ? undefined : "the address has not changed",
   }),
   step({
     id: "contact-create-second",
@@ -125,11 +125,11 @@ function otherContacts({ names, profile }: Memory, from: "contact" | "secondCont
   };
 }
 
-/** With a name that has them. */
+/** With a name that has contacts. */
 export const domainContactSteps: readonly Step[] = [
   step({
     id: "domain-contacts",
-    title: "Give a name another contact",
+    title: "Change a name's contact",
     rfc: "RFC 5731 §3.2.5",
     needs: needsTypes,
     buildsOn: ["domain-create", "contact-create-second"],
@@ -138,7 +138,7 @@ export const domainContactSteps: readonly Step[] = [
   }),
   step({
     id: "domain-registrant",
-    title: "Give a name another registrant",
+    title: "Change a name's registrant",
     rfc: "RFC 5731 §3.2.5",
     needs,
     buildsOn: ["domain-create", "contact-create-second"],
@@ -147,7 +147,7 @@ export const domainContactSteps: readonly Step[] = [
   }),
   step({
     id: "contact-delete-linked",
-    title: "Delete a contact that a name has, which is refused",
+    title: "Delete a contact that a name uses, which is refused",
     rfc: "RFC 5733 §3.2.2",
     needs,
     buildsOn: ["domain-registrant"],
@@ -157,7 +157,7 @@ export const domainContactSteps: readonly Step[] = [
   }),
   step({
     id: "domain-contacts-back",
-    title: "Give it the first contact again",
+    title: "Change back to the first contact",
     rfc: "RFC 5731 §3.2.5",
     needs: needsTypes,
     buildsOn: ["domain-contacts"],
@@ -166,7 +166,7 @@ export const domainContactSteps: readonly Step[] = [
   }),
   step({
     id: "domain-registrant-back",
-    title: "Give it the first registrant again",
+    title: "Change back to the first registrant",
     rfc: "RFC 5731 §3.2.5",
     needs,
     buildsOn: ["domain-registrant"],

@@ -6,7 +6,7 @@ import { domainCreate } from "#registry/epp/commands/domain/create.ts";
 import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { feeNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
 
-/** Registrant and contacts as the registry wants them. */
+/** The registrant and contacts that the registry requires. */
 function holders({ names, profile: { dataModel, contactTypes } }: Memory) {
   if (dataModel === "thin") return {};
   return { registrant: names.contact, contacts: contactTypes.map((type) => ({ type, id: names.contact })) };
@@ -20,7 +20,7 @@ export function createDomain(memory: Memory, name: string, periodYears = memory.
 export const domainCheckSteps: readonly Step[] = [
   step({
     id: "domain-check-free",
-    title: "Ask for a name that is free",
+    title: "Check a name that is free",
     rfc: "RFC 5731 §3.1.1",
     expected: [1000],
     command: ({ names }) => domainCheck(names.domain),
@@ -28,15 +28,15 @@ export const domainCheckSteps: readonly Step[] = [
   }),
   step({
     id: "domain-check-several",
-    title: "Ask for several names in one command",
+    title: "Check several names in one command",
     rfc: "RFC 5731 §3.1.1",
     expected: [1000],
     command: ({ names }) => checkSeveral("domain", [names.delegated, names.absent]),
-    judge: (free) => (free.length === 2 ? undefined : `free is said to be: ${free.join(", ") || "none"}`),
+    judge: (free) => (free.length === 2 ? undefined : `reported as free: ${free.join(", ") || "none"}`),
   }),
   step({
     id: "fee-check",
-    title: "Ask what a name costs",
+    title: "Query the price of a name",
     rfc: "RFC 8748 §5.1.1",
     needs: { extensionURI: feeNamespace },
     expected: [1000],
@@ -53,7 +53,7 @@ export const domainCheckSteps: readonly Step[] = [
       const amount = data?.fees?.prices.find(({ command }) => command === "create")?.amount;
       if (data?.fees && amount !== undefined) memory.createFee = { amount, currency: data.fees.currency };
     },
-    judge: ({ fees }) => (fees ? undefined : "the answer tells no prices"),
+    judge: ({ fees }) => (fees ? undefined : "the answer contains no prices"),
   }),
 ];
 
@@ -80,16 +80,16 @@ export const domainCreateSteps: readonly Step[] = [
   }),
   step({
     id: "domain-check-taken",
-    title: "Ask for a name that is taken",
+    title: "Check a name that is taken",
     rfc: "RFC 5731 §3.1.1",
     buildsOn: ["domain-create"],
     expected: [1000],
     command: ({ names }) => domainCheck(names.domain),
-    judge: ({ available }) => (available ? "it is said to be free" : undefined),
+    judge: ({ available }) => (available ? "it is reported as free" : undefined),
   }),
   step({
     id: "domain-info",
-    title: "Look at our name, with its authInfo",
+    title: "Query our name, with its authInfo",
     rfc: "RFC 5731 §3.1.2",
     buildsOn: ["domain-create"],
     expected: [1000],
@@ -101,7 +101,7 @@ export const domainCreateSteps: readonly Step[] = [
   }),
   step({
     id: "domain-info-absent",
-    title: "Look at a name that nobody has registered",
+    title: "Query a name that nobody has registered",
     rfc: "RFC 5731 §3.1.2",
     buildsOn: ["domain-check-several"],
     expected: [2303],
@@ -109,7 +109,7 @@ export const domainCreateSteps: readonly Step[] = [
   }),
   step({
     id: "domain-create-delegated",
-    title: "Register a name with name servers, and with secDNS and fee where the registry has them",
+    title: "Register a name with name servers, and with secDNS and fee if the registry supports them",
     rfc: "RFC 5731 §3.2.1, RFC 5910 §5.2.1, RFC 8748 §5.2.1",
     buildsOn: ["domain-check-several", "contact-create", "host-create", "host-create-second"],
     expected: doneCodes,

@@ -25,11 +25,11 @@ function createOuter(id: string, title: string, index: 0 | 1): Step {
   });
 }
 
-/** Hosts outside of the registry, before there is a name. */
+/** Hosts outside the registry, before the first name exists. */
 export const hostSteps: readonly Step[] = [
   step({
     id: "host-check-several",
-    title: "Ask for two hosts outside of the registry, in one command",
+    title: "Check two hosts outside the registry, in one command",
     rfc: "RFC 5732 §3.1.1",
     needs,
     expected: [1000],
@@ -38,21 +38,21 @@ export const hostSteps: readonly Step[] = [
       memory.knownHosts = memory.names.outerHosts.filter((host) => !data.includes(host));
     },
   }),
-  createOuter("host-create", "Create a host outside of the registry", 0),
+  createOuter("host-create", "Create a host outside the registry", 0),
   createOuter("host-create-second", "Create another one", 1),
   step({
     id: "host-check-taken",
-    title: "Ask for a host that exists",
+    title: "Check a host that exists",
     rfc: "RFC 5732 §3.1.1",
     needs,
     buildsOn: ["host-create"],
     expected: [1000],
     command: ({ names }) => hostCheck(names.outerHosts[0]),
-    judge: ({ available }) => (available ? "it is said to be free" : undefined),
+    judge: ({ available }) => (available ? "it is reported as free" : undefined),
   }),
   step({
     id: "host-info",
-    title: "Look at a host",
+    title: "Query a host",
     rfc: "RFC 5732 §3.1.2",
     needs,
     buildsOn: ["host-create"],
@@ -90,13 +90,13 @@ function deleteInner(id: string, title: string, index: 0 | 1, create: string): S
 const firstServers = ({ names }: Memory) => [names.hosts[0], names.outerHosts[0]];
 const secondServers = ({ names }: Memory) => [names.hosts[0], names.hosts[1]];
 
-/** Hosts below a name, and what a name does with hosts. */
+/** Hosts below a name, and the use of hosts by a name. */
 export const nameServerSteps: readonly Step[] = [
   createInner("host-create-below", "Create a host below our name, with an address", 0),
   createInner("host-create-below-second", "Create another one", 1),
   step({
     id: "host-update",
-    title: "Give a host another address",
+    title: "Change a host's address",
     rfc: "RFC 5732 §3.2.5",
     needs,
     buildsOn: ["host-create-below"],
@@ -110,7 +110,7 @@ export const nameServerSteps: readonly Step[] = [
   }),
   step({
     id: "host-info-updated",
-    title: "See the change",
+    title: "Verify the change",
     rfc: "RFC 5732 §3.1.2",
     needs,
     buildsOn: ["host-update"],
@@ -120,7 +120,7 @@ export const nameServerSteps: readonly Step[] = [
   }),
   step({
     id: "domain-servers-add",
-    title: "Give a name two name servers",
+    title: "Add two name servers to a name",
     rfc: "RFC 5731 §3.2.5",
     buildsOn: ["domain-create", "host-create", "host-create-below"],
     expected: doneCodes,
@@ -130,7 +130,7 @@ export const nameServerSteps: readonly Step[] = [
   }),
   step({
     id: "domain-servers-change",
-    title: "Give it another one in place of one",
+    title: "Replace one of them",
     rfc: "RFC 5731 §3.2.5",
     buildsOn: ["domain-servers-add", "host-create-below-second"],
     expected: doneCodes,
@@ -144,7 +144,7 @@ export const nameServerSteps: readonly Step[] = [
   }),
   step({
     id: "host-delete-linked",
-    title: "Delete a host that a name delegates to, which is refused",
+    title: "Delete a host that a name uses, which is refused",
     rfc: "RFC 5732 §3.2.2",
     needs,
     buildsOn: ["domain-servers-add"],
@@ -157,7 +157,7 @@ export const nameServerSteps: readonly Step[] = [
 export const hostEndSteps: readonly Step[] = [
   step({
     id: "domain-servers-remove",
-    title: "Take all name servers from a name",
+    title: "Remove all name servers of a name",
     rfc: "RFC 5731 §3.2.5",
     buildsOn: ["domain-servers-change"],
     expected: doneCodes,

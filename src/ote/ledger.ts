@@ -1,20 +1,20 @@
 import type { Thing } from "#ote/step.ts";
 
-/** What exists at the registry because of us, in the order of its making. */
+/** Our objects at the registry, in the order of their creation. */
 export class Ledger {
   #things: Thing[] = [];
 
-  /** Writes a thing down, beside one of the same name: as long as there is no answer, either may be there. */
+  /** Records an object, next to another of the same name: until the answer arrives, either may exist. */
   add(thing: Thing): void {
     this.#things = [...this.#things, thing];
   }
 
-  /** The registry has refused it. */
+  /** The registry has refused to create it. */
   takeBack(thing: Thing): void {
     this.#things = this.#things.filter((other) => other !== thing);
   }
 
-  /** The registry has made it, in place of one of the same name. */
+  /** The registry has created it, in place of another of the same name. */
   confirm(thing: Thing): void {
     this.#things = this.#things.filter((other) => other === thing || other.what !== thing.what);
   }
@@ -23,7 +23,7 @@ export class Ledger {
     this.#things = this.#things.filter((thing) => thing.what !== what);
   }
 
-  /** The youngest first: what was made later may stand on what was made before. */
+  /** The newest first: a later object may depend on an earlier one. */
   inReverse(): Thing[] {
     return this.#things.toReversed();
   }

@@ -15,14 +15,14 @@ export const renewSteps: readonly Step[] = [
     expected: doneCodes,
     command: ({ names, exDate, profile }) =>
       domainRenew({ name: names.domain, currentExDate: exDate, periodYears: profile.renewalYears }),
-    judge: ({ exDate }, memory) => (exDate && exDate <= memory.exDate ? "it does not last longer" : undefined),
+    judge: ({ exDate }, memory) => (exDate && exDate <= memory.exDate ? "the term did not become longer" : undefined),
   }),
   step({
     id: "domain-renew-again",
-    title: "Renew it with the date that held before, which is refused",
+    title: "Renew it with its previous expiry date, which is refused",
     rfc: "RFC 5731 §3.2.3",
     buildsOn: ["domain-renew"],
-    // The RFC names none; registries use all of these.
+    // The RFC names no code; registries use all of these.
     expected: [2004, 2105, 2306],
     command: ({ names, exDate, profile }) =>
       domainRenew({ name: names.domain, currentExDate: exDate, periodYears: profile.renewalYears }),
@@ -33,7 +33,7 @@ const needsRgp = { extensionURI: rgpNamespace };
 
 function whyNothingToRestore({ restoreName }: Memory): string | undefined {
   return restoreName === undefined
-    ? "the registry freed the name at once: give one that is in redemption with --restore-name"
+    ? "the registry released the name at once: name one in redemption with --restore-name"
     : undefined;
 }
 
@@ -62,16 +62,16 @@ export const deleteSteps: readonly Step[] = [
   }),
   step({
     id: "domain-info-deleted",
-    title: "See that it is gone, or in redemption",
+    title: "Verify that it is deleted or in redemption",
     rfc: "RFC 5731 §3.1.2, RFC 3915 §4.1.2",
     buildsOn: ["domain-delete"],
     expected: [1000, 2303],
     command: ({ names }) => domainInfo(names.domain),
-    judge: ({ statuses }) => (statuses.includes("pendingDelete") ? undefined : "it is not pendingDelete"),
+    judge: ({ statuses }) => (statuses.includes("pendingDelete") ? undefined : "its status is not pendingDelete"),
   }),
   step({
     id: "restore-request",
-    title: "Ask for a deleted name back",
+    title: "Request the restoration of a deleted name",
     rfc: "RFC 3915 §4.2.5",
     needs: needsRgp,
     buildsOn: ["domain-delete"],

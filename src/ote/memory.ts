@@ -1,4 +1,4 @@
-/** What a walk calls its things, and what it remembers from one step for another. */
+/** The names of a test's objects, and the values that one step stores for another. */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
@@ -9,23 +9,23 @@ import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** What an operator can say about a walk's things. */
+/** The operator's settings for the objects of a test. */
 export interface MemoryOptions {
   readonly profile: RegistryProfile;
-  /** All names begin with it. */
+  /** The prefix of all names. */
   readonly label: string;
   readonly suffix: string;
-  /** Of name servers below our own name. */
+  /** For name servers below our own name. */
   readonly addresses: readonly string[];
-  /** Two names outside of the registry that name servers can have; made up from the label when absent. */
+  /** Two names outside the registry for name servers; derived from the label by default. */
   readonly outerHosts?: readonly string[] | undefined;
-  /** DNSSEC as keys instead of DS records: registries take one or the other. */
+  /** DNSSEC as keys instead of DS records: a registry accepts one or the other. */
   readonly takesKeys: boolean;
-  /** A name of ours in redemption, to be restored. */
+  /** A name of ours in redemption, to restore. */
   readonly restoreName?: string | undefined;
   /** A name that another registrar holds. */
   readonly otherName?: string | undefined;
-  /** The same registry with another account, which can look at our names as somebody else. */
+  /** The same registry with another account, which can query our names as a stranger. */
   readonly secondProfile?: RegistryProfile | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -37,22 +37,22 @@ export interface Memory {
   readonly names: Names;
   readonly addresses: readonly string[];
   readonly secDns: SecDns;
-  /** Somebody else's name, and who of us asks about it. */
+  /** Another registrar's name, and the account that queries it. */
   readonly other: { readonly name: string; readonly by: Who } | undefined;
-  /** The name to restore: the one that was given, or ours once it is deleted and not free. */
+  /** The name to restore: the given one, or ours if it is in redemption after its deletion. */
   restoreName: string | undefined;
   deletedAt: Date;
-  /** Of the first name; changes on the way. */
+  /** For the first name; changes during the test. */
   authInfo: Secret;
   readonly newAuthInfo: Secret;
   exDate: Date;
-  /** Hosts outside of the registry that it knows already. */
+  /** Hosts outside the registry that it already knows. */
   knownHosts: readonly string[];
-  /** Namespaces of the extensions that the session has; before there is one, all that we would like. */
+  /** Namespaces of the session's extensions; before there is a session, all that we can use. */
   extensionURIs: readonly string[];
-  /** What a create costs, where the registry tells prices. */
+  /** The price of a create, if the registry reports prices. */
   createFee: Money | undefined;
-  /** The message that a poll has shown. */
+  /** The message that the last poll returned. */
   messageId: string | undefined;
 }
 
@@ -70,15 +70,16 @@ interface Names {
   readonly secondContact: string;
   /** Below `domain`. */
   readonly hosts: readonly [string, string];
-  /** Outside of the registry. */
+  /** Outside the registry. */
   readonly outerHosts: readonly [string, string];
 }
 
-/** RFC 5733 §2.1: 3 to 16 characters; two of them tell a walk's contacts apart. */
+/** RFC 5733 §2.1: 3 to 16 characters; the last two distinguish the contacts of a test. */
 const contactLabelCharsMax = 14;
 const dsDigestBytes = 32;
 const publicKeyBytes = 64;
 
+/** Names the objects of a test, and draws its secrets. */
 export function createMemory(options: MemoryOptions): Memory {
   const { profile, clock, random, label, suffix, addresses, otherName, secondProfile, restoreName } = options;
   const names = nameAll(options, `${label}.${suffix}`);
@@ -86,7 +87,12 @@ export function createMemory(options: MemoryOptions): Memory {
   const exDate = new Date(now);
   exDate.setUTCFullYear(now.getUTCFullYear() + profile.periodYears);
   return {
-    ...{ profile, clock, names, addresses, restoreName, exDate },
+    profile,
+    clock,
+    names,
+    addresses,
+    restoreName,
+    exDate,
     secDns: makeSecDns(options),
     other: secondProfile
       ? { name: names.domain, by: "second" }
@@ -124,7 +130,7 @@ function nameAll({ label, suffix, profile, outerHosts = [] }: MemoryOptions, dom
   };
 }
 
-/** ECDSA P-256 with SHA-256 (RFC 6605): what every registry takes. */
+/** ECDSA P-256 with SHA-256 (RFC 6605), which every registry accepts. */
 function makeSecDns({ takesKeys, random }: MemoryOptions): SecDns {
   const alg = 13;
   if (takesKeys) {
@@ -135,12 +141,12 @@ function makeSecDns({ takesKeys, random }: MemoryOptions): SecDns {
   return { dsData: [{ keyTag: 12345, alg, digestType: 2, digest }] };
 }
 
-/** Of 16 characters: registries want letters of both cases, digits and others. */
+/** 16 characters: registries require letters of both cases, digits and others. */
 export function makePassword(random: Random): Secret {
   return new Secret(`${random.bytes(9).toString("base64url")}-Aa1`);
 }
 
-/** Who the walk's contacts are: nobody. */
+/** The test's contacts are nobody. */
 export const postalInfo: PostalInfo = {
   type: "int",
   name: "Certification Test",
@@ -152,7 +158,7 @@ export const postalInfo: PostalInfo = {
   cc: "DE",
 };
 
-/** The same hosts as the domain command wants them: addresses only where they are attributes of the domain. */
+/** The same hosts in the form for a domain command: with addresses only where they are attributes of the domain. */
 export function serversOf({ names, profile, addresses }: Memory, hosts: readonly string[]) {
   const servers: NameServer[] = hosts.map((name) => ({
     name,

@@ -6,7 +6,7 @@ import { domainTransfer } from "#registry/epp/commands/domain/transfer.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { hostCreate } from "#registry/epp/commands/host/create.ts";
 
-/** Longer than any registry registers a name for; the schema allows it. */
+/** Longer than any registry's maximum; the schema allows it. */
 const absurdPeriodYears = 99;
 
 export const mistakeSteps: readonly Step[] = [
@@ -34,7 +34,7 @@ export const mistakeSteps: readonly Step[] = [
   }),
   step({
     id: "mistake-syntax",
-    title: "Register what is no name",
+    title: "Register an invalid name",
     rfc: "RFC 5731 §2.1",
     buildsOn: ["contact-create"],
     expected: [2005, 2306],
@@ -48,11 +48,11 @@ const otherLock = "clientUpdateProhibited";
 const otherName = ({ other, names }: Memory) => other?.name ?? names.domain;
 const whoIsOther = ({ other }: Memory) => other?.by ?? "main";
 
-/** Somebody else's name: the second account looks at ours, or ours at one that the operator names. */
+/** Another registrar's name: the second account queries ours, or our account queries one that the operator names. */
 export const otherSteps: readonly Step[] = [
   step({
     id: "other-info",
-    title: "Look at another registrar's name",
+    title: "Query another registrar's name",
     rfc: "RFC 5731 §3.1.2",
     needs: needsOther,
     buildsOn: ["domain-create"],
@@ -97,20 +97,20 @@ function requestStep(suffix: string, title: string, buildsOn: string): Step {
 }
 
 export const transferSteps: readonly Step[] = [
-  requestStep("", "Ask for a name as the second account", "transfer-lock-off"),
+  requestStep("", "Request a transfer as the second account", "transfer-lock-off"),
   step({
     id: "transfer-query",
-    title: "Ask how the transfer stands",
+    title: "Query the transfer",
     rfc: "RFC 5731 §3.1.3",
     needs: needsSecond,
     buildsOn: ["transfer-request"],
     expected: [1000],
     command: ({ names }) => domainTransfer("query", { name: names.domain }),
-    judge: ({ status }) => (status === "pending" ? undefined : `it is ${status}`),
+    judge: ({ status }) => (status === "pending" ? undefined : `its status is ${status}`),
   }),
   step({
     id: "transfer-cancel",
-    title: "Take the request back, as the second account",
+    title: "Cancel the request, as the second account",
     rfc: "RFC 5731 §3.2.4",
     needs: needsSecond,
     buildsOn: ["transfer-request"],
@@ -119,10 +119,10 @@ export const transferSteps: readonly Step[] = [
     command: ({ names }) => domainTransfer("cancel", { name: names.domain }),
     unmakes: ({ names }) => transferThing(names.domain).what,
   }),
-  requestStep("-again", "Ask for it again", "transfer-cancel"),
+  requestStep("-again", "Request it again", "transfer-cancel"),
   step({
     id: "transfer-reject",
-    title: "Refuse it, as its holder",
+    title: "Reject it, as its registrar",
     rfc: "RFC 5731 §3.2.4",
     needs: needsSecond,
     buildsOn: ["transfer-request-again"],

@@ -1,4 +1,4 @@
-/** Which steps a walk has: those that were chosen, as far as registry and operator have what they need. */
+/** Selects the steps of a test: the chosen steps that the registry and the operator support. */
 import type { Secret } from "#lib/secret.ts";
 import type { MemoryOptions } from "#ote/memory.ts";
 import type { Needs, Step } from "#ote/step.ts";
@@ -7,34 +7,34 @@ import { feeNamespace, hostNamespace, rgpNamespace, secDnsNamespace } from "#reg
 import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface Choice {
-  /** These, and what they build on. */
+  /** These steps, and those that they build on. */
   readonly only?: readonly string[] | undefined;
   readonly skip?: readonly string[] | undefined;
-  /** This one and all after it, and what they build on. */
+  /** This step and all later ones, and those that they build on. */
   readonly from?: string | undefined;
 }
 
-/** All that a walk is told before it begins. */
+/** All input of a test. */
 export interface WalkPlan extends MemoryOptions {
   readonly chosen: ReadonlySet<string>;
-  /** Result codes that are right here, instead of the table's: step → codes. */
+  /** Result codes that are correct here, instead of the table's: step → codes. */
   readonly expected: ReadonlyMap<string, readonly number[]>;
   readonly passwordChange?: PasswordChange | undefined;
-  /** Leaves what is there at the end. */
+  /** Keeps the test's objects at the end. */
   readonly keeps: boolean;
   readonly revealsSecrets: boolean;
 }
 
 export interface PasswordChange {
   readonly password: Secret;
-  /** Called before the registry hears of it, and once the first one certainly holds. */
+  /** Called before the change is sent to the registry. */
   readonly begin: () => void;
   readonly end: () => void;
-  /** What is to be done when it was begun and not ended. */
+  /** Advice for a change that began and did not end. */
   readonly findAdvice: () => string | undefined;
 }
 
-/** @throws RangeError that names a step which does not exist */
+/** @throws RangeError that names an unknown step */
 export function chosenIds({ only, skip = [], from }: Choice): ReadonlySet<string> {
   for (const id of [...(only ?? []), ...skip, ...(from === undefined ? [] : [from])]) requireStep(id);
   const start = from === undefined ? 0 : steps.findIndex(({ id }) => id === from);
@@ -55,7 +55,7 @@ function addWithBase(id: string, chosen: Set<string>): void {
 export function requireStep(id: string): Step {
   const found = steps.find((step) => step.id === id);
   if (found) return found;
-  throw new RangeError(`there is no step ${id}: deedhouse ote <registry> --list shows those that there are`);
+  throw new RangeError(`there is no step ${id}: deedhouse ote <registry> --list lists the steps`);
 }
 
 const extensionNames: Readonly<Record<string, string>> = {
@@ -65,8 +65,8 @@ const extensionNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a step is not for this registry, or not without more from the operator; undefined when it is.
- * @param extensionURIs that the registry offers; undefined while they are not known
+ * Why a step does not apply to this registry, or not without more options; undefined when it applies.
+ * @param extensionURIs the registry's extensions; undefined while they are not known
  */
 export function whyNotHere(
   { needs = {} }: Step,
@@ -80,7 +80,7 @@ export function whyNotHere(
       (profile.hostModel === "attributes" && "name servers are attributes of names here") ||
       (profile.withoutServices.includes(hostNamespace) && "the profile leaves hosts out (withoutServices)"),
     extensionURI: extensionURI !== undefined && whyWithout(extensionURI, profile, extensionURIs),
-    contactTypes: profile.contactTypes.length === 0 && "names have no contacts beside the registrant here",
+    contactTypes: profile.contactTypes.length === 0 && "names have no contacts besides the registrant here",
     second: !secondProfile && "it needs a second account: --second-registrar",
     other: !secondProfile && !otherName && "it needs another registrar's name: --other-name or --second-registrar",
     passwordChange: !passwordChange && "only with --change-password",
@@ -98,7 +98,7 @@ function whyWithout(
   return offered?.includes(uri) === false && `the registry does not offer ${extensionNames[uri]}`;
 }
 
-/** What a step needs, for people who read the table: "contacts, fee (RFC 8748)". */
+/** A step's requirements, for the printed table: "contacts, fee (RFC 8748)". */
 export function needsText({ needs = {} }: Step): string {
   const texts: Readonly<Record<keyof Needs, string | undefined>> = {
     dataModel: "contacts",

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { prettyXml } from "#ote/pretty-xml.ts";
 
 describe("a frame for people", () => {
-  test("has a line for each element, and its texts as they are", () => {
+  test("has a line for each element, and its texts unchanged", () => {
     const xml =
       '<?xml version="1.0"?><epp a="x>y"><hello/><pw b="">  a &lt; b </pw><x><y>1</y><y></y></x><z><all/></z></epp>';
     const lines = [
@@ -23,7 +23,7 @@ describe("a frame for people", () => {
     assert.equal(prettyXml(xml), lines.join("\n"));
   });
 
-  test("stays as it came when it is formatted already, or white space in it may be text", () => {
+  test("stays unchanged when it is already formatted, or its white space may be text", () => {
     for (const xml of ["<a>\n <b/>\n</a>", "<a><![CDATA[<b>]]></a>", "<a><!-- c --><b/></a>"]) {
       assert.equal(prettyXml(xml), xml);
     }

@@ -1,11 +1,11 @@
 const indentation = "  ";
 const tag = /<(?:"[^"]*"|'[^']*'|[^"'>])*>/.source;
-/** An element without elements in it, on one line; any other tag; text. */
+/** An element without child elements, on one line; any other tag; text. */
 const pieces = new RegExp(`(?!</)${tag}(?<!/>)[^<]*</[^>]*>|${tag}|[^<]+`, "g");
 
 /**
- * A frame with a line for each element, as people read it. Only white space between elements is added: texts stay as they
- * are. What has comments or CDATA, where white space may be text, is left as it came.
+ * A frame with one line for each element, for people. Adds only white space between elements, and keeps texts
+ * unchanged. A frame with comments or CDATA, where white space may be text, stays as it is.
  */
 export function prettyXml(xml: string): string {
   if (/<!|\n\s*</.test(xml)) return printable(xml.trim());

@@ -1,4 +1,4 @@
-/** The frames of a walk, without a registry: what is not known before an answer is made up. */
+/** Shows the frames of a test without a registry: unknown values of answers are invented. */
 
 import { createMemory } from "#ote/memory.ts";
 import { type WalkPlan, whyNotHere } from "#ote/plan.ts";
@@ -16,8 +16,8 @@ import { eppOptionsOf } from "#registry/epp-options.ts";
 const clTRID = "dh-dry-run";
 
 /**
- * Every step that was chosen, as if the registry offered all extensions, with the frames that would be sent, each checked
- * against the schemas. @throws EppFrameInvalid
+ * Every chosen step, as if the registry offered all extensions, with its frames, each checked against the schemas.
+ * @throws EppFrameInvalid
  */
 export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
   const { profile, secondProfile, chosen, expected, revealsSecrets } = plan;
@@ -36,7 +36,13 @@ export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
     const frames = command ? [command.frame(clTRID)] : sessionFrames(step.session, plan);
     const by = (step.session === undefined && step.by?.(memory)) || "main";
     return {
-      ...{ number: index + 1, id, title, rfc, reason, code: undefined, message: undefined },
+      number: index + 1,
+      id,
+      title,
+      rfc,
+      reason,
+      code: undefined,
+      message: undefined,
       registrar: by === "second" ? (secondProfile ?? profile).registrarId : profile.registrarId,
       commands: [command?.name ?? step.session ?? ""],
       expected: expected.get(id) ?? step.expected,

@@ -1,4 +1,4 @@
-/** What a walk tells. */
+/** The report of a test. */
 import type { Frame } from "#ote/account.ts";
 
 export interface StepResult {
@@ -6,16 +6,16 @@ export interface StepResult {
   readonly id: string;
   readonly title: string;
   readonly rfc: string | undefined;
-  /** Who sent it. */
+  /** The registrar that sent it. */
   readonly registrar: string;
   /** The commands, in order: "domain:create". */
   readonly commands: readonly string[];
   readonly expected: readonly number[];
-  /** The last answer's; undefined when there was none. */
+  /** The last answer's code; undefined when there was none. */
   readonly code: number | undefined;
-  /** What the registry said with it, for people. */
+  /** The registry's message for people. */
   readonly message: string | undefined;
-  /** "unsent": only shown. */
+  /** "unsent": shown only. */
   readonly outcome: "ok" | "failed" | "skipped" | "unsent";
   /** Why it failed or was skipped. */
   readonly reason: string | undefined;
@@ -24,9 +24,9 @@ export interface StepResult {
 
 export interface WalkReport {
   readonly results: readonly StepResult[];
-  /** What could not be taken away, and why. */
+  /** Objects that could not be removed, and why. */
   readonly leftovers: readonly { readonly what: string; readonly why: string }[];
-  /** What the registry takes away by itself, in time. */
+  /** Objects that the registry removes later. */
   readonly goesLater: readonly string[];
   readonly wasInterrupted: boolean;
 }

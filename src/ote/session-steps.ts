@@ -10,10 +10,16 @@ export const openingSteps: readonly Step[] = [
     expected: [1000],
     session: "login",
   },
-  { id: "hello", title: "Say hello and read the greeting again", rfc: "RFC 5730 §2.3", expected: [], session: "hello" },
+  {
+    id: "hello",
+    title: "Send hello and read the greeting again",
+    rfc: "RFC 5730 §2.3",
+    expected: [],
+    session: "hello",
+  },
   {
     id: "password-change",
-    title: "Log in with a new password, and log in again to have the old one back",
+    title: "Log in with a new password, and log in again to restore the old one",
     rfc: "RFC 5730 §2.9.1.1",
     needs: { passwordChange: true },
     expected: [1000],
@@ -24,7 +30,7 @@ export const openingSteps: readonly Step[] = [
 export const pollSteps: readonly Step[] = [
   step({
     id: "poll-request",
-    title: "Look at the oldest message",
+    title: "Request the oldest message",
     rfc: "RFC 5730 §2.9.2.3",
     expected: [1300, 1301],
     command: () => pollRequest(),
@@ -34,7 +40,7 @@ export const pollSteps: readonly Step[] = [
   }),
   step<PollMessage | undefined>({
     id: "poll-ack",
-    title: "Acknowledge messages until there are no more",
+    title: "Acknowledge messages until the queue is empty",
     rfc: "RFC 5730 §2.9.2.3",
     buildsOn: ["poll-request"],
     expected: [1000, 1300, 1301],

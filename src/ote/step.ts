@@ -1,4 +1,4 @@
-/** A step of the walk, as data. */
+/** A step of the test, as data. */
 
 import { type Memory, serversOf, type Who } from "#ote/memory.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -8,7 +8,7 @@ import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { hostDelete } from "#registry/epp/commands/host/delete.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
-/** What a registry, or the operator, must have for a step. */
+/** What a registry or the operator must provide for a step. */
 export interface Needs {
   readonly dataModel?: "thick";
   readonly hostModel?: "objects";
@@ -20,58 +20,58 @@ export interface Needs {
   readonly passwordChange?: true;
 }
 
-/** Something that exists at the registry because of us, and how to be rid of it. */
+/** An object that we created at the registry, and how to remove it. */
 export interface Thing {
-  /** "domain a.example": there is one of each. */
+  /** "domain a.example": unique. */
   readonly what: string;
   readonly undo: EppCommand<unknown>;
   readonly by?: Who;
-  /** The `what` of the thing that it is gone with. */
+  /** The `what` of the object that it disappears with. */
   readonly partOf?: string;
 }
 
 interface StepBase {
   readonly id: string;
   readonly title: string;
-  /** Where what is sent is defined. */
+  /** The section that defines its frames. */
   readonly rfc: string;
   readonly needs?: Needs;
-  /** Steps whose things it works with: when one of them failed, it is not run. */
+  /** Steps that create the objects it needs: when one of them failed, this step is skipped. */
   readonly buildsOn?: readonly string[];
-  /** Any of these result codes is right. */
+  /** Any of these result codes is correct. */
   readonly expected: readonly number[];
 }
 
-/** What only a session can do; `logout` comes after all is cleaned up. */
+/** Steps that only a session can do; `logout` runs after the clean-up. */
 export interface SessionStep extends StepBase {
   readonly session: "login" | "hello" | "password-change" | "logout";
 }
 
 export interface CommandStep<Data = unknown> extends StepBase {
   readonly session?: undefined;
-  /** Who sends it; the main account if absent. */
+  /** The account that sends it; by default the main account. */
   readonly by?: (memory: Memory) => Who;
-  /** Why it makes no sense now, if it does not. */
+  /** Why the step makes no sense now, if it does not. */
   readonly whyNot?: (memory: Memory) => string | undefined;
   readonly command: (memory: Memory) => EppCommand<Data>;
-  /** A further command after a success, until there is none. */
+  /** A further command after a success; undefined at the end. */
   readonly next?: (memory: Memory, response: EppResponse<Data>) => EppCommand<Data> | undefined;
   readonly remember?: (memory: Memory, response: EppResponse<Data>) => void;
-  /** What is wrong with a success's data, if anything is. */
+  /** What is wrong with the data of a successful answer, if anything. */
   readonly judge?: (data: Data, memory: Memory) => string | undefined;
   readonly makes?: (memory: Memory) => Thing | undefined;
-  /** The `what` of what it takes away. */
+  /** The `what` of the object that it removes. */
   readonly unmakes?: (memory: Memory) => string;
 }
 
 export type Step = SessionStep | CommandStep;
 
-/** A step of the table: the table itself need not know what data each brings. */
+/** A step of the table, which does not need to know the type of each step's data. */
 export function step<Data>(form: CommandStep<Data>): Step {
   return form as CommandStep<unknown>;
 }
 
-/** It is done, or will be. */
+/** The command has been or will be carried out. */
 export const doneCodes = [1000, 1001];
 
 export function domainThing(name: string): Thing {
@@ -86,7 +86,7 @@ export function contactThing(id: string): Thing {
   return { what: `contact ${id}`, undo: contactDelete(id) };
 }
 
-/** @param by who has set it */
+/** @param by the account that has set it */
 export function statusThing(name: string, status: string, by: Who = "main"): Thing {
   const undo = domainUpdate({ name, remove: { statuses: [status] } });
   return { what: `${status} of ${name}`, undo, by, partOf: domainThing(name).what };

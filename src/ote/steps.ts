@@ -1,6 +1,7 @@
 /**
- * What certification exams ask of a registrar, in the order of the walk. Each step is data: what is sent, what is right as
- * an answer, what it leaves behind and what it needs (step.ts). docs/ote.md has the same as a table.
+ * The requirements of certification exams for a registrar, in the order of the test. Each step is data: its command,
+ * the correct answers, the objects that it creates and its requirements (step.ts). docs/ote.md prints the same as a
+ * table.
  */
 import { contactSteps, domainContactSteps } from "#ote/contact-steps.ts";
 import { domainCheckSteps, domainCreateSteps } from "#ote/domain-steps.ts";

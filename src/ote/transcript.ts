@@ -1,4 +1,4 @@
-/** A walk in words: for a terminal, and as a page that can be handed in. */
+/** A test in words: for a terminal, and as a page to submit. */
 import { prettyXml } from "#ote/pretty-xml.ts";
 import type { StepResult, WalkReport } from "#ote/report.ts";
 
@@ -22,13 +22,13 @@ export function stepMarkdown(result: StepResult): string {
   return `${head}${blocks.join("")}\n`;
 }
 
-/** How it went, in lines of text. */
+/** The result, in lines of text. */
 export function summaryText(report: WalkReport): string {
   const failed = report.results.filter(({ outcome }) => outcome === "failed");
   const lines = [
     counts(report.results),
     ...failed.map(({ number, id, reason }) => `FAILED ${number} ${id}: ${reason}`),
-    ...report.goesLater.map((what) => `the registry takes it away later: ${what}`),
+    ...report.goesLater.map((what) => `the registry removes it later: ${what}`),
     ...report.leftovers.map(({ what, why }) => `still there: ${what} (${why})`),
     ...(report.wasInterrupted ? ["interrupted: not every step was tried"] : []),
   ];
@@ -42,7 +42,7 @@ function counts(results: readonly StepResult[]): string {
   return there.map((outcome) => `${count(outcome)} ${outcomeWords[outcome].toLowerCase()}`).join(", ");
 }
 
-/** The names of files for a step's frames, in their order: "07-domain-create-sent.xml". */
+/** The file names for a step's frames, in order: "07-domain-create-sent.xml". */
 export function frameFileNames({ number, id, frames }: StepResult): string[] {
   const seen = { sent: 0, received: 0 };
   return frames.map(({ direction }) => {

@@ -4,7 +4,7 @@ import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 
-/** A status that is set and taken away again, as two steps. */
+/** Two steps that set a status and remove it again. */
 function statusSteps(id: string, status: string): [Step, Step] {
   return [
     step({
@@ -18,7 +18,7 @@ function statusSteps(id: string, status: string): [Step, Step] {
     }),
     step({
       id: `${id}-off`,
-      title: `Take ${status} away`,
+      title: `Remove ${status}`,
       rfc: "RFC 5731 §2.3, §3.2.5",
       buildsOn: [`${id}-on`],
       expected: doneCodes,
@@ -36,7 +36,7 @@ export const updateSteps: readonly Step[] = [
   deleteLockOn,
   step({
     id: "domain-delete-locked",
-    title: "Delete a name that must not be deleted, which is refused",
+    title: "Delete a name while it is locked, which is refused",
     rfc: "RFC 5731 §3.2.2",
     buildsOn: ["delete-lock-on"],
     expected: [2304],
@@ -46,7 +46,7 @@ export const updateSteps: readonly Step[] = [
   deleteLockOff,
   step({
     id: "auth-info-change",
-    title: "Give a name another authInfo",
+    title: "Change a name's authInfo",
     rfc: "RFC 5731 §3.2.5",
     buildsOn: ["domain-create"],
     expected: doneCodes,
@@ -57,13 +57,13 @@ export const updateSteps: readonly Step[] = [
   }),
   step({
     id: "auth-info-see",
-    title: "See that it holds",
+    title: "Verify the change",
     rfc: "RFC 5731 §3.1.2",
     buildsOn: ["auth-info-change"],
     expected: [1000],
     command: ({ names, authInfo }) => domainInfo(names.domain, { authInfo }),
     judge: (info, { authInfo }) =>
-      info.authInfo === undefined || info.authInfo.reveal() === authInfo.reveal() ? undefined : "it is another one",
+      info.authInfo === undefined || info.authInfo.reveal() === authInfo.reveal() ? undefined : "it is a different one",
   }),
 ];
 
@@ -81,7 +81,7 @@ export const secDnsSteps: readonly Step[] = [
   }),
   step({
     id: "sec-dns-info",
-    title: "See that it is secured",
+    title: "Verify that it is secured",
     rfc: "RFC 5910 §5.1.2",
     needs,
     buildsOn: ["sec-dns-add"],
@@ -91,7 +91,7 @@ export const secDnsSteps: readonly Step[] = [
   }),
   step({
     id: "sec-dns-remove",
-    title: "Take that away again",
+    title: "Remove DNSSEC again",
     rfc: "RFC 5910 §5.2.5",
     needs,
     buildsOn: ["sec-dns-add"],

@@ -1,6 +1,6 @@
 /**
- * Walks the steps at a registry, one command after the other, and is rid afterwards of whatever it made: also when a step
- * failed, when an answer was lost, and when it was interrupted.
+ * Runs the steps at a registry, one command after the other, and removes all created objects afterwards: also when a
+ * step failed, when an answer was lost, and when it was interrupted.
  */
 
 import { Account } from "#ote/account.ts";
@@ -17,13 +17,13 @@ import type { EppResponse } from "#registry/epp/session.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface WalkOptions extends WalkPlan {
-  /** Ends the walk before the next step; what was made is still taken away. */
+  /** Ends the test before the next step; created objects are still removed. */
   readonly signal: AbortSignal;
-  /** Told of each step when it is over. */
+  /** Called with each step's result. */
   readonly onResult: (result: StepResult) => void;
 }
 
-/** What a step came to, before it is told. */
+/** The outcome of a step, before it is reported. */
 interface Trial {
   commands: string[];
   code?: number | undefined;
@@ -31,14 +31,14 @@ interface Trial {
   failure?: string | undefined;
 }
 
-/** A registry that never stops to answer with a next message must not keep us for ever. */
+/** A registry that returns a next message for ever must not keep us for ever. */
 const commandsPerStepMax = 1_000;
 
-/** What a clean-up is well with. 2303: an answer was lost, and it has never been made. */
+/** Correct answers in the clean-up. 2303: an answer was lost, and the object was never created. */
 const goneCodes = [1000, 1001, 2303];
 const heldCode = 2305;
 
-/** Never rejects for what the registry does. */
+/** Never rejects because of the registry's behaviour. */
 export function walk(options: WalkOptions): Promise<WalkReport> {
   return new Walk(options).run();
 }
@@ -50,7 +50,7 @@ class Walk {
   readonly #ledger = new Ledger();
   readonly #results: StepResult[] = [];
   readonly #goesLater = new Set<string>();
-  /** Steps that did not do what others build on, and why. */
+  /** Steps without the result that others build on, and why. */
   readonly #missing = new Map<string, string>();
 
   constructor(options: WalkOptions) {
@@ -102,7 +102,7 @@ class Walk {
     else if (trial.code !== undefined && !isSuccess(trial.code) && step.expected.every(isSuccess)) {
       this.#missing.set(step.id, "is refused here, as expected");
     }
-    this.#tell(step, expected, account, trial);
+    this.#reportTrial(step, expected, account, trial);
   }
 
   #whyNotNow({ buildsOn = [] }: Step): string | undefined {
@@ -119,7 +119,7 @@ class Walk {
     this.#record({ id, title, rfc, registrar, expected, ...nothing, outcome: "skipped", reason });
   }
 
-  #tell(
+  #reportTrial(
     step: Pick<Step, "id" | "title"> & { rfc?: string },
     expected: readonly number[],
     account: Account,
@@ -139,11 +139,11 @@ class Walk {
     this.#options.onResult(numbered);
   }
 
-  /** @throws what `Account.request` throws */
+  /** @throws the errors of `Account.request` */
   async #send(step: CommandStep, account: Account, trial: Trial): Promise<void> {
     const memory = this.#memory;
     let command: EppCommand<unknown> | undefined = step.command(memory);
-    // Written down before anything is sent: after a lost answer it may be there.
+    // Recorded before anything is sent: after a lost answer the object may exist.
     const thing = step.makes?.(memory);
     if (thing) this.#ledger.add(thing);
     const takeBack = thing && (() => this.#ledger.takeBack(thing));
@@ -203,19 +203,19 @@ class Walk {
     }
   }
 
-  /** Takes away what there is, the youngest first. @returns what is left */
+  /** Removes the objects, the newest first. @returns those that remain */
   async #cleanUp(): Promise<WalkReport["leftovers"]> {
     const leftovers = new Map<string, { why: string; partOf: string | undefined }>();
     const unmade = new Set<string>();
     for (const thing of this.#ledger.inReverse()) {
       if (unmade.has(thing.what)) continue;
       const account = this.#accounts[thing.by ?? "main"];
-      // A name that is on its way out holds its contacts and hosts until it is gone.
+      // A name that is pending deletion holds its contacts and hosts until it is gone.
       const expected = this.#goesLater.size > 0 ? [...goneCodes, heldCode] : goneCodes;
       const trial = await this.#undo(thing, account, expected);
-      this.#tell({ id: "clean-up", title: `Clean up: take away ${thing.what}` }, expected, account, trial);
+      this.#reportTrial({ id: "clean-up", title: `Clean up: remove ${thing.what}` }, expected, account, trial);
       const isHeld = trial.code === heldCode;
-      const why = trial.failure ?? (isHeld ? "held by a name that goes later" : undefined);
+      const why = trial.failure ?? (isHeld ? "in use by a name that is deleted later" : undefined);
       if (why === undefined) {
         this.#unmake(thing.what, trial.code ?? 0);
         unmade.add(thing.what);
@@ -226,7 +226,7 @@ class Walk {
       .map(([what, { why }]) => ({ what, why }));
   }
 
-  /** A lost answer is asked for once more: what is gone answers so. */
+  /** Repeats the command once after a lost answer: for a removed object, the registry says so. */
   async #undo({ undo }: Thing, account: Account, expected: readonly number[]): Promise<Trial> {
     const trial: Trial = { commands: [undo.name] };
     try {
@@ -242,12 +242,12 @@ class Walk {
   }
 }
 
-/** What comes after all is cleaned up. */
+/** Steps that run after the clean-up. */
 function isEnding({ session }: Step): boolean {
   return session === "logout";
 }
 
-/** An answer that was lost may hide that the command was executed; without one, certainly nothing was made. */
+/** A lost answer may hide that the command was executed. Without one, certainly nothing was created. */
 async function sendOrTakeBack(
   account: Account,
   command: EppCommand<unknown>,
@@ -266,7 +266,7 @@ function judgeCode(code: number | undefined, expected: readonly number[]): strin
   return `expected ${expected.join(" or ")}, got ${code ?? "no answer"}`;
 }
 
-/** One sentence: whatever comes from below says what it is. */
+/** One sentence: the lower layers describe the fault. */
 function describeFault(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && error instanceof EppUnanswered ? `${message} (${cause.message})` : message;

@@ -6,40 +6,42 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EmbeddedPostgresError } from "#postgres/error.ts";
 
-/** The user "nobody" on every Linux: PostgreSQL refuses to run as root. */
+/** The user "nobody" of every Linux, because PostgreSQL refuses to run as root. */
 const unprivilegedId = 65534;
 
-/** How the server's programs are started, so that they do not run as root. */
+/** How to start the server's programs so that they do not run as root. */
 export interface Programs {
   /** Absolute path of the folder with `postgres` and `initdb`. */
   binDir: string;
-  /** Goes before the program and its arguments. */
+  /** The words before the program and its arguments. */
   prefix: string[];
   /** Node's spawn options. */
   identity: { uid?: number; gid?: number };
-  /** The user who must own the server's files, as this process sees it. */
+  /** The user who must own the server's files, as seen by this process. */
   filesOwner: number;
 }
 
-/** A user namespace in which we, and our files, are "nobody": nothing needs to be copied or handed over. */
+/**
+ * A user namespace in which this process and our files are "nobody": nothing needs to be copied or change its owner.
+ */
 const namespacePrefix = ["unshare", "--user", `--map-user=${unprivilegedId}`, `--map-group=${unprivilegedId}`];
 
 /**
- * Finds the binaries that npm brought, and a way to run them.
- * @param dataDir gets a copy of the binaries when nothing but that makes them reachable
+ * Finds the binaries that npm installed, and a way to run them.
+ * @param dataDir receives a copy of the binaries when they are not accessible otherwise
  * @throws EmbeddedPostgresError
  */
 export async function findPrograms(dataDir: string): Promise<Programs> {
   const packaged = packagedBinDir();
   const uid = userId();
-  // initdb asks for the user's name, and containers are run under numbers that have none.
+  // initdb looks up the user's name, and containers run under numbers without a name.
   if (uid !== 0 && hasName()) return verified({ binDir: packaged, prefix: [], identity: {}, filesOwner: uid });
   if (await runs(namespacePrefix, "true")) {
     return verified({ binDir: packaged, prefix: namespacePrefix, identity: {}, filesOwner: uid });
   }
   if (uid === 0) return asUnprivilegedUser(packaged, dataDir);
   throw new EmbeddedPostgresError(
-    `PostgreSQL does not run as user ${uid}, who has no name: add the user to /etc/passwd, or set DATABASE_URL to a PostgreSQL of your own.`,
+    `PostgreSQL does not run as user ${uid}, which has no name: add the user to /etc/passwd, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }
 
@@ -68,7 +70,10 @@ function packagedBinDir(): string {
   }
 }
 
-/** Where user namespaces are forbidden (some containers): another uid, which needs to reach binaries and data. */
+/**
+ * For systems that forbid user namespaces (some containers): another uid, which must be able to reach binaries and
+ * data.
+ */
 async function asUnprivilegedUser(packaged: string, dataDir: string): Promise<Programs> {
   const identity = { uid: unprivilegedId, gid: unprivilegedId };
   if (!(await reachable(dataDir, identity))) {

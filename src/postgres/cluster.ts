@@ -7,34 +7,35 @@ import { systemRandom } from "#lib/random.ts";
 import type { Programs } from "#postgres/binaries.ts";
 import { EmbeddedPostgresError } from "#postgres/error.ts";
 
-/** The major version of the binaries in package.json; another one cannot read the files. */
+/** The major version of the binaries in package.json. Another version cannot read the files. */
 const majorVersion = "18";
 
 export const superuser = "deedhouse";
 
 const passwordBytes = 24;
 
-/** Everything the embedded server keeps, below one folder. */
+/** Everything that the embedded server keeps, below one folder. */
 export interface ClusterPaths {
   dataDir: string;
   /** PostgreSQL's own folder (PGDATA). */
   cluster: string;
-  /** The superuser's password, readable for its owner only. */
+  /** The superuser's password, readable only by its owner. */
   password: string;
-  /** What PostgreSQL writes to standard error: it outlives us, so a pipe would not do. */
+  /** PostgreSQL's standard error. A file, not a pipe, because the server outlives us. */
   log: string;
-  /** Which process looks after the server. */
+  /** The process that supervises the server. */
   supervisor: string;
 }
 
 /**
- * Makes the data folder.
- * @throws EmbeddedPostgresError when that is not allowed
+ * Creates the data folder.
+ * @throws EmbeddedPostgresError when that is not permitted
  */
 export async function openDataDir(dataDir: string): Promise<ClusterPaths> {
   try {
     await mkdir(dataDir, { recursive: true });
-    // Others may pass through but not look: the server may run as another user, and everything below is 0600 or 0700.
+    // Others may pass through but not list it, because the server may run as another user; everything below is 0600 or
+    // 0700.
     await chmod(dataDir, 0o711);
   } catch (error) {
     throw new EmbeddedPostgresError(
@@ -58,8 +59,8 @@ export function pathsIn(folder: string): ClusterPaths {
 }
 
 /**
- * Runs initdb when the folder is new, and checks it when it is not. A first start that was cut short leaves nothing
- * that the next one could take for a database.
+ * Runs initdb on a new folder, and checks an existing one. An interrupted first start leaves nothing that the next
+ * start could mistake for a database.
  * @returns the superuser's password
  * @throws EmbeddedPostgresError
  */
@@ -69,7 +70,7 @@ export async function ensureCluster(paths: ClusterPaths, programs: Programs, log
     await handOver(paths.cluster, programs.filesOwner);
     return readPassword(paths);
   }
-  log.info({ dataDir: paths.dataDir }, "making a new database folder");
+  log.info({ dataDir: paths.dataDir }, "creating a new database folder");
   const password = await newPassword(paths);
   await initialize(paths, programs, password);
   return password;
@@ -85,7 +86,7 @@ async function checkVersion(paths: ClusterPaths): Promise<void> {
   });
   if (text.trim() !== majorVersion) {
     throw new EmbeddedPostgresError(
-      `The database folder ${paths.cluster} belongs to PostgreSQL ${text.trim()}, and this is ${majorVersion}: start the version of Deedhouse that made it, dump the database and load it into a new folder.`,
+      `The database folder ${paths.cluster} belongs to PostgreSQL ${text.trim()}, and this is ${majorVersion}: start the version of Deedhouse that created it, dump the database and load it into a new folder.`,
     );
   }
 }
@@ -101,7 +102,7 @@ async function readPassword(paths: ClusterPaths): Promise<string> {
   }
 }
 
-/** Of two first starts at once, both get the password of the one that was first. */
+/** Of two concurrent first starts, both get the password of the first one. */
 async function newPassword(paths: ClusterPaths): Promise<string> {
   const draft = `${paths.password}.${process.pid}`;
   await writeFile(draft, `${systemRandom.bytes(passwordBytes).toString("hex")}\n`, { mode: 0o600, flush: true });
@@ -126,12 +127,12 @@ async function initialize(paths: ClusterPaths, programs: Programs, password: str
     await promisify(execFile)(command, args, { ...programs.identity, cwd: "/" });
     await rename(draft, paths.cluster);
   } catch (error) {
-    // Another process may have been quicker: then there is a database, and no error.
+    // Another process may have been faster: then the database exists, and this is no error.
     if (await exists(paths.cluster)) return;
     const { stderr, message } = error as { stderr?: string; message: string };
     const reason = /^initdb: (?:error: )?(.*)/m.exec(stderr ?? "")?.[1] ?? message;
     throw new EmbeddedPostgresError(
-      `No database could be made in ${paths.dataDir} (${reason}): see that the disk has room and the user who starts Deedhouse may write there, or choose another folder with --data DIR.`,
+      `No database could be created in ${paths.dataDir} (${reason}): make sure that the disk has room and the user who starts Deedhouse may write there, or choose another folder with --data DIR.`,
       { cause: error },
     );
   } finally {
@@ -140,7 +141,7 @@ async function initialize(paths: ClusterPaths, programs: Programs, password: str
   }
 }
 
-/** C locale: text compares by bytes, the same on every machine and in every version of its libraries. */
+/** C locale: text compares by bytes, the same on every machine and with every library version. */
 const initdbOptions = [
   `--username=${superuser}`,
   "--encoding=UTF8",
@@ -150,7 +151,7 @@ const initdbOptions = [
   "--no-instructions",
 ];
 
-/** A folder made under one way of running the server may come to be run under the other. */
+/** A folder that was created in one way of running the server may later be used in the other. */
 async function handOver(path: string, owner: number): Promise<void> {
   const found = await stat(path);
   if (found.uid === owner) return;

@@ -23,7 +23,7 @@ const isRoot = process.getuid?.() === 0;
 const otherUser = { uid: 12_345, gid: 12_345 };
 
 let workDir: string;
-/** Has been started and stopped once: copying it is quicker than making one. */
+/** A cluster that was started and stopped once: a copy is faster than initdb. */
 let pristine: string;
 
 before(async () => {
@@ -38,7 +38,8 @@ after(() => rm(workDir, { recursive: true }));
 
 async function usedFolder(t: TestContext): Promise<string> {
   const dataDir = await mkdtemp(join(workDir, "used-"));
-  // Hooks run in the order they were made, and the one that stops the server is yet to come; one made by a hook is last.
+  // Hooks run in the order of registration, and the one that stops the server is not registered yet; a hook registered
+  // by a hook runs last.
   t.after(() => t.after(() => rm(dataDir, { recursive: true })));
   // A thousand files: cp() of node:fs takes 400 ms for them.
   await promisify(execFile)("cp", ["--archive", `${pristine}/.`, dataDir]);
@@ -51,7 +52,7 @@ async function start(t: TestContext, dataDir: string, port = 0): Promise<Embedde
   return server;
 }
 
-/** Runs a supervisor in a process of its own, the leader of its process group. */
+/** Runs a supervisor in its own process, as the leader of its process group. */
 async function hold(t: TestContext, dataDir: string, identity = {}) {
   const script = fileURLToPath(new URL("../../test/harness/hold-embedded-postgres.ts", import.meta.url));
   const holder = spawn(process.execPath, [script, dataDir], {
@@ -88,7 +89,7 @@ describe("a new folder", () => {
     await assert.rejects(runSql(wrong.href, "SELECT 1"), { code: "28P01" });
   });
 
-  test("may be started on by two processes at once: both get the same server", async (t) => {
+  test("two processes may start on it at once: both get the same server", async (t) => {
     const dataDir = await mkdtemp(join(workDir, "new-"));
     t.after(() => t.after(() => rm(dataDir, { recursive: true })));
     const [one, other] = await Promise.all([hold(t, dataDir), hold(t, dataDir)]);
@@ -111,7 +112,7 @@ describe("a server", () => {
     assert.deepEqual(await runSql(second.url, "SELECT size FROM thing"), [{ size: 7 }]);
   });
 
-  test("says when it dies, and can be started again under the same URL", async (t) => {
+  test("reports its death, and can be restarted under the same URL", async (t) => {
     const dataDir = await usedFolder(t);
     const first = await start(t, dataDir);
     await runSql(first.url, "CREATE TABLE thing AS SELECT 7 AS size");
@@ -136,7 +137,7 @@ describe("a server", () => {
     assert.equal(await isRunning(killed.pid), false);
   });
 
-  test("is left running by a second process that stops while the first still looks after it", async (t) => {
+  test("keeps running when a second process stops while the first still supervises it", async (t) => {
     const dataDir = await usedFolder(t);
     const first = await hold(t, dataDir);
     const guest = await start(t, dataDir);
@@ -154,7 +155,7 @@ describe("a server", () => {
   });
 });
 
-/** Whether a connection goes over a Unix socket: PostgreSQL gives those no address. */
+/** Whether a connection uses a Unix socket: PostgreSQL reports no address for those. */
 async function isLocal(url: string): Promise<unknown> {
   const [row] = await runSql(url, "SELECT inet_client_addr() IS NULL AS is_local");
   return row?.is_local;
@@ -172,7 +173,7 @@ describe("a server's Unix socket", () => {
     await assert.rejects(runSql(wrong.href, "SELECT 1"), { code: "28P01" });
   });
 
-  test("is found again by the one who adopts the server", async (t) => {
+  test("is found again by a process that adopts the server", async (t) => {
     const dataDir = await usedFolder(t);
     const first = await hold(t, dataDir);
     const guest = await start(t, dataDir);
@@ -187,7 +188,7 @@ describe("a server's Unix socket", () => {
     assert.equal(await isLocal(localUrl), true);
   });
 
-  test("is left out where its path would be too long for one: then everybody uses TCP", async (t) => {
+  test("is left out when its path would be too long: then everybody uses TCP", async (t) => {
     const dataDir = join(await usedFolder(t), "a".repeat(100));
     await promisify(execFile)("cp", ["--archive", pristine, dataDir]);
     const { url, localUrl } = await start(t, dataDir);
@@ -260,7 +261,7 @@ describe("refuses with one sentence", () => {
   });
 });
 
-test("runs as whoever starts it, even one without a name", {
+test("runs as the user who starts it, even one without a name", {
   skip: !isRoot && "needs root to become another user",
 }, async (t) => {
   const parent = await mkdtemp(join(workDir, "user-"));

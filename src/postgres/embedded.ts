@@ -1,9 +1,9 @@
 /**
- * Supervises the embedded PostgreSQL: makes its folder on the first start, starts it, takes over one that a killed
- * supervisor left behind, stops it.
+ * Supervises the embedded PostgreSQL: creates its folder on the first start, starts it, adopts a server that a killed
+ * supervisor left behind, and stops it.
  *
- * The server runs in a session of its own, so that neither a Ctrl-C in the terminal nor our death stops it before we
- * do: a supervisor that is killed leaves it running, and the next start on the same folder adopts it.
+ * The server runs in its own session, so that neither Ctrl-C in the terminal nor our death stops it before we do: a
+ * killed supervisor leaves it running, and the next start on the same folder adopts it.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,28 +20,28 @@ import { EmbeddedPostgresError } from "#postgres/error.ts";
 import { claim, findRunningServer, isClaimedByAnother, isRunning, type RunningServer } from "#postgres/process.ts";
 
 export interface EmbeddedPostgresOptions {
-  /** Holds the database, its password and its log; made when missing. */
+  /** The folder for the database, its password and its log; created when missing. */
   dataDir: string;
-  /** On 127.0.0.1; 0 for any free one. A server that already runs keeps the port it has. */
+  /** On 127.0.0.1; 0 for any free port. A server that already runs keeps its port. */
   port: number;
   log: Log;
-  /** Settings of postgresql.conf that differ from ours. */
+  /** Settings of postgresql.conf that replace ours. */
   settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
-  /** Over TCP, with the password in it. */
+  /** Over TCP, including the password. */
   readonly url: string;
-  /** Over the Unix socket, if it has one: for processes of the user who started it, and less work for both ends. */
+  /** Over the Unix socket, if there is one: for processes of the same user, and cheaper for both ends. */
   readonly localUrl: string;
   readonly port: number;
-  /** Of the postmaster. */
+  /** The postmaster's. */
   readonly pid: number;
   /** Whether it was already running. */
   readonly adopted: boolean;
-  /** Resolves when the server has ended, whoever ended it. Start it again with the same port and the URL stays. */
+  /** Resolves when the server has ended for any reason. Restart it with the same port to keep the URL. */
   readonly exited: Promise<void>;
-  /** Ends all sessions and the server, and waits for it; leaves it alone when another live process looks after it. */
+  /** Ends all sessions and the server, and waits for it; does nothing when another live process supervises it. */
   stop(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const stopBudgetMs = 30_000;
 const pollIntervalMs = 50;
 const adoptedPollIntervalMs = 500;
 const connectBudgetMs = 5_000;
-/** sun_path in unix(7), less its last byte, which is zero. */
+/** sun_path in unix(7), minus the final zero byte. */
 const socketPathBytesMax = 107;
 const logFileBytesMax = 10 * 1024 * 1024;
 
@@ -63,26 +63,28 @@ const defaultSettings = {
   max_connections: "80",
   shared_buffers: "64MB",
   maintenance_work_mem: "32MB",
-  // On disk, and only under load. With a quarter of it a checkpoint came every few thousand orders, and its writes held up theirs.
+  // Uses disk, and only under load. With a quarter of it, a checkpoint came every few thousand orders and its writes
+  // delayed theirs.
   max_wal_size: "1GB",
   huge_pages: "off",
-  // In the cluster's folder and not in /dev/shm, where a killed server whose folder is then removed would leave it.
+  // In the cluster's folder and not in /dev/shm, where the file would remain if a server is killed and its folder
+  // removed.
   dynamic_shared_memory_type: "mmap",
-  // Each of these would start processes or compile code that queries as short as ours never repay.
+  // Each of these would start processes or compile code, which short queries like ours never repay.
   jit: "off",
   io_method: "sync",
   max_parallel_workers_per_gather: "0",
   max_logical_replication_workers: "0",
   timezone: "UTC",
   log_timezone: "UTC",
-  // The level "log" leaves out "error": a refused statement is the caller's to report, and a flood of them would fill
-  // the disk. Fatal errors and the server's own messages stay.
+  // The level "log" leaves out "error": the caller reports a refused statement, and a flood of them would fill the
+  // disk. Fatal errors and the server's own messages stay.
   log_min_messages: "log",
   log_checkpoints: "off",
 };
 
 /**
- * Starts PostgreSQL on the folder, or adopts the server that already runs there, and sees that the database exists.
+ * Starts PostgreSQL on the folder, or adopts a server that already runs there, and makes sure that the database exists.
  * @throws EmbeddedPostgresError
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -134,13 +136,13 @@ function urlOf(target: Target, port: number, database: string): string {
   return `postgres://${superuser}:${target.password}@127.0.0.1:${port}/${database}`;
 }
 
-/** libpq and the driver alike take the host from the parameter. */
+/** libpq and the driver both take the host from the parameter. */
 function localUrlOf(target: Target, { port, socketFolder }: RunningServer, database: string): string {
   const url = urlOf(target, port, database);
   return socketFolder === undefined ? url : `${url}?host=${encodeURIComponent(socketFolder)}`;
 }
 
-/** Goes around again when another start, or the last remains of a killed server, are in the way for a moment. */
+/** Retries while another start, or the remains of a killed server, are in the way for a moment. */
 async function adoptOrSpawn(target: Target): Promise<{ server: RunningServer; child?: Child }> {
   const { paths, options } = target;
   const deadlineMs = systemClock.monotonicMs() + startBudgetMs;
@@ -161,7 +163,7 @@ async function adoptOrSpawn(target: Target): Promise<{ server: RunningServer; ch
     await sleep(pollIntervalMs);
   }
   throw new EmbeddedPostgresError(
-    `The embedded PostgreSQL is not ready after ${startBudgetMs / 1000} s: it may still be recovering from a crash, as ${paths.log} tells; start again later.`,
+    `The embedded PostgreSQL is not ready after ${startBudgetMs / 1000} s: it may still be recovering from a crash, see ${paths.log}; start again later.`,
   );
 }
 
@@ -191,15 +193,15 @@ async function spawnServer(target: Target, port: number): Promise<Child> {
 }
 
 /**
- * PostgreSQL's list of folders for its socket: its own, which nobody else may enter; none where the socket's path would be
- * too long, for PostgreSQL would not start.
+ * PostgreSQL's list of folders for its socket: the cluster's own folder, which nobody else may enter. It is empty when
+ * the socket's path would be too long, because PostgreSQL would not start.
  */
 function socketFolders({ cluster }: ClusterPaths, port: number): string {
   const pathBytes = Buffer.byteLength(join(cluster, `.s.PGSQL.${port}`));
   return pathBytes > socketPathBytesMax ? "" : `"${cluster.replaceAll('"', '""')}"`;
 }
 
-/** The server once it is ready; undefined when it ended before, or time is over. */
+/** The server once it is ready; undefined when it ended before that, or the time is over. */
 async function readyServer(paths: ClusterPaths, child: Child, deadlineMs: number): Promise<RunningServer | undefined> {
   while ((await isRunning(child.pid)) && systemClock.monotonicMs() < deadlineMs) {
     const running = await findRunningServer(paths);
@@ -209,7 +211,7 @@ async function readyServer(paths: ClusterPaths, child: Child, deadlineMs: number
   return undefined;
 }
 
-/** Also the proof that the password is the right one. */
+/** Also proves that the password is correct. */
 async function ensureDatabase(url: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectBudgetMs });
   client.on("error", () => {});
@@ -227,12 +229,12 @@ async function ensureDatabase(url: string): Promise<void> {
   }
 }
 
-/** Another start on the same folder may have been quicker: duplicate_database, or the unique index behind it. */
+/** Another start on the same folder may have been faster: duplicate_database, or the unique index behind it. */
 function ignoreExisting(error: { code?: string }): void {
   if (error.code !== "42P04" && error.code !== "23505") throw error;
 }
 
-/** SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint. SIGQUIT does without one. */
+/** SIGINT is PostgreSQL's fast shutdown: it ends the sessions and writes a checkpoint. SIGQUIT skips the checkpoint. */
 async function shutDown(pid: number, exited: Promise<void>, log: Log): Promise<void> {
   const late = new AbortController();
   process.kill(pid, "SIGINT");
@@ -250,7 +252,10 @@ async function untilGone(pid: number): Promise<void> {
 
 const portTaken = /Address already in use/;
 
-/** Another server just began on this folder; the backends of a killed one still end; a free port was not free for long. */
+/**
+ * Another server just started on this folder; the backends of a killed one are still ending; or a free port was taken
+ * again.
+ */
 function passesByItself(failure: string, anyPort: boolean): boolean {
   return /lock file "postmaster.pid"|pre-existing shared memory/.test(failure) || (anyPort && portTaken.test(failure));
 }
@@ -261,11 +266,11 @@ function startError(paths: ClusterPaths, port: number, failure: string): Embedde
       `Port ${port} is taken by another program: stop that, or choose another port for the embedded PostgreSQL.`,
     );
   }
-  // Clients that are refused while it starts say nothing of why it does not.
+  // Messages about clients that are refused during startup do not explain why it fails.
   const reason =
     /(?:FATAL|PANIC): +(?! |the database system is )(.*)/.exec(failure)?.[1] ?? failure.trim().split("\n").at(-1);
   return new EmbeddedPostgresError(
-    `The embedded PostgreSQL does not start on ${paths.cluster} (${reason}): ${paths.log} tells more; if the folder is damaged, restore it from a backup, or move it away to begin with an empty database.`,
+    `The embedded PostgreSQL does not start on ${paths.cluster} (${reason}): see ${paths.log}; if the folder is damaged, restore it from a backup, or move it away to begin with an empty database.`,
   );
 }
 

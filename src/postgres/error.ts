@@ -1,4 +1,4 @@
-/** Why the embedded PostgreSQL cannot run, in one sentence that says what to do; shown to whoever started us. */
+/** Why the embedded PostgreSQL cannot run, in one sentence for the user who started us that says what to do. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
 }

@@ -6,16 +6,17 @@ import type { ClusterPaths } from "#postgres/cluster.ts";
 export interface RunningServer {
   pid: number;
   port: number;
-  /** Where its Unix socket is; undefined when it has none. */
+  /** The folder of its Unix socket; undefined when it has none. */
   socketFolder: string | undefined;
   /** False while it starts, recovers or shuts down. */
   isReady: boolean;
 }
 
 /**
- * The server that runs on this folder now, if any. Removes a postmaster.pid whose number has gone to another program:
- * PostgreSQL would take that for a live server and refuse to start (in containers the same small numbers come back).
- * One whose process is gone is left alone, for PostgreSQL also uses it to notice orphaned backends.
+ * The server that runs on this folder now, if any. Removes a postmaster.pid whose number now belongs to another
+ * program: PostgreSQL would take that program for a live server and refuse to start (in containers the same small
+ * numbers come back). A postmaster.pid whose process is gone stays, because PostgreSQL also uses it to notice orphaned
+ * backends.
  */
 export async function findRunningServer(paths: ClusterPaths): Promise<RunningServer | undefined> {
   const pidFile = join(paths.cluster, "postmaster.pid");
@@ -31,28 +32,31 @@ export async function findRunningServer(paths: ClusterPaths): Promise<RunningSer
   return { pid, port: Number(lines[3]), socketFolder: lines[4] || undefined, isReady: lines[7]?.trim() === "ready" };
 }
 
-/** Whether the process still runs; one that has ended but is not yet reaped does not. */
+/** Whether the process still runs; a process that has ended but is not reaped yet does not. */
 export async function isRunning(pid: number): Promise<boolean> {
   return (await startTicks(pid)) !== undefined;
 }
 
-/** Notes that this process looks after the server, unless another live one does. */
+/** Records that this process supervises the server, unless another live one does. */
 export async function claim(paths: ClusterPaths): Promise<void> {
   if (await isClaimedByAnother(paths)) return;
   await writeFile(paths.supervisor, `${process.pid} ${await startTicks(process.pid)}\n`, { mode: 0o600 });
 }
 
-/** Whether another live process looks after the server: it is that one's to stop. */
+/** Whether another live process supervises the server; then only that process may stop it. */
 export async function isClaimedByAnother(paths: ClusterPaths): Promise<boolean> {
   const [pid, started] = (await readFile(paths.supervisor, "utf8").catch(() => "")).trim().split(" ");
   if (!pid || Number(pid) === process.pid) return false;
   return (await startTicks(Number(pid))) === started;
 }
 
-/** When the process started, in clock ticks since boot: with its number, that names it for good (proc_pid_stat(5)). */
+/**
+ * When the process started, in clock ticks since boot: together with its number, that identifies it for good
+ * (proc_pid_stat(5)).
+ */
 async function startTicks(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The program's name stands in parentheses and may hold spaces; state is the 3rd field, the start the 22nd.
+  // The program's name is in parentheses and may contain spaces; the state is the 3rd field, the start time the 22nd.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return fields[0] === "Z" ? undefined : fields[19];
 }

@@ -10,15 +10,19 @@ const hostingBytesMaxDefault = 1_000 * 1_000_000_000;
 const insertReseller = statement(
   "reseller-insert",
   `INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
-   VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+   VALUES ($name, $kind, $rate_limit, $hosting_accounts_max, $hosting_bytes_max, $now) RETURNING id`,
   { id: "int8" },
 );
 
-const resellerByName = statement("reseller-by-name", "SELECT id FROM resellers WHERE name = $1", { id: "int8" });
+const resellerByName = statement("reseller-by-name", "SELECT id FROM resellers WHERE name = $name", { id: "int8" });
 
-const setRateLimit = statement("reseller-rate-limit", "UPDATE resellers SET rate_limit = $2 WHERE id = $1", {});
+const setRateLimit = statement(
+  "reseller-rate-limit",
+  "UPDATE resellers SET rate_limit = $rate_limit WHERE id = $reseller_id",
+  {},
+);
 
-/** What the operator's use cases need: they run without an api or a worker. */
+/** What an operator's use case needs: it runs without an api or a worker. */
 export type OperatorContext = Pick<Context, "database" | "clock" | "random" | "sealer">;
 
 export interface NewReseller {
@@ -33,9 +37,15 @@ export async function createReseller(
   context: OperatorContext,
   { name, kind, rateLimit }: NewReseller,
 ): Promise<number> {
-  const limits = [rateLimit ?? rateLimitDefault, hostingAccountsMaxDefault, hostingBytesMaxDefault];
   try {
-    const [row] = await context.database.query(insertReseller, [name, kind, ...limits, context.clock.now()]);
+    const [row] = await context.database.query(insertReseller, {
+      name,
+      kind,
+      rate_limit: rateLimit ?? rateLimitDefault,
+      hosting_accounts_max: hostingAccountsMaxDefault,
+      hosting_bytes_max: hostingBytesMaxDefault,
+      now: context.clock.now(),
+    });
     if (!row) throw new Error("the reseller was not inserted");
     return row.id;
   } catch (error) {
@@ -47,20 +57,20 @@ export async function createReseller(
 }
 
 export async function findReseller(context: OperatorContext, name: string): Promise<number | undefined> {
-  const [row] = await context.database.query(resellerByName, [name]);
+  const [row] = await context.database.query(resellerByName, { name });
   return row?.id;
 }
 
-/** @throws OperatorError that says how to find one, and how to make one */
+/** @throws OperatorError that says how to list accounts and how to create one */
 export async function getReseller(context: OperatorContext, name: string): Promise<number> {
   const id = await findReseller(context, name);
   if (id === undefined) {
-    const advice = "deedhouse account list shows those that there are, deedhouse account create makes one";
+    const advice = "deedhouse account list lists the accounts, deedhouse account create creates one";
     throw new OperatorError("not-found", `there is no account named "${name}": ${advice}`);
   }
   return id;
 }
 
 export async function changeRateLimit(context: OperatorContext, resellerId: number, rateLimit: number): Promise<void> {
-  await context.database.query(setRateLimit, [resellerId, rateLimit]);
+  await context.database.query(setRateLimit, { reseller_id: resellerId, rate_limit: rateLimit });
 }

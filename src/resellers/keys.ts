@@ -10,61 +10,66 @@ const secretBytes = 32;
 const insertKey = statement(
   "api-key-insert",
   `INSERT INTO api_keys (id, reseller_id, label, secret_sealed, scopes, allowed_addresses, created_at, expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+   VALUES ($id, $reseller_id, $label, $secret_sealed, $scopes, $allowed_addresses, $now, $expires_at)`,
   {},
 );
 
 const revoke = statement(
   "api-key-revoke",
-  "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id",
+  "UPDATE api_keys SET revoked_at = $now WHERE id = $id AND revoked_at IS NULL RETURNING id",
   { id: "text" },
 );
 
 const keyByLabel = statement(
   "api-key-by-label",
-  `SELECT id, secret_sealed FROM api_keys WHERE reseller_id = $1 AND label = $2 AND revoked_at IS NULL
-     AND (expires_at IS NULL OR expires_at > $3) ORDER BY created_at DESC LIMIT 1`,
+  `SELECT id, secret_sealed FROM api_keys WHERE reseller_id = $reseller_id AND label = $label AND revoked_at IS NULL
+     AND (expires_at IS NULL OR expires_at > $now) ORDER BY created_at DESC LIMIT 1`,
   { id: "text", secret_sealed: "bytea" },
 );
 
 export interface NewKey {
   label: string;
-  /** What the key may do; all of it when left out. */
+  /** All scopes by default. */
   scopes?: readonly Scope[] | undefined;
-  /** Addresses or CIDR ranges that it may be used from; any when left out. */
+  /** Addresses or CIDR ranges that may use the key; any by default. */
   allowedAddresses?: readonly string[] | undefined;
   expiresAt?: Date | undefined;
 }
 
 export interface KeyWithSecret {
   id: string;
-  /** 64 hex digits; can be shown only now. */
+  /** 64 hex digits; this is the only time they can be shown. */
   secret: Secret;
 }
 
 export async function createKey(context: OperatorContext, resellerId: number, key: NewKey): Promise<KeyWithSecret> {
-  const wanted = key.scopes ?? scopes;
   const id = context.random.bytes(keyBytes).toString("hex");
   const secret = new Secret(context.random.bytes(secretBytes).toString("hex"));
-  await context.database.query(insertKey, [
-    ...[id, resellerId, key.label, context.sealer.seal(apiSecretRow(id), secret), wanted],
-    ...[key.allowedAddresses ?? [], context.clock.now(), key.expiresAt ?? null],
-  ]);
+  await context.database.query(insertKey, {
+    id,
+    reseller_id: resellerId,
+    label: key.label,
+    secret_sealed: context.sealer.seal(apiSecretRow(id), secret),
+    scopes: key.scopes ?? scopes,
+    allowed_addresses: key.allowedAddresses ?? [],
+    now: context.clock.now(),
+    expires_at: key.expiresAt ?? null,
+  });
   return { id, secret };
 }
 
-/** Returns false when there is no such key that works. */
+/** Returns false when no working key has this id. */
 export async function revokeKey(context: OperatorContext, keyId: string): Promise<boolean> {
-  const [revoked] = await context.database.query(revoke, [keyId, context.clock.now()]);
+  const [revoked] = await context.database.query(revoke, { id: keyId, now: context.clock.now() });
   return revoked !== undefined;
 }
 
-/** A working key with this label, for the sandbox, whose scripts may ask for it again. */
+/** A working key with this label, for the sandbox: its scripts may ask for the key again. */
 export async function findKey(
   context: OperatorContext,
   resellerId: number,
   label: string,
 ): Promise<KeyWithSecret | undefined> {
-  const [key] = await context.database.query(keyByLabel, [resellerId, label, context.clock.now()]);
+  const [key] = await context.database.query(keyByLabel, { reseller_id: resellerId, label, now: context.clock.now() });
   return key && { id: key.id, secret: context.sealer.open(apiSecretRow(key.id), key.secret_sealed) };
 }

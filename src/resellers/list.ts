@@ -1,4 +1,4 @@
-/** What an operator sees of accounts and API keys. What is sealed is not read for it. */
+/** Lists accounts and API keys for an operator. It does not read sealed columns. */
 import { statement } from "#db/statement.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
@@ -7,9 +7,10 @@ const newestResellers = statement(
   `SELECT id, name, kind, rate_limit,
      EXISTS (SELECT FROM reseller_profiles WHERE reseller_id = resellers.id) AS has_profile,
      (SELECT count(*) FROM api_keys WHERE reseller_id = resellers.id AND revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > $3)) AS keys,
+        AND (expires_at IS NULL OR expires_at > $now)) AS keys,
      created_at
-   FROM resellers WHERE $1::text IS NULL OR position(lower($1) IN lower(name)) > 0 ORDER BY id DESC LIMIT $2`,
+   FROM resellers WHERE $name_text::text IS NULL OR position(lower($name_text) IN lower(name)) > 0
+   ORDER BY id DESC LIMIT $limit`,
   {
     id: "int8",
     name: "text",
@@ -26,9 +27,9 @@ const newestKeys = statement(
   `SELECT key.id AS api_key, reseller.name AS account, label, key.created_at, expires_at, revoked_at,
      NULLIF(allowed_addresses, '{}') AS allowed_addresses, scopes
    FROM api_keys AS key JOIN resellers AS reseller ON reseller.id = reseller_id
-   WHERE ($1::int8 IS NULL OR reseller_id = $1)
-     AND ($2 OR (revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)))
-   ORDER BY key.created_at DESC, key.id LIMIT $3`,
+   WHERE ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id)
+     AND ($all OR (revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $now)))
+   ORDER BY key.created_at DESC, key.id LIMIT $limit`,
   {
     api_key: "text",
     account: "text",
@@ -42,24 +43,24 @@ const newestKeys = statement(
 );
 
 export interface ResellerFilter {
-  /** Only those whose names have this text in them, in any case. */
+  /** Only accounts whose name contains this text, ignoring case. */
   nameText?: string | undefined;
   limit: number;
 }
 
-/** The newest accounts first, each with how many of its keys work. */
+/** The newest accounts first, each with the number of its working keys. */
 export function listResellers({ database, clock }: OperatorContext, { nameText, limit }: ResellerFilter) {
-  return database.query(newestResellers, [nameText ?? null, limit, clock.now()]);
+  return database.query(newestResellers, { name_text: nameText ?? null, limit, now: clock.now() });
 }
 
 export interface KeyFilter {
   resellerId?: number | undefined;
-  /** Also those that are revoked or have expired. */
+  /** Includes revoked and expired keys. */
   all: boolean;
   limit: number;
 }
 
-/** The newest keys first. `allowed_addresses` is null when a key may be used from any. */
+/** The newest keys first. `allowed_addresses` is null when any address may use the key. */
 export function listKeys({ database, clock }: OperatorContext, { resellerId, all, limit }: KeyFilter) {
-  return database.query(newestKeys, [resellerId ?? null, all, limit, clock.now()]);
+  return database.query(newestKeys, { reseller_id: resellerId ?? null, all, limit, now: clock.now() });
 }

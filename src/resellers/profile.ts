@@ -4,7 +4,7 @@ import { statement } from "#db/statement.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
-/** Field sizes are those of RFC 5733's schema, so that what is accepted here can be sent to a registry. */
+/** Field sizes follow RFC 5733's schema, so that a registry can take every accepted profile. */
 const profileShape = Type.Object({
   fullName: Type.String({ minLength: 1, maxLength: 255 }),
   organisation: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
@@ -22,7 +22,8 @@ const writeProfile = statement(
   "profile-write",
   `INSERT INTO reseller_profiles (reseller_id, full_name, organisation, email, phone, street, city, state_or_province,
      postal_code, country_code, updated_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+   VALUES ($reseller_id, $full_name, $organisation, $email, $phone, $street, $city, $state_or_province, $postal_code,
+     $country_code, $now)
    ON CONFLICT (reseller_id) DO UPDATE SET full_name = excluded.full_name, organisation = excluded.organisation,
      email = excluded.email, phone = excluded.phone, street = excluded.street, city = excluded.city,
      state_or_province = excluded.state_or_province, postal_code = excluded.postal_code,
@@ -31,8 +32,8 @@ const writeProfile = statement(
 );
 
 /**
- * Sets who a reseller's names are registered for. Names that are registered already keep their registrant.
- * @throws OperatorError that names every field that is missing or not valid
+ * Sets the registrant for a reseller's new names. Names that are already registered keep their registrant.
+ * @throws OperatorError that lists every missing or invalid field
  */
 export async function setProfile(context: OperatorContext, resellerId: number, profile: unknown): Promise<void> {
   if (!Value.Check(profileShape, profile)) {
@@ -41,8 +42,17 @@ export async function setProfile(context: OperatorContext, resellerId: number, p
     );
     throw new OperatorError("refused", `the profile is not valid: ${problems.join("; ")}`);
   }
-  await context.database.query(writeProfile, [
-    ...[resellerId, profile.fullName, profile.organisation ?? null, profile.email, profile.phone, profile.street],
-    ...[profile.city, profile.stateOrProvince ?? null, profile.postalCode, profile.countryCode, context.clock.now()],
-  ]);
+  await context.database.query(writeProfile, {
+    reseller_id: resellerId,
+    full_name: profile.fullName,
+    organisation: profile.organisation ?? null,
+    email: profile.email,
+    phone: profile.phone,
+    street: profile.street,
+    city: profile.city,
+    state_or_province: profile.stateOrProvince ?? null,
+    postal_code: profile.postalCode,
+    country_code: profile.countryCode,
+    now: context.clock.now(),
+  });
 }

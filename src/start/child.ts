@@ -1,6 +1,6 @@
 /**
- * A process of ours, kept alive: one that dies is started again, with what its last start was told. Only one that does
- * not come up the first time is left alone: that is for whoever started us to mend.
+ * Keeps one of our processes alive: after it dies, it is restarted with the arguments of its last start. A process that
+ * fails its first start is not restarted, because the operator must fix the cause.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, statSync } from "node:fs";
@@ -15,32 +15,32 @@ const restartDelayMsMax = 3_000;
 
 export interface ChildOptions {
   name: string;
-  /** Arguments after the entry point. Asked for at each start, since ports are known only after the first. */
+  /** Arguments after the entry point. Read at each start, because ports are known only after the first one. */
   args: () => string[];
   environment: () => NodeJS.ProcessEnv;
-  /** For Node itself. */
+  /** Node's own flags. */
   nodeFlags: readonly string[];
   logFile: string;
-  /** Told each time that it answers: at the first start, and after each restart. */
+  /** Called each time that the process is ready: at the first start, and after each restart. */
   onReady: (ready: Record<string, unknown>) => void;
-  /** Told in one sentence when it has died and is started again. */
+  /** Called with one sentence when the process has died and will be restarted. */
   onDeath: (sentence: string) => void;
 }
 
 export interface Child {
   readonly pid: number | undefined;
-  /** Resolves when it is ready for the first time. @throws Error with what it said when it could not start */
+  /** Resolves when it is ready for the first time. @throws Error with its last message when it could not start */
   started: Promise<void>;
   stop(): Promise<void>;
 }
 
 interface Ending {
   wasReady: boolean;
-  /** A signal, an exit code, or what it said when it could not start. */
+  /** A signal, an exit code, or its last message when it could not start. */
   how: string;
 }
 
-/** Runs a program as a child process and starts it again, after a growing pause, whenever it ends. */
+/** Runs a program as a child process, and restarts it after a growing pause whenever it ends. */
 export function keepAlive(options: ChildOptions): Child {
   const { name, logFile } = options;
   const stopping = new AbortController();
@@ -64,7 +64,7 @@ export function keepAlive(options: ChildOptions): Child {
       const { wasReady, how } = await runOnce().catch((error: Error) => ({ wasReady: false, how: error.message }));
       if (stopping.signal.aborted) return;
       if (!hasStarted) return started.reject(new Error(`${name} could not start: ${how} (its log is ${logFile})`));
-      options.onDeath(`${name} ended (${how}) and is started again; its log is ${logFile}`);
+      options.onDeath(`${name} ended (${how}) and is restarted; its log is ${logFile}`);
       failures = wasReady ? 0 : failures + 1;
       await sleep(Math.min(restartDelayMs * 2 ** failures, restartDelayMsMax), stopping.signal);
     }
@@ -89,7 +89,7 @@ export function keepAlive(options: ChildOptions): Child {
 function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
   const log = openSync(logFile, "a", 0o600);
   const logStart = statSync(logFile).size;
-  // A process group of its own: the terminal's Ctrl-C reaches only the parent, which stops everything in order.
+  // In its own process group, so that Ctrl-C in the terminal reaches only the parent, which stops everything in order.
   const child = spawn(process.execPath, [...nodeFlags, entry, ...args()], {
     detached: true,
     env: environment(),
@@ -114,7 +114,7 @@ function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
   return { child, ready, exited, lastWords: () => lastSentence(logFile, logStart) };
 }
 
-/** What a process that could not start said last, for people (log lines are JSON). */
+/** The last message for people of a process that could not start (log lines are JSON). */
 function lastSentence(logFile: string, logStart: number): string | undefined {
   const written = readFileSync(logFile).subarray(logStart).toString();
   const sentences = written.split("\n").filter((line) => line !== "" && !line.startsWith("{"));

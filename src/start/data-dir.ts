@@ -1,4 +1,4 @@
-/** The folder that `deedhouse start` keeps: who may use it, and the keys in it. */
+/** The data folder of `deedhouse start`: who may use it, and its keys. */
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
@@ -17,12 +17,12 @@ export interface DataDir {
   nodeTokenFile: string;
   registrarsFile: string;
   registriesFile: string;
-  /** Where this instance is reached, for the operator's commands. */
+  /** The addresses of this instance, for the operator's commands. */
   instanceFile: string;
 }
 
 /**
- * Makes the folder where it is missing.
+ * Creates the folder when it is missing.
  * @throws Error with one sentence that says what to do
  */
 export function openDataDir(path: string, random: Random): DataDir {
@@ -51,7 +51,7 @@ export function openDataDir(path: string, random: Random): DataDir {
     const reason = (error as NodeJS.ErrnoException).code ?? "it cannot be used";
     throw new Error(`the data folder ${root} cannot be written (${reason}): name another one with --data DIR`);
   }
-  // A new master key beside an old database would make all its secrets unreadable, without a word.
+  // A new master key beside an old database would silently make all its secrets unreadable.
   if (!existsSync(dir.masterKeyFile) && existsSync(join(dir.postgres, "cluster"))) {
     throw new Error(
       `${dir.masterKeyFile} is missing, and without it the secrets in this folder's database cannot be read: put it back, or name a new folder with --data DIR`,
@@ -74,7 +74,7 @@ function checkMasterKey({ masterKeyFile }: DataDir): void {
       .split(/[\s,]+/))
       parseNamedKey(text);
   } catch {
-    throw new Error(`${masterKeyFile} holds no master key: put it back, or name a new folder with --data DIR`);
+    throw new Error(`${masterKeyFile} contains no master key: put it back, or name a new folder with --data DIR`);
   }
 }
 
@@ -88,22 +88,22 @@ interface Registrar {
   password: string;
 }
 
-/** The account that the gateway has at the sandbox registry. @throws Error with one sentence */
+/** The gateway's account at the sandbox registry. @throws Error with one sentence */
 export function readRegistrar({ registrarsFile }: DataDir): Registrar {
   try {
     const [own] = JSON.parse(readFileSync(registrarsFile, "utf8")) as Partial<Registrar>[];
     if (own?.id && own.password) return { id: own.id, password: own.password };
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new Error(`${registrarsFile} names no registrar: remove it, and the next start makes a new one`);
+  throw new Error(`${registrarsFile} contains no registrar: remove it, and the next start creates a new one`);
 }
 
 function ensureFile(path: string, content: () => string): void {
   if (!existsSync(path)) writePrivateFile(path, content());
 }
 
-/** Writes a file that only its owner can read, and that is never seen half written. */
+/** Writes a file that only its owner can read, and that is never visible half written. */
 export function writePrivateFile(path: string, content: string): void {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, content, { mode: 0o600 });

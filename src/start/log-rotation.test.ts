@@ -9,7 +9,7 @@ import { cannotMount, smallDisk } from "../../test/harness/small-disk.ts";
 
 const bytesMax = 10_000;
 
-test("a log is moved aside while it is written to, and no more than twice its size is kept", async (t) => {
+test("a log is rotated while a process writes to it, and at most twice its size is kept", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "deedhouse-logs-"));
   const file = join(folder, "api.log");
   const fd = openSync(file, "a");
@@ -30,7 +30,7 @@ test("a log is moved aside while it is written to, and no more than twice its si
   assert.deepEqual(readdirSync(folder).toSorted(), ["api.log", "api.log.1"]);
 });
 
-test("a log on a full disk is ended at its size, so that there is room for what matters more", {
+test("a log on a full disk is truncated at its maximum size, so that there is room for more important data", {
   skip: cannotMount,
 }, async (t) => {
   const disk = smallDisk(t, 256 * 1024);

@@ -1,7 +1,7 @@
 /**
- * Keeps the logs of running processes below a size. Each process writes to a file that was opened for it, so the file
- * cannot be replaced: its content is moved to `<name>.1` and the file emptied. A line that is written in that very moment
- * may be lost.
+ * Keeps the logs of running processes below a size. Each process writes to an open file, so the file cannot be
+ * replaced: its content is moved to `<name>.1` and the file is emptied. A line that is written at that very moment may
+ * be lost.
  */
 import { closeSync, ftruncateSync, openSync, readdirSync, readSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -10,16 +10,16 @@ const lookMs = 1_000;
 const chunkBytes = 1024 * 1024;
 
 /**
- * Looks every second, until it is disposed of.
- * @param folders whatever is called `<name>.log` in them
- * @param bytesMax of each file, and again of the one that it is moved to
+ * Checks every second until disposed.
+ * @param folders every `<name>.log` in them is rotated
+ * @param bytesMax for each file, and again for the file that its content moves to
  */
 export function startLogRotation(folders: readonly string[], bytesMax: number): Disposable {
   const timer = setInterval(() => {
     try {
       for (const file of folders.flatMap(logsIn)) if (statSync(file).size > bytesMax) moveContent(file, `${file}.1`);
     } catch {
-      // What cannot be done now is tried again in a second.
+      // A failure is retried in a second.
     }
   }, lookMs);
   timer.unref();
@@ -36,7 +36,7 @@ function moveContent(file: string, target: string): void {
   try {
     copyContent(from, target);
   } catch (error) {
-    // On a full disk the log has to end somewhere.
+    // On a full disk the log must be cut somewhere.
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
   } finally {
     ftruncateSync(from);

@@ -1,10 +1,10 @@
 export interface StartOptions {
-  /** Everything that must outlive a restart. */
+  /** Everything that must survive a restart. */
   dataDir: string;
-  /** The first of the ports; 0 takes any free ones. */
+  /** The first of the ports; 0 takes any free ports. */
   portBase: number;
-  /** Requests per minute of the seeded reseller; undefined leaves what it has. */
+  /** Requests per minute of the seeded reseller; undefined keeps its current limit. */
   rateLimit: number | undefined;
-  /** Where to write how everything is reached, for scripts. */
+  /** The file for all addresses, for scripts. */
   readyFile: string | undefined;
 }

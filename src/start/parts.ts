@@ -1,4 +1,4 @@
-/** The processes of `deedhouse start`, and where each is reached. */
+/** The processes of `deedhouse start`, and their addresses. */
 import { readFileSync } from "node:fs";
 import { childEnvironment, outsideEnvironment } from "#config.ts";
 import type { NodePlace } from "#hosting/nodes/nodes.ts";
@@ -16,8 +16,8 @@ const siteDomain = "localhost";
 const postgresRetryMs = 1_000;
 
 /**
- * What the sandbox registry is told to be like: near and quick. After a lost answer the gateway waits twice the
- * transform timeout, which a real registry needs and a person at a sandbox does not.
+ * The timing of the sandbox registry, which is near and fast. After a lost answer the gateway waits twice the transform
+ * timeout, which a real registry needs and a person at a sandbox does not.
  */
 const sandboxTimes = {
   sessionsMax: 10,
@@ -28,31 +28,31 @@ const sandboxTimes = {
   backoffFirstMs: 1_000,
   backoffMaxMs: 5_000,
   reconcileIntervalMs: 30_000,
-  // It is started again within moments, however long it was away.
+  // It is restarted within moments, even after a long absence.
   timeouts: { loginPauseMsMax: 2_000 },
   circuit: { probeDelayMsMin: 1_000, probeDelayMsMax: 2_000 },
 };
 
 /**
- * For those that mostly wait for others. Little room for young objects and one helper thread of V8's take 20 MB of some
- * 90 off each.
+ * For processes that mostly wait for others. A small space for young objects and one V8 helper thread save 20 MB of
+ * about 90 in each.
  */
 const smallHeap = ["--max-semi-space-size=2", "--v8-pool-size=1"];
 /**
- * For api and worker: twice Node's room for young objects, which grows only under load. Most objects of a request are dead by
- * the time it is full: 0.94 of the processor time for an order, the worker's 0.92 (bench/README.md).
+ * For api and worker: twice Node's space for young objects, which grows only under load. Most objects of a request are
+ * dead by the time it is full: 0.94 of the processor time for an order, 0.92 of the worker's (bench/README.md).
  */
 const largeHeap = ["--max-semi-space-size=32"];
 
 export interface PartsOptions {
   dir: DataDir;
-  /** A database that is there already, instead of one of ours. */
+  /** An existing database, instead of the embedded one. */
   databaseUrl: string | undefined;
   ports: Ports;
   log: Log;
-  /** Told one sentence at a time what happens to the processes. */
+  /** Reports in one sentence what happens to the processes. */
   say: (sentence: string) => void;
-  /** Told each time that a process answers, the first time too. */
+  /** Called each time that a process is ready, including the first. */
   onChange: () => void;
 }
 
@@ -70,7 +70,7 @@ export class Parts {
 
   get databaseUrl(): string {
     const url = this.#options.databaseUrl ?? this.#postgres?.url;
-    if (url === undefined) throw new Error("PostgreSQL is not started");
+    if (url === undefined) throw new Error("PostgreSQL has not been started");
     return url;
   }
 
@@ -89,7 +89,7 @@ export class Parts {
   }
 
   async #restartPostgres(): Promise<void> {
-    if (!this.#isStopping) this.#options.say("postgres ended and is started again");
+    if (!this.#isStopping) this.#options.say("postgres ended and is restarted");
     for (let failures = 0; !this.#isStopping; failures++) {
       try {
         await this.startPostgres();
@@ -97,13 +97,13 @@ export class Parts {
         return;
       } catch (error) {
         // A full disk may keep it from starting for hours.
-        if (failures === 0) this.#options.say(`postgres cannot be started again yet: ${(error as Error).message}`);
+        if (failures === 0) this.#options.say(`postgres cannot be restarted yet: ${(error as Error).message}`);
         await sleep(postgresRetryMs);
       }
     }
   }
 
-  /** The registry and the hosting node: what the gateway reaches only over their protocols. */
+  /** Starts the registry and the hosting node, which the gateway reaches only through their protocols. */
   async startOutside(): Promise<void> {
     const { dir, ports } = this.#options;
     const registry = this.#keep("registry", {
@@ -160,7 +160,7 @@ export class Parts {
     await child.started;
   }
 
-  /** What api and worker are told; each reads what it needs. */
+  /** The environment of api and worker; each reads the settings that it needs. */
   environment(): Record<string, string> {
     const { dir, ports } = this.#options;
     return {
@@ -174,7 +174,10 @@ export class Parts {
     };
   }
 
-  /** What the registry and the hosting node are told: they stand for machines of others, and must not reach the database. */
+  /**
+   * The environment of the registry and the hosting node: they stand for other machines and must not reach the
+   * database.
+   */
   #outsideSettings(): Record<string, string> {
     const { dir, ports } = this.#options;
     return {
@@ -203,8 +206,14 @@ export class Parts {
     const { dir, ports } = this.#options;
     return [
       "sandbox-registry",
-      ...["--data", dir.registry, "--registrars-file", dir.registrarsFile],
-      ...["--port", String(ports.registry), "--control-port", String(ports.registryControl)],
+      "--data",
+      dir.registry,
+      "--registrars-file",
+      dir.registrarsFile,
+      "--port",
+      String(ports.registry),
+      "--control-port",
+      String(ports.registryControl),
       ...suffixes.flatMap((suffix) => ["--suffix", suffix]),
     ];
   }
@@ -216,7 +225,7 @@ export class Parts {
     return { id: "sandbox", ...place, registrarId: id, password, suffixes, ...sandboxTimes };
   }
 
-  /** The hosting node, once it has told its ports. */
+  /** The hosting node, once it has reported its ports. */
   node(): NodePlace {
     const { dir, ports } = this.#options;
     const controlToken = readFileSync(dir.nodeTokenFile, "utf8").trim();
@@ -229,7 +238,7 @@ export class Parts {
     };
   }
 
-  /** How everything that runs is reached, but for the key. */
+  /** The addresses of everything that runs, without the key. */
   running(): Omit<Running, "key"> {
     const { dir, ports } = this.#options;
     const { id, password } = readRegistrar(dir);
@@ -252,7 +261,10 @@ export class Parts {
     };
   }
 
-  /** First those that accept work, then what they work with, the database last; also in the middle of a start. */
+  /**
+   * Stops the processes that accept work first, then those that they use, the database last. It also works during a
+   * start.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     const stop = (names: string[]) => Promise.all(names.map((name) => this.#children.get(name)?.stop()));

@@ -1,8 +1,8 @@
-/** Which ports `deedhouse start` takes, and whether it can have them. */
+/** The ports of `deedhouse start`, and the check that they are free. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** The ports of each part, counted from the base; all 0 for any free ones. */
+/** The ports of each part, counted from the base; all 0 to use any free ports. */
 export function portsFrom(base: number) {
   const at = (offset: number) => (base === 0 ? 0 : base + offset);
   return {
@@ -30,9 +30,9 @@ const partNames = {
 type Part = keyof typeof partNames;
 
 /**
- * Looks before anything is started, so that nothing needs to be stopped again.
- * @param isPostgresKept whether no port is needed: a server of ours may run already, or another database is used
- * @throws Error with one sentence that names the ports that cannot be had
+ * Checks the ports before anything starts, so that nothing needs to be stopped again.
+ * @param isPostgresKept whether PostgreSQL needs no port, because our server already runs or another database is used
+ * @throws Error with one sentence that names the ports that are not available
  */
 export async function refuseTakenPorts(ports: Ports, isPostgresKept: boolean): Promise<void> {
   const refused: string[] = [];
@@ -43,7 +43,9 @@ export async function refuseTakenPorts(ports: Ports, isPostgresKept: boolean): P
   }
   if (refused.length === 0) return;
   const what = refused.length === 1 ? "port" : "ports";
-  throw new Error(`cannot have ${what} ${refused.join(", ")}: choose other ports with --port-base N, 0 for any free`);
+  throw new Error(
+    `cannot use ${what} ${refused.join(", ")}: choose other ports with --port-base N, or 0 for any free ports`,
+  );
 }
 
 async function whyNotFree(port: number): Promise<string | undefined> {
@@ -52,8 +54,8 @@ async function whyNotFree(port: number): Promise<string | undefined> {
     await once(probe, "listening");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") return "another program has it";
-    return code === "EACCES" ? "only root may" : message;
+    if (code === "EADDRINUSE") return "another program uses it";
+    return code === "EACCES" ? "only root may use it" : message;
   }
   probe.close();
   await once(probe, "close");

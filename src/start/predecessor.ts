@@ -1,18 +1,18 @@
 /**
- * The processes that an earlier `deedhouse start` left behind. One that is killed cannot stop what it started: its
- * processes notice and end by themselves, and until then they hold the ports and the files.
+ * Finds processes that an earlier `deedhouse start` left behind. A start that is killed cannot stop its processes. They
+ * notice and end on their own, but until then they hold the ports and the files.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { sleep, systemClock } from "#lib/clock.ts";
 
-/** Above the time that each takes to stop by itself. */
+/** Longer than each of them takes to stop on its own. */
 const waitBudgetMs = 25_000;
 const pollIntervalMs = 50;
 
-/** In the environment of every process that a start on this folder makes: how the next start knows them. */
+/** In the environment of every process started on this folder, so that the next start recognises them. */
 export const ownerMark = (root: string) => ({ DEEDHOUSE_STARTED_ON: root });
 
-/** Returns when no process of an earlier start on the folder runs any more; ends those that take too long. */
+/** Returns when no process of an earlier start on the folder is running; kills those that take too long. */
 export async function waitForPredecessor(root: string): Promise<void> {
   const mark = Object.entries(ownerMark(root)).map(([name, value]) => `${name}=${value}`)[0]!;
   const deadlineMs = systemClock.monotonicMs() + waitBudgetMs;
@@ -36,7 +36,7 @@ function marked(mark: string): number[] {
     .map(Number);
 }
 
-/** Of another user's process, or one that has ended, nothing. */
+/** Empty for another user's process, or one that has ended. */
 function environmentOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");

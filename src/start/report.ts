@@ -1,6 +1,6 @@
 import type { Seeded } from "#start/seed.ts";
 
-/** How everything that runs is reached. */
+/** The addresses of everything that runs. */
 export interface Running {
   url: string;
   key: Seeded["key"];
@@ -19,7 +19,7 @@ export interface Running {
   pids: Record<string, number | undefined>;
 }
 
-/** The ready file's content: it holds the sandbox's secrets, so it is written only on request. */
+/** The content of the ready file. It contains the sandbox's secrets, so it is written only on request. */
 export function readyDocument(running: Running) {
   const { url, key, databaseUrl, ftp, web, registry, pids } = running;
   return {
@@ -42,7 +42,7 @@ export function readyDocument(running: Running) {
   };
 }
 
-/** What a person at the terminal needs to go on. */
+/** What a person at the terminal needs next. */
 export function greeting({ key, isNew }: Seeded, running: Running, dataDir: string): string {
   const { url, ftp, web, registry, pids } = running;
   const at = ({ host, port }: { host: string; port: number }) => `${host}:${port}`;
@@ -61,7 +61,7 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
     "",
     `  API key         ${key.id}`,
     isNew
-      ? `  API secret      ${key.secret.reveal()} (shown only now)`
+      ? `  API secret      ${key.secret.reveal()} (shown only once)`
       : "  API secret      shown at the first start; another key: npx deedhouse key create --account sandbox",
     "",
     "Try it in another terminal, in this folder:",

@@ -1,4 +1,4 @@
-/** What a new sandbox has: a hosting node, a reseller with a complete profile, a key, and three service packs. */
+/** Sets up a new sandbox: a hosting node, a reseller with a complete profile, a key, and three service packs. */
 
 import type { Config } from "#config.ts";
 import { createDatabase } from "#db/database.ts";
@@ -22,7 +22,7 @@ const packs = [
   { name: "Large", diskBytesMax: 10_000 * megabyte, filesMax: 200_000, ftpSessionsMax: 16 },
 ];
 
-/** What the operator may change with `deedhouse node set`. */
+/** An operator can change this with `deedhouse node set`. */
 const nodeRoom = { capacityBytes: 1_000_000 * megabyte, accountsMax: 10_000, tags: [] };
 
 const profile = {
@@ -38,11 +38,11 @@ const profile = {
 
 export interface Seeded {
   key: KeyWithSecret;
-  /** Whether the key was made now: only then is its secret shown. */
+  /** Whether the key is new: only then is its secret shown. */
   isNew: boolean;
 }
 
-/** Makes what is missing; what is there stays as it is. @throws Error when the master key is not the database's */
+/** Creates what is missing and leaves the rest unchanged. @throws Error when the master key is not the database's */
 export async function seedSandbox(
   config: Config,
   log: Log,
@@ -59,7 +59,7 @@ export async function seedSandbox(
   const sealer = createSealer({ keys: config.masterKeys.map(parseNamedKey), random: systemRandom });
   const context: OperatorContext = { database, sealer, clock: systemClock, random: systemRandom };
   try {
-    // Its ports may be others than at the last start.
+    // Its ports may differ from the last start.
     await registerNode(context, node, nodeRoom, true);
     let resellerId = await findReseller(context, sandboxReseller);
     if (resellerId === undefined) {
@@ -74,9 +74,7 @@ export async function seedSandbox(
     return { key: await createKey(context, resellerId, { label: sandboxLabel }), isNew: true };
   } catch (error) {
     if (!(error instanceof UnreadableSecret)) throw error;
-    throw new Error(
-      `master.key is not the one that the secrets in this folder's database are sealed under: put that back`,
-    );
+    throw new Error(`master.key is not the key that sealed the secrets in this folder's database: put that key back`);
   } finally {
     await database.close();
   }

@@ -1,6 +1,6 @@
 /**
- * `deedhouse start`: the whole service on one machine, in the foreground, on loopback. It starts PostgreSQL, the sandbox
- * registry, the hosting node, the api and the worker, starts again what dies, and stops them in order.
+ * `deedhouse start`: the whole service on one machine, in the foreground, on loopback. It starts PostgreSQL, the
+ * sandbox registry, the hosting node, the api and the worker, restarts what dies, and stops them in order.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const otherRegistries =
 export async function start(options: StartOptions): Promise<void> {
   const stop = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.resolve());
-  // A terminal or a pipe that is gone is no reason to leave processes behind.
+  // A closed terminal or pipe must not leave processes behind.
   process.stdout.on("error", () => {});
   const { databaseUrl, deployment } = operatorEnvironment();
   refuseProduction(deployment);
@@ -40,7 +40,11 @@ export async function start(options: StartOptions): Promise<void> {
   const log = createLog("start", "silent");
   let seeded: Seeded | undefined;
   const parts = new Parts({
-    ...{ dir, databaseUrl, ports, log, say },
+    dir,
+    databaseUrl,
+    ports,
+    log,
+    say,
     onChange: () => seeded && report(options, dir, parts, seeded),
   });
   try {
@@ -60,11 +64,11 @@ export async function start(options: StartOptions): Promise<void> {
   say("Stopped.");
 }
 
-/** All that it starts is told to be a sandbox: it must not be so where somebody has said otherwise. */
+/** All processes that it starts run as a sandbox, so it refuses to run where the environment says otherwise. */
 function refuseProduction(deployment: string | undefined): void {
   if (deployment === undefined || deployment === "sandbox") return;
   throw new Error(
-    `DEEDHOUSE_DEPLOYMENT is "${deployment}", and start runs a sandbox, whose names are registered nowhere: unset it, or start the processes api and worker each by itself`,
+    `DEEDHOUSE_DEPLOYMENT is "${deployment}", and start runs a sandbox, whose names are registered nowhere: unset it, or start the processes api and worker separately`,
   );
 }
 
@@ -76,7 +80,7 @@ async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<
   return seeded;
 }
 
-/** An old file would say that everything answers; and one that cannot be written is better known now than later. */
+/** An old file would claim that everything is ready; and a file that cannot be written should be reported now. */
 function checkReadyFile(path: string | undefined): void {
   if (path === undefined) return;
   try {
@@ -88,7 +92,7 @@ function checkReadyFile(path: string | undefined): void {
   }
 }
 
-/** Runs again with each restart, so a disk that is full now must not end everything. */
+/** Runs again after each restart, so a full disk must not end everything. */
 function report(options: StartOptions, dir: DataDir, parts: Parts, { key }: Seeded): void {
   const running = { ...parts.running(), key };
   const document = readyDocument(running);
@@ -97,7 +101,7 @@ function report(options: StartOptions, dir: DataDir, parts: Parts, { key }: Seed
     writePrivateFile(dir.instanceFile, `${JSON.stringify(instance, null, 2)}\n`);
     if (options.readyFile !== undefined) writePrivateFile(options.readyFile, `${JSON.stringify(document, null, 2)}\n`);
   } catch (error) {
-    say(`where everything is reached could not be written: ${(error as Error).message}`);
+    say(`the addresses could not be written: ${(error as Error).message}`);
   }
 }
 

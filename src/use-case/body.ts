@@ -3,8 +3,8 @@ import Value from "typebox/value";
 import { ApiError, type ValidationError } from "#errors.ts";
 
 /**
- * Reads a JSON body that must be an object of the given shape; fields that the shape does not name are ignored.
- * @throws ApiError `bad_request` with an entry per field; values are never repeated in it, they could be secrets
+ * Reads a JSON body that must be an object of the given shape; fields outside the shape are ignored.
+ * @throws ApiError `bad_request` with an entry per field. It never repeats a value: values can be secrets
  */
 export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer): Static<Shape> {
   const value = parseJson(rawBody);
@@ -23,7 +23,7 @@ export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer):
 
 function parseJson(rawBody: Buffer): unknown {
   try {
-    // A byte order mark is dropped, bytes that are not UTF-8 are refused: a replaced character would be another name.
+    // Drops a byte order mark and refuses bytes that are not UTF-8: a replaced character would make another name.
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(rawBody));
   } catch {
     const text =

@@ -1,9 +1,9 @@
 /**
- * Paging by position (`skip`, `take`) and by cursor (`link`), both at the price of the first page.
+ * Paging by position (`skip`, `take`) and by cursor (`link`). Every page costs as much as the first.
  *
- * A list's position is found through `list_chunks` (see its migration): add up the chunks before it, walk the rest of
- * one chunk. A cursor names the row it stands at and is bound to reseller and list by a MAC, so that following `next`
- * never skips or repeats a row, whatever is inserted or removed meanwhile.
+ * `list_chunks` (see its migration) leads to a position: add up the chunks before it, then walk the rest of one chunk.
+ * A cursor names the row where it stands, and a MAC binds it to reseller and list. Following `next` never skips or
+ * repeats a row, even when rows are inserted or removed in the meantime.
  */
 
 import type { Context } from "#context.ts";
@@ -24,7 +24,7 @@ export interface PagedList<Row> {
   /** The list's name in `list_chunks`. */
   list: string;
   nameColumn: string;
-  /** What the query says beside the page, e.g. `status=Renewed`; empty for all. */
+  /** The query's parameters beside the page, e.g. `status=Renewed`; empty for the whole list. */
   filter: string;
   bySkip: Statement<Row>;
   next: Statement<Row>;
@@ -33,8 +33,8 @@ export interface PagedList<Row> {
 
 /**
  * Declares a list's statements.
- * @param source what to select from and under which condition a row is listed, e.g. `FROM domains WHERE true`
- * @param filter what the query says beside the page, when the list is a part of another one
+ * @param source the table and the condition that lists a row, e.g. `FROM domains WHERE true`
+ * @param filter the query's parameters beside the page, when the list is part of another list
  */
 export function pagedList<const C extends Columns>(
   list: string,
@@ -51,7 +51,7 @@ export function pagedList<const C extends Columns>(
       `${list}-page-${kind}`,
       `WITH chunks AS MATERIALIZED (
          SELECT first_name, row_count, sum(row_count) OVER (ORDER BY first_name) - row_count AS before
-         FROM list_chunks WHERE list = '${list}' AND reseller_id = $1
+         FROM list_chunks WHERE list = '${list}' AND reseller_id = $reseller_id
        ), start AS MATERIALIZED (${start})
        SELECT ${names.map((name) => `page.${name}`).join(", ")},
               (SELECT coalesce(sum(row_count), 0)::int8 FROM chunks) AS total_,
@@ -60,35 +60,35 @@ export function pagedList<const C extends Columns>(
        ORDER BY page.${nameColumn} ${order}`,
       all,
     ) as unknown as Statement<RowOf<C> & { total_: number; skipped_: number }>;
-  const select = `SELECT ${names.join(", ")} ${source} AND reseller_id = $1`;
+  const select = `SELECT ${names.join(", ")} ${source} AND reseller_id = $reseller_id`;
   const positionOf = (comparison: string) =>
-    `SELECT before + (SELECT count(*) ${source} AND reseller_id = $1 AND ${nameColumn} >= chunks.first_name
-                        AND ${nameColumn} ${comparison} $2 COLLATE "C") AS position
-     FROM chunks WHERE first_name <= $2 COLLATE "C" ORDER BY first_name DESC LIMIT 1`;
+    `SELECT before + (SELECT count(*) ${source} AND reseller_id = $reseller_id AND ${nameColumn} >= chunks.first_name
+                        AND ${nameColumn} ${comparison} $at COLLATE "C") AS position
+     FROM chunks WHERE first_name <= $at COLLATE "C" ORDER BY first_name DESC LIMIT 1`;
   return {
     list,
     nameColumn,
     filter,
     bySkip: build(
       "skip",
-      "SELECT first_name, before, $2::int8 AS position FROM chunks WHERE before <= $2::int8 ORDER BY before DESC LIMIT 1",
-      // Up to the page the walk needs names only, which the index has: no rows are fetched to be thrown away.
+      "SELECT first_name, before, $at::int8 AS position FROM chunks WHERE before <= $at::int8 ORDER BY before DESC LIMIT 1",
+      // The walk to the page reads names from the index only: it fetches no rows to discard them.
       `${select} AND ${nameColumn} >= (
-         SELECT ${nameColumn} ${source} AND reseller_id = $1 AND ${nameColumn} >= (SELECT first_name FROM start)
-         ORDER BY ${nameColumn} OFFSET (SELECT $2::int8 - before FROM start) LIMIT 1)
-       ORDER BY ${nameColumn} LIMIT $3`,
+         SELECT ${nameColumn} ${source} AND reseller_id = $reseller_id AND ${nameColumn} >= (SELECT first_name FROM start)
+         ORDER BY ${nameColumn} OFFSET (SELECT $at::int8 - before FROM start) LIMIT 1)
+       ORDER BY ${nameColumn} LIMIT $limit`,
       "ASC",
     ),
     next: build(
       "next",
       positionOf("<="),
-      `${select} AND ${nameColumn} > $2 COLLATE "C" ORDER BY ${nameColumn} LIMIT $3`,
+      `${select} AND ${nameColumn} > $at COLLATE "C" ORDER BY ${nameColumn} LIMIT $limit`,
       "ASC",
     ),
     prev: build(
       "prev",
       positionOf("<"),
-      `${select} AND ${nameColumn} < $2 COLLATE "C" ORDER BY ${nameColumn} DESC LIMIT $3`,
+      `${select} AND ${nameColumn} < $at COLLATE "C" ORDER BY ${nameColumn} DESC LIMIT $limit`,
       "DESC",
     ),
   };
@@ -107,11 +107,11 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   present: (row: Row) => unknown,
 ): Promise<Answer> {
   const page = parsePage(context, request, list.list);
-  const found = await context.database.point(page.kind === "skip" ? list.bySkip : list[page.kind], [
-    request.caller.resellerId,
-    page.kind === "skip" ? page.skip : page.name,
-    page.take + 1,
-  ]);
+  const found = await context.database.point(page.kind === "skip" ? list.bySkip : list[page.kind], {
+    reseller_id: request.caller.resellerId,
+    at: page.kind === "skip" ? page.skip : page.name,
+    limit: page.take + 1,
+  });
   const nameOf = (row: Row) => (row as unknown as Record<string, string | null>)[list.nameColumn];
   const head = found[0];
   const rows = found.filter((row) => nameOf(row) !== null);

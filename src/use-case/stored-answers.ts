@@ -1,6 +1,6 @@
 /**
- * Answers that are kept: of committed writes by their nonce (an identical resend gets the same answer), and of requests
- * with an Idempotency-Key (a repeat with the same body does). Both are written in the write's own transaction.
+ * Stored answers: of committed writes by nonce (an identical resend gets the same answer), and of requests with an
+ * Idempotency-Key (a repeat with the same body gets it). The write's own transaction stores both.
  */
 
 import type { Context } from "#context.ts";
@@ -13,42 +13,44 @@ const answerColumns = { status: "int4", headers: "jsonb", body: "text?" } as con
 
 const committedByNonce = statement(
   "committed-request",
-  "SELECT request_digest, status, headers, body FROM committed_requests WHERE key_id = $1 AND nonce = $2",
+  "SELECT request_digest, status, headers, body FROM committed_requests WHERE key_id = $key_id AND nonce = $nonce",
   { request_digest: "bytea", ...answerColumns },
 );
 
 const insertCommitted = statement(
   "committed-request-insert",
   `INSERT INTO committed_requests (key_id, nonce, signed_at, request_digest, status, headers, body, created_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING nonce`,
+   VALUES ($key_id, $nonce, $signed_at, $request_digest, $status, $headers, $body, $now)
+   ON CONFLICT DO NOTHING RETURNING nonce`,
   { nonce: "text" },
 );
 
 const committedSince = statement(
   "committed-requests-since",
-  "SELECT key_id, nonce, signed_at FROM committed_requests WHERE signed_at >= $1",
+  "SELECT key_id, nonce, signed_at FROM committed_requests WHERE signed_at >= $since_seconds",
   { key_id: "text", nonce: "text", signed_at: "int8" },
 );
 
 const idempotentByKey = statement(
   "idempotent-request",
   `SELECT body_mac, status, headers, body FROM idempotent_requests
-   WHERE reseller_id = $1 AND method = $2 AND path = $3 AND idempotency_key = $4 AND created_at > $5`,
+   WHERE reseller_id = $reseller_id AND method = $method AND path = $path AND idempotency_key = $key
+     AND created_at > $since`,
   { body_mac: "bytea", ...answerColumns },
 );
 
 const insertIdempotent = statement(
   "idempotent-request-insert",
   `INSERT INTO idempotent_requests (reseller_id, method, path, idempotency_key, body_mac, status, headers, body, created_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   VALUES ($reseller_id, $method, $path, $key, $body_mac, $status, $headers, $body, $now)
    ON CONFLICT (reseller_id, method, path, idempotency_key) DO UPDATE SET body_mac = excluded.body_mac,
      status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at
-   WHERE idempotent_requests.created_at <= $10
+   WHERE idempotent_requests.created_at <= $expired_before
    RETURNING idempotency_key`,
   { idempotency_key: "text" },
 );
 
-/** How long an Idempotency-Key is remembered. */
+/** How long an Idempotency-Key is kept. */
 const idempotencyMs = 7 * 24 * 60 * 60 * 1000;
 
 interface StoredRow {
@@ -65,16 +67,16 @@ function storedAnswer(row: StoredRow): Answer {
 
 const bodyText = (answer: Answer) => (answer.body === undefined ? null : JSON.stringify(answer.body));
 
-/** Thrown inside a transaction when another one has already committed this very request: it must be rolled back. */
+/** Thrown inside a transaction that must roll back, because another one has already committed this very request. */
 export class AlreadyCommitted extends Error {}
 
-/** What was committed under a nonce: `undefined` for nothing, the answer, or "other" when it was another request's. */
+/** The answer that was committed under a nonce, "other" when another request used the nonce, or `undefined`. */
 export async function findCommittedAnswer(
   context: Context,
   { keyId, nonce, digest }: Omit<SignedWrite, "timestamp">,
 ): Promise<Answer | "other" | undefined> {
-  // Not a point read: whoever locks this table would hold up every other read behind this one.
-  const [row] = await context.database.query(committedByNonce, [keyId, nonce]);
+  // Not a point read: a lock on this table would delay every point read that is queued behind this one.
+  const [row] = await context.database.query(committedByNonce, { key_id: keyId, nonce });
   if (!row) return undefined;
   return row.request_digest.equals(digest) ? storedAnswer(row) : "other";
 }
@@ -86,7 +88,7 @@ export interface SignedWrite {
   digest: Buffer;
 }
 
-/** What is kept of a committed write, as the columns of its row. */
+/** The stored row of a committed write. */
 export interface CommittedRow {
   key_id: string;
   nonce: string;
@@ -100,27 +102,28 @@ export interface CommittedRow {
 
 export function committedRow({ keyId, nonce, timestamp, digest }: SignedWrite, answer: Answer): CommittedRow {
   return {
-    ...{ key_id: keyId, nonce, signed_at: timestamp, request_digest: digest },
-    ...{ status: answer.status, headers: answer.headers ?? {}, body: bodyText(answer) },
+    key_id: keyId,
+    nonce,
+    signed_at: timestamp,
+    request_digest: digest,
+    status: answer.status,
+    headers: answer.headers ?? {},
+    body: bodyText(answer),
   };
 }
 
-/** Whether the row of a write was there before: another transaction has committed this very request. */
+/** Whether the write's row existed before: another transaction has committed this very request. */
 export const isAlreadyCommitted = (error: unknown): boolean => isUniqueViolation(error, "committed_requests_pkey");
 
 /** @throws AlreadyCommitted */
 export async function storeCommittedAnswer(context: Context, tx: Transaction, write: SignedWrite, answer: Answer) {
-  const row = committedRow(write, answer);
-  const [stored] = await tx.query(insertCommitted, [
-    ...[row.key_id, row.nonce, row.signed_at, row.request_digest, row.status, row.headers, row.body],
-    context.clock.now(),
-  ]);
+  const [stored] = await tx.query(insertCommitted, { ...committedRow(write, answer), now: context.clock.now() });
   if (!stored) throw new AlreadyCommitted();
 }
 
-/** The nonces of writes signed at or after a time (Unix seconds), for an api that starts. */
+/** The nonces of writes signed at or after a time (Unix seconds). An api reads them when it starts. */
 export function committedNoncesSince(database: Database, sinceSeconds: number) {
-  return database.query(committedSince, [sinceSeconds]);
+  return database.query(committedSince, { since_seconds: sinceSeconds });
 }
 
 export interface IdempotentRequest {
@@ -128,23 +131,23 @@ export interface IdempotentRequest {
   method: string;
   path: string;
   key: string;
-  /** MAC of the body: what the body was cannot be told from the database. */
+  /** MAC of the body: the database does not reveal the body. */
   bodyMac: Buffer;
 }
 
-/** What is stored for an Idempotency-Key: `undefined`, the answer, or "reused" when the body was another one. */
+/** The answer stored for an Idempotency-Key, "reused" when it came with another body, or `undefined`. */
 export async function findIdempotentAnswer(
   context: Context,
   request: IdempotentRequest,
 ): Promise<Answer | "reused" | undefined> {
   const { resellerId, method, path, key, bodyMac } = request;
   const since = new Date(context.clock.now().getTime() - idempotencyMs);
-  const [row] = await context.database.query(idempotentByKey, [resellerId, method, path, key, since]);
+  const [row] = await context.database.query(idempotentByKey, { reseller_id: resellerId, method, path, key, since });
   if (!row) return undefined;
   return row.body_mac.equals(bodyMac) ? storedAnswer(row) : "reused";
 }
 
-/** @throws AlreadyCommitted when another request with this key was answered meanwhile */
+/** @throws AlreadyCommitted when another request with this key has been answered in the meantime */
 export async function storeIdempotentAnswer(
   context: Context,
   database: Pick<Transaction, "query">,
@@ -153,9 +156,17 @@ export async function storeIdempotentAnswer(
 ): Promise<void> {
   const { resellerId, method, path, key, bodyMac } = request;
   const now = context.clock.now();
-  const [stored] = await database.query(insertIdempotent, [
-    ...[resellerId, method, path, key, bodyMac, answer.status, answer.headers ?? {}, bodyText(answer), now],
-    new Date(now.getTime() - idempotencyMs),
-  ]);
+  const [stored] = await database.query(insertIdempotent, {
+    reseller_id: resellerId,
+    method,
+    path,
+    key,
+    body_mac: bodyMac,
+    status: answer.status,
+    headers: answer.headers ?? {},
+    body: bodyText(answer),
+    now,
+    expired_before: new Date(now.getTime() - idempotencyMs),
+  });
   if (!stored) throw new AlreadyCommitted();
 }

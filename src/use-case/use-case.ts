@@ -3,7 +3,7 @@ import type { Transaction } from "#db/database.ts";
 import type { ErrorCode } from "#errors.ts";
 import type { CommittedRow } from "#use-case/stored-answers.ts";
 
-/** What an API key can be allowed to do. */
+/** The permissions of an API key. */
 export const scopes = [
   "domains:read",
   "domains:register",
@@ -16,7 +16,7 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who asks, as the signature proved it. */
+/** The caller, as the signature proves it. */
 export interface Caller {
   resellerId: number;
   keyId: string;
@@ -24,43 +24,44 @@ export interface Caller {
   scopes: readonly string[];
 }
 
-/** A response before it is written: header names in lower case, `body` is JSON or absent. */
+/** A response before it is written: header names in lower case; `body` is JSON or absent. */
 export interface Answer {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
 }
 
-/** A request that passed every check of the edge. */
+/** A request that has passed every check of the edge. */
 export interface UseCaseRequest {
   caller: Caller;
-  /** The path's own parts, decoded and in lower case, e.g. `domain_name`. */
+  /** The parameters of the path, decoded and in lower case, e.g. `domain_name`. */
   params: Readonly<Record<string, string>>;
   /** Decoded; names and values in lower case. */
   query: URLSearchParams;
-  /** The body's bytes as they came; `parseBody` reads them. */
+  /** The raw bytes of the body; `parseBody` reads them. */
   rawBody: Buffer;
-  /** The prefix that the request came with, for `location`. */
+  /** The prefix of the request's path, for `location`. */
   prefix: "" | "/v1";
-  /** Seconds that the client is ready to wait (`Prefer: wait=N`), 0 when it did not say. */
+  /** How many seconds the client is ready to wait (`Prefer: wait=N`); 0 when it does not say. */
   waitSeconds: number;
-  /** Fires when the client has gone. Made when asked for. */
+  /** Fires when the client has disconnected. Created on demand. */
   signal(): AbortSignal;
   /**
-   * Keeps the answer with the write that it reports, in the write's own transaction: an identical resend of a
+   * Stores the answer with the write that it reports, in the write's own transaction. An identical resend of a
    * committed request gets it again, whatever the client saw of the first.
    */
   commit(tx: Transaction, answer: Answer): Promise<void>;
   /**
-   * What `commit` would write, for a statement that writes it with its own rows; `undefined` when `commit` has more to
-   * write. A unique violation of committed_requests means what it means there: this request was committed already.
+   * The row that `commit` would write, for a statement that inserts it together with its own rows; `undefined` when
+   * `commit` has more to write. A unique violation of committed_requests means the same as there: this request was
+   * committed before.
    */
   committedRow(answer: Answer): CommittedRow | undefined;
 }
 
 /** One operation of the API: its file holds its errors, its rule and its SQL. */
 export interface UseCase {
-  /** Every error that it can answer beyond those of the edge; another one is answered as a 500. */
+  /** Every error that it can answer beyond those of the edge; any other error is answered as a 500. */
   errors: readonly ErrorCode[];
   scope: Scope;
   handle(context: Context, request: UseCaseRequest): Promise<Answer>;

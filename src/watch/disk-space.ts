@@ -1,4 +1,4 @@
-/** Disks that are nearly full, as alarms: before what is written to them has to be refused or dropped. */
+/** Raises alarms for disks that are nearly full, before writes to them are refused or dropped. */
 import { fstatSync, readlinkSync } from "node:fs";
 import { realpath, stat, statfs } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -9,13 +9,13 @@ import type { Context } from "#context.ts";
 type DiskContext = Pick<Context, "database" | "clock" | "log">;
 
 const leftPercentMin = 10;
-/** What ends the alarm is a little more, or a disk at its edge would raise it again and again. */
+/** A little more than the minimum resolves the alarm; otherwise a disk at the limit would raise it again and again. */
 const leftAgainPercentMin = 12;
 const standardError = 2;
 
 /**
- * Raises the alarm `disk` for each file system that has less than 10 % left, of space or of files, and resolves those of
- * the others. @param paths files or folders; what is not there is passed over
+ * Raises the alarm `disk` for each file system with less than 10 % left, of space or of files, and resolves it for the
+ * others. @param paths files or folders; missing ones are ignored
  */
 export async function lookAtDisks(context: DiskContext, paths: readonly string[]): Promise<void> {
   for (const mountPoint of await mountPointsOf(paths)) {
@@ -28,7 +28,7 @@ export async function lookAtDisks(context: DiskContext, paths: readonly string[]
   }
 }
 
-/** A file system without a limit, such as that of files in some, says 0 of 0. */
+/** A file system without a limit, as some have none for files, reports 0 of 0. */
 const shareLeft = (left: number, all: number) => (all === 0 ? 1 : left / all);
 
 async function mountPointsOf(paths: readonly string[]): Promise<Set<string>> {
@@ -40,7 +40,7 @@ async function mountPointsOf(paths: readonly string[]): Promise<Set<string>> {
   return found;
 }
 
-/** The highest folder above that is on the same file system. */
+/** The highest parent folder on the same file system. */
 async function mountPointOf(path: string): Promise<string> {
   let at = await realpath(path);
   const { dev } = await stat(at);
@@ -52,7 +52,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 
-/** The file that our log lines go to; none when somebody else keeps them. */
+/** The file that receives our log lines; empty when somebody else keeps them. */
 export function ownLogFile(): string[] {
   return fstatSync(standardError).isFile() ? [readlinkSync(`/proc/self/fd/${standardError}`)] : [];
 }

@@ -1,10 +1,10 @@
-/** A worker says every few seconds that it is at work, and on what. One that hangs cannot. */
+/** A worker records every few seconds that it is alive, and its steps in progress. A worker that hangs cannot. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
 
 const beatMs = 5_000;
-const stepsToldMax = 3;
+const stepsShownMax = 3;
 
 const beat = statement(
   "worker-beat",
@@ -20,11 +20,11 @@ const stop = statement(
 const dropOld = statement("workers-drop-old", "DELETE FROM workers WHERE seen_at < now() - interval '1 day'", {});
 
 export interface Heartbeat {
-  /** Says that the worker ends as it should, if the database can be told. */
+  /** Records a clean stop, if the database is available. */
   close(): Promise<void>;
 }
 
-interface StepUnderWay {
+interface StepInProgress {
   machine: string;
   row: number | string;
   since: Date;
@@ -32,23 +32,23 @@ interface StepUnderWay {
 
 /**
  * @param worker the process, as operators know it: "process 4711 on host"
- * @param doing the steps that it is at work on
+ * @param doing its steps in progress
  */
 export function startHeartbeat(
   { database, log }: Pick<Context, "database" | "log">,
   worker: string,
-  doing: () => StepUnderWay[] = () => [],
+  doing: () => StepInProgress[] = () => [],
 ): Heartbeat {
   const stopped = new AbortController();
-  const failed = (error: unknown) => log.debug({ err: error }, "the heartbeat was not written");
-  const sayBeat = () => database.query(beat, { worker, doing: inWords(doing()) }).catch(failed);
+  const failed = (error: unknown) => log.debug({ err: error }, "the heartbeat could not be written");
+  const recordBeat = () => database.query(beat, { worker, doing: inWords(doing()) }).catch(failed);
 
   async function run(): Promise<void> {
-    await sayBeat();
+    await recordBeat();
     await database.query(dropOld, []).catch(() => {});
     while (!stopped.signal.aborted) {
       await sleep(beatMs, stopped.signal);
-      if (!stopped.signal.aborted) await sayBeat();
+      if (!stopped.signal.aborted) await recordBeat();
     }
   }
 
@@ -62,10 +62,10 @@ export function startHeartbeat(
   };
 }
 
-/** The ones that have been under way longest. */
-function inWords(steps: StepUnderWay[]): string | null {
+/** The steps that have been in progress for the longest time. */
+function inWords(steps: StepInProgress[]): string | null {
   if (steps.length === 0) return null;
-  const oldest = steps.sort((one, other) => one.since.getTime() - other.since.getTime()).slice(0, stepsToldMax);
-  const told = oldest.map(({ machine, row, since }) => `${machine} ${row} since ${since.toISOString()}`).join(", ");
-  return steps.length > oldest.length ? `${told}, and ${steps.length - oldest.length} more` : told;
+  const oldest = steps.sort((one, other) => one.since.getTime() - other.since.getTime()).slice(0, stepsShownMax);
+  const text = oldest.map(({ machine, row, since }) => `${machine} ${row} since ${since.toISOString()}`).join(", ");
+  return steps.length > oldest.length ? `${text}, and ${steps.length - oldest.length} more` : text;
 }

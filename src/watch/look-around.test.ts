@@ -17,17 +17,17 @@ function contextOn({ database }: TestDatabase) {
   return { database, clock: createManualClock(startSeconds), log: createLog("test", "silent") };
 }
 
-/** What is open after a look, as "kind subject". */
+/** The open alarms after a look, as "kind subject". */
 async function look(context: ReturnType<typeof contextOn>): Promise<string[]> {
   await lookAround(context);
   const open = await listAlarms(context, { all: false, limit: 10 });
   return open.map(({ kind, subject }) => `${kind} ${subject}`);
 }
 
-test("raises an alarm when the last worker has been silent for a minute, and resolves it when one is at work", async (t) => {
+test("raises an alarm when the last worker has been silent for a minute, and resolves it when one is running", async (t) => {
   const made = await testDatabase(t);
   const context = contextOn(made);
-  assert.deepEqual(await look(context), [], "where no worker has ever been");
+  assert.deepEqual(await look(context), [], "where no worker has ever run");
   const heartbeat = startHeartbeat(context, "process 1 on here");
   await heartbeat.close();
   assert.deepEqual(await look(context), [], "a moment after the worker has stopped");
@@ -40,7 +40,7 @@ test("raises an alarm when the last worker has been silent for a minute, and res
   assert.deepEqual(await look(context), []);
 });
 
-test("raises an alarm for a worker that hangs, and says which steps it was at work on", async (t) => {
+test("raises an alarm for a worker that hangs, and names its steps in progress", async (t) => {
   const made = await testDatabase(t);
   const context = contextOn(made);
   const steps = Array.from({ length: 5 }, (_, row) => ({
@@ -58,7 +58,7 @@ test("raises an alarm for a worker that hangs, and says which steps it was at wo
   const alarm = (await listAlarms(context, { all: false, limit: 10 })).find(({ kind }) => kind === "worker-stuck");
   assert.match(
     alarm?.note ?? "",
-    /was at work on hosting-moves 0 since 2030-01-01T00:00:00.000Z, hosting-moves 1 since .*, and 2 more$/,
+    /was working on hosting-moves 0 since 2030-01-01T00:00:00.000Z, hosting-moves 1 since .*, and 2 more$/,
   );
 });
 

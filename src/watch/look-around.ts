@@ -1,6 +1,6 @@
 /**
- * What nobody is left to notice when no worker is at work: alarms that the api and the operator's commands raise. Every other
- * alarm is raised by a worker. Nothing is kept in memory, so a restart forgets nothing.
+ * The alarms that nobody could raise if only workers raised alarms: the api and the operator's commands raise these.
+ * Nothing is kept in memory, so a restart forgets nothing.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
@@ -11,43 +11,45 @@ import { connectedProcesses } from "#locks/process-name.ts";
 
 type WatchContext = Pick<Context, "database" | "clock" | "log">;
 
-/** Twelve heartbeats (heartbeat.ts): a worker that a supervisor starts again is back sooner. */
+/** Twelve heartbeats (heartbeat.ts): a worker that its supervisor restarts is back sooner. */
 const silenceToleratedSeconds = 60;
-/** The time that other alarms allow too: most of what goes wrong has healed by then. */
+/** The same time as for other alarms: most faults have healed by then. */
 const overdueToleratedMs = 10 * 60_000;
-/** A day of many renewals may take hours at a slow registry's pace, and each has weeks. */
+/** Many renewals on one day can take hours at a slow registry, and each of them has weeks. */
 const renewalsOverdueToleratedMs = 24 * 3_600_000;
 const lookMs = 60_000;
 
 const workersSeen = statement(
   "watch-workers",
-  `SELECT max(seen_at) AS last_at, coalesce(max(seen_at) < now() - make_interval(secs => $1), false) AS is_absent FROM workers`,
+  `SELECT max(seen_at) AS last_at,
+     coalesce(max(seen_at) < now() - make_interval(secs => $silent_seconds), false) AS is_absent
+   FROM workers`,
   { last_at: "timestamptz?", is_absent: "bool" },
 );
 
-/** Its connections stand, so others cannot have what it holds; and it does nothing. */
+/** A stuck worker keeps its connections, so that nobody else can take its locks, and does nothing. */
 const stuckWorkers = statement(
   "watch-workers-stuck",
   `SELECT coalesce(worker, subject) AS worker, seen_at, doing, worker IS NOT NULL AS is_stuck
    FROM (SELECT worker, seen_at, doing FROM workers JOIN (${connectedProcesses}) AS connected ON process = worker
-     WHERE stopped_at IS NULL AND seen_at < now() - make_interval(secs => $1) GROUP BY worker) AS stuck
-   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'worker-stuck' AND resolved_at IS NULL AND subject LIKE 'process %') AS told
+     WHERE stopped_at IS NULL AND seen_at < now() - make_interval(secs => $silent_seconds) GROUP BY worker) AS stuck
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'worker-stuck' AND resolved_at IS NULL AND subject LIKE 'process %') AS raised
      ON subject = worker`,
   { worker: "text?", seen_at: "timestamptz?", doing: "text?", is_stuck: "bool?" },
 );
 
-// A registry that was given up on purpose has nothing at stake after a day.
+// After a day, a registry that was given up on purpose has no open orders, names or renewals.
 const unownedRegistries = statement(
   "watch-registries-unowned",
   `SELECT coalesce(registry_id, subject) AS registry, holder, expires_at
    FROM (SELECT registry_id, holder, expires_at FROM registry_leases AS lease
-     WHERE expires_at < now() - make_interval(secs => $1) AND NOT ${registryOwnerAlive("registry_id")}
+     WHERE expires_at < now() - make_interval(secs => $silent_seconds) AND NOT ${registryOwnerAlive("registry_id")}
        AND (expires_at > now() - interval '1 day'
          OR EXISTS (SELECT FROM registration_orders AS o WHERE o.registry_id = lease.registry_id
            AND status IN ('NotProvisioned', 'Processing', 'Pending'))
          OR EXISTS (SELECT FROM domains WHERE domains.registry_id = lease.registry_id AND renewal_id IS NULL)
          OR EXISTS (SELECT FROM renewals WHERE renewals.registry_id = lease.registry_id AND ended_at IS NULL))) AS unowned
-   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'registry-unowned' AND resolved_at IS NULL) AS told
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'registry-unowned' AND resolved_at IS NULL) AS raised
      ON subject = registry_id`,
   { registry: "text?", holder: "text?", expires_at: "timestamptz?" },
 );
@@ -57,62 +59,65 @@ const overdueWork = statement(
   `WITH overdue AS (
      SELECT 'orders of ' || registry_id AS what, count(*) AS due, min(coalesce(next_step_at, created_at)) AS since
        FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending')
-         AND coalesce(next_step_at, created_at) < $1 GROUP BY registry_id
+         AND coalesce(next_step_at, created_at) < $due_before GROUP BY registry_id
      UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM renewals
-       WHERE ended_at IS NULL AND next_step_at < $2 GROUP BY registry_id
+       WHERE ended_at IS NULL AND next_step_at < $renewals_due_before GROUP BY registry_id
      UNION ALL SELECT 'hosting accounts', count(*), min(next_step_at) FROM hosting_accounts
-       WHERE next_step_at < $1 HAVING count(*) > 0
+       WHERE next_step_at < $due_before HAVING count(*) > 0
      UNION ALL SELECT 'moves of hosting accounts', count(*), min(next_step_at) FROM hosting_moves
-       WHERE next_step_at < $1 HAVING count(*) > 0)
+       WHERE next_step_at < $due_before HAVING count(*) > 0)
    SELECT coalesce(what, subject) AS what, due, since FROM overdue
-   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'work-overdue' AND resolved_at IS NULL) AS told ON subject = what`,
+   FULL JOIN (SELECT subject FROM alarms WHERE kind = 'work-overdue' AND resolved_at IS NULL) AS raised ON subject = what`,
   { what: "text?", due: "int8?", since: "timestamptz?" },
 );
 
 /** Raises and resolves the alarms `no-worker`, `worker-stuck`, `registry-unowned` and `work-overdue`. @throws the driver's error */
 export async function lookAround(context: WatchContext): Promise<void> {
-  await tellOfAbsentWorkers(context);
-  await tellOfStuckWorkers(context);
-  await tellOfUnownedRegistries(context);
-  await tellOfOverdueWork(context);
+  await reportAbsentWorkers(context);
+  await reportStuckWorkers(context);
+  await reportUnownedRegistries(context);
+  await reportOverdueWork(context);
 }
 
-async function tellOfAbsentWorkers(context: WatchContext): Promise<void> {
+async function reportAbsentWorkers(context: WatchContext): Promise<void> {
   const alarm = { kind: "no-worker", subject: "workers" } as const;
-  const [seen] = await context.database.query(workersSeen, [silenceToleratedSeconds]);
+  const [seen] = await context.database.query(workersSeen, { silent_seconds: silenceToleratedSeconds });
   if (!seen?.is_absent) return void (await resolveAlarm(context, alarm));
-  const note = `no worker has been at work since ${seen.last_at?.toISOString()}: nothing is registered, renewed or provisioned until one is started`;
+  const note = `no worker has been running since ${seen.last_at?.toISOString()}: nothing is registered, renewed or provisioned until one is started`;
   await raiseAlarm(context, { ...alarm, note });
 }
 
-async function tellOfStuckWorkers(context: WatchContext): Promise<void> {
-  for (const { worker, seen_at, doing, is_stuck } of await context.database.query(stuckWorkers, [
-    silenceToleratedSeconds,
-  ])) {
+async function reportStuckWorkers(context: WatchContext): Promise<void> {
+  for (const { worker, seen_at, doing, is_stuck } of await context.database.query(stuckWorkers, {
+    silent_seconds: silenceToleratedSeconds,
+  })) {
     const alarm = { kind: "worker-stuck", subject: worker ?? "" } as const;
-    const note = `${worker} has done nothing since ${seen_at?.toISOString()} and keeps its database connections: if it hangs, kill it`;
-    const work = doing === null ? "" : `. It was at work on ${doing}`;
+    const note = `${worker} has done nothing since ${seen_at?.toISOString()} and keeps its database connections: kill it if it hangs`;
+    const work = doing === null ? "" : `. It was working on ${doing}`;
     if (is_stuck) await raiseAlarm(context, { ...alarm, note: note + work });
     else await resolveAlarm(context, alarm);
   }
 }
 
-async function tellOfUnownedRegistries(context: WatchContext): Promise<void> {
-  const rows = await context.database.query(unownedRegistries, [silenceToleratedSeconds]);
+async function reportUnownedRegistries(context: WatchContext): Promise<void> {
+  const rows = await context.database.query(unownedRegistries, { silent_seconds: silenceToleratedSeconds });
   for (const { registry, holder, expires_at } of rows) {
     const alarm = { kind: "registry-unowned", subject: registry ?? "" } as const;
-    const note = `no worker owns ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
+    const note = `no worker has owned ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
     if (holder !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
 }
 
-async function tellOfOverdueWork(context: WatchContext): Promise<void> {
+async function reportOverdueWork(context: WatchContext): Promise<void> {
   const before = (toleratedMs: number) => new Date(context.clock.now().getTime() - toleratedMs);
-  const limits = [before(overdueToleratedMs), before(renewalsOverdueToleratedMs)];
+  const limits = {
+    due_before: before(overdueToleratedMs),
+    renewals_due_before: before(renewalsOverdueToleratedMs),
+  };
   for (const { what, due, since } of await context.database.query(overdueWork, limits)) {
     const alarm = { kind: "work-overdue", subject: what ?? "" } as const;
-    const note = `${due} ${what} should have been worked on, the first since ${since?.toISOString()}: look at the workers' logs`;
+    const note = `${due} ${what} are overdue, the first since ${since?.toISOString()}: look at the workers' logs`;
     if (due !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
@@ -122,7 +127,7 @@ export interface Watch {
   close(): Promise<void>;
 }
 
-/** Calls `look` every minute, for the first time after one: when everything starts together, the workers come after the api. */
+/** Calls `look` every minute, the first time after a minute: at a common start, workers come up after the api. */
 export function startWatch({ log }: Pick<Context, "log">, look: () => Promise<void>): Watch {
   const stopped = new AbortController();
   async function run(): Promise<void> {
@@ -130,7 +135,7 @@ export function startWatch({ log }: Pick<Context, "log">, look: () => Promise<vo
       await sleep(lookMs, stopped.signal);
       if (stopped.signal.aborted) return;
       await look().catch((error: unknown) => {
-        log.warn({ err: error }, "alarms could not be looked for");
+        log.warn({ err: error }, "looking for alarms failed");
       });
     }
   }

@@ -9,11 +9,11 @@ import { startTestGateway, type TestGateway, type TestReseller } from "../harnes
 import { newNonce, type Reply, type SignedRequestOptions } from "../harness/signed-request.ts";
 import { untilHeldUp } from "../harness/sql.ts";
 
-// Requests that come at the same moment: what one of them changes must count for the next.
+// Concurrent requests: the effect of one must count for the next.
 
-/** Fewer than the connections that one address may have. */
+/** Fewer than one address's connection limit. */
 const burstCount = 240;
-/** Of a key that was good from the address lately. */
+/** For a key that was good from the address recently. */
 const knownGoodFailuresMax = 10;
 
 /** On a busy machine, connections wait for their first request to be read. */
@@ -34,12 +34,12 @@ function wrongMessageSignature(gateway: TestGateway, keyId: string): SignedReque
   return { authorization: null, headers: { "signature-input": `a=${params}`, signature: `a=:${signature}:` } };
 }
 
-/** Another key that nobody has. */
+/** An unknown key, different each time. */
 const unknown = (reseller: TestReseller) => ({ ...reseller, key: { ...reseller.key, id: newNonce() } });
 const statuses = (replies: Reply[]) =>
   Object.fromEntries([...Map.groupBy(replies, ({ status }) => status)].map(([status, { length }]) => [status, length]));
 
-/** Sends all while no key can be read, so that those that need one meet. */
+/** Sends all while no key can be read, so that the requests that need one meet. */
 async function sendTogether(gateway: TestGateway, request: () => Promise<Reply>): Promise<Reply[]> {
   const lock = new Client({ connectionString: gateway.databaseUrl });
   await lock.connect();
@@ -51,7 +51,7 @@ async function sendTogether(gateway: TestGateway, request: () => Promise<Reply>)
 }
 
 for (const [scheme, wrong] of Object.entries({ hmac: wrongSignature, "RFC 9421": wrongMessageSignature })) {
-  test(`verifies no more signatures of a burst than its source may fail (${scheme})`, async (t) => {
+  test(`verifies no more signatures of a burst than its source has failures left (${scheme})`, async (t) => {
     const failuresMax = 20;
     const gateway = await startWith(t, failuresMax);
     const known = await gateway.addReseller();
@@ -67,7 +67,7 @@ for (const [scheme, wrong] of Object.entries({ hmac: wrongSignature, "RFC 9421":
   });
 }
 
-test("serves many first requests with good keys that come from one address at the same moment, after a start too", async (t) => {
+test("serves many first requests with good keys from one address at the same moment, also after a start", async (t) => {
   const [firstCount, failuresMaxDefault] = [150, 100];
   const gateway = await startWith(t, failuresMaxDefault);
   const reseller = await gateway.addReseller();
@@ -78,7 +78,7 @@ test("serves many first requests with good keys that come from one address at th
   assert.deepEqual(statuses(await sendAll()), { 200: firstCount });
 });
 
-test("counts each repetition of a burst before it looks up what became of the next", async (t) => {
+test("counts each repeat in a burst before it looks up the next", async (t) => {
   const failuresMax = 20;
   const gateway = await startWith(t, failuresMax);
   const reseller = await gateway.addReseller();

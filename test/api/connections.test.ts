@@ -9,7 +9,7 @@ import { sendRaw } from "../harness/raw-http.ts";
 import { authorize } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
-// What one address may hold of the connections, and what it may send on them.
+// The share of connections of one address, and what it may send on them.
 
 const attacker = "127.0.0.66";
 const elsewhere = { localAddress: "127.0.0.99" };
@@ -24,7 +24,7 @@ async function open(t: TestContext, { url }: TestGateway, localAddress = attacke
   return socket;
 }
 
-/** Everything that comes until the connection ends. */
+/** Everything received until the connection ends. */
 const received = (socket: Socket) => text(socket).catch(() => "");
 const statuses = (answers: string) => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
@@ -47,7 +47,7 @@ test("serves others while one address pipelines a million requests", async (t) =
     assert.equal((await gateway.send(victim, "GET", "/domains", elsewhere)).status, 200);
   }
   const seen = (await Promise.all(answers)).flatMap(statuses);
-  // Of each connection, what comes after the answer that closes it is not looked at.
+  // On each connection, bytes after the closing answer are ignored.
   assert.equal(seen.filter((status) => status === 401).length, failuresMax);
   assert.ok(seen.length <= failuresMax + connectionsCount, `${seen.length} requests were answered`);
 });
@@ -65,7 +65,7 @@ test("a source over its failure budget gets one 429, which ends its connection",
   assert.match(refused, /\r\nconnection: close\r\n/i);
 });
 
-test("an address over its share of connections is told so, then cut, and another address is served", async (t) => {
+test("an address over its share of connections gets a refusal, then is cut, and another address is served", async (t) => {
   const shares = { sourceConnectionsMax: 10, sourceHalfOpenMax: 4, halfOpenMs: 60_000 };
   const server = { connectionsMax: 20, shares: { ...shares, reservedPercent: 20, fewConnectionsMax: 8 } };
   const gateway = await startTestGateway(t, { worker: false, server });
@@ -81,7 +81,7 @@ test("an address over its share of connections is told so, then cut, and another
   for (const socket of sockets) socket.destroy();
 });
 
-test("connections without a whole request end in time, and those too many of one source sooner", async (t) => {
+test("connections without a complete request end in time, and the excess ones of a source sooner", async (t) => {
   const shares = { sourceConnectionsMax: 100, sourceHalfOpenMax: 2, halfOpenMs: 1_000 };
   const server = { shares: { ...shares, reservedPercent: 20, fewConnectionsMax: 8 } };
   const gateway = await startTestGateway(t, { worker: false, server });
@@ -113,7 +113,7 @@ test("a request that names its host twice, or not at all, is 400", async (t) => 
   assertError(await sendRaw(gateway.url, old), "bad_request");
 });
 
-test("a client that ends its side behind a request is answered, and nothing is done without an answer", async (t) => {
+test("a client that ends its side after a request gets its answer, and nothing is done without an answer", async (t) => {
   const gateway = await startTestGateway(t, { worker: false });
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack();
@@ -138,7 +138,7 @@ test("a client that ends its side behind a request is answered, and nothing is d
   assert.deepEqual(rows, [{ identifier: "half.example" }]);
 });
 
-test("what a client waits for is answered at once when it ends its side", async (t) => {
+test("a held answer is sent at once when its client ends its side", async (t) => {
   const gateway = await startTestGateway(t, { worker: false });
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack();
@@ -151,7 +151,7 @@ test("what a client waits for is answered at once when it ends its side", async 
   assert.match(await answer, /^HTTP\/1.1 200 [\s\S]*Provisioning|NotProvisioned/);
 });
 
-test("a client that ends its side behind two requests waits for neither", async (t) => {
+test("a client that ends its side after two requests waits for neither", async (t) => {
   const gateway = await startTestGateway(t, { worker: false });
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack();

@@ -21,7 +21,7 @@ const calls: [string, string, SignedRequestOptions?][] = [
   ["GET", "/servicepacks"],
 ];
 
-test("while the database is away every call is 503 with the time to come back", async () => {
+test("while the database is away every call is 503 with retry-after", async () => {
   assert.equal((await gateway.send(reseller, "GET", "/domains")).status, 200);
   proxy.cut();
   for (const [method, target, options] of calls) {
@@ -29,13 +29,13 @@ test("while the database is away every call is 503 with the time to come back", 
     assertError(reply, "service_unavailable");
     assert.doesNotMatch(reply.text, /sql|postgres|connect|127\.0\.0\.1/i);
   }
-  // What needs no database is still told as it is.
+  // Answers that need no database stay the same.
   const unsigned = await gateway.send(reseller, "GET", "/domains", { authorization: null });
   assertError(unsigned, "auth_authorization_header_invalid_format");
   proxy.restore();
 });
 
-test("it recovers by itself, and the header of a refused request can be sent again, once", async () => {
+test("it recovers automatically, and the header of a refused request can be sent again, once", async () => {
   proxy.cut();
   const timestamp = unixSeconds(gateway.context.clock);
   const nonces = calls.map(() => newNonce());

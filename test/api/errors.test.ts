@@ -7,7 +7,7 @@ import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
 import { newNonce } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
-// Every code that a use case lists is provoked here in its documented condition, and none of them changes anything.
+// Provokes every code that a use case lists in its documented condition, and checks that nothing changes.
 
 const gateway = await startTestGateway({ after });
 const reseller = await gateway.addReseller();
@@ -24,7 +24,7 @@ interface Scenario {
   as?: TestReseller;
   target: string;
   body?: unknown;
-  /** Sees the error's body, beyond what is true of all errors. */
+  /** Checks the error's body, beyond the rules for all errors. */
   says?: RegExp;
   fields?: string[];
   arrange?(): Promise<unknown>;
@@ -39,7 +39,7 @@ const goodAccount = { servicepack_id: pack, identifier: "fresh.example", passwor
 const create = (change: Record<string, unknown>, more: Partial<Scenario> = {}): Scenario => {
   return { target: "/hostingaccounts", body: { ...goodAccount, ...change }, ...more };
 };
-/** Nobody's, and a rival's. */
+/** An unknown one, and a rival's. */
 const notOwn = (path: string, body?: unknown): Scenario[] =>
   ["nobodys.example", "exists.example", "-"].map((name) => ({ target: `/hostingaccounts/${name}${path}`, body }));
 const ownRenew = "/domains/own.example/renew";
@@ -55,7 +55,7 @@ const hostNameErrors = {
   }),
 };
 
-/** By method and path, by code: the requests that provoke it. */
+/** By method and path, and code: the requests that provoke it. */
 const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
   "GET /domains": { invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains?${query}` })) },
   "GET /domains/:domain_name": {
@@ -227,7 +227,7 @@ async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(
     gateway.databaseUrl,
     `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
-       (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS wishes, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
+       (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
        (SELECT count(*) FROM graphile_worker.jobs) AS jobs,
        (SELECT count(*) FROM committed_requests) AS answers`,
   );
@@ -262,10 +262,10 @@ await runSql(
 for (const { method, path, useCase } of routes) {
   const cases = scenarios[`${method} ${path}`] ?? {};
 
-  // The database being away is a file of its own, and so is the full queue of hashes.
+  // An unavailable database and the full queue of hashes have their own files.
   const elsewhere = (code: ErrorCode) => code === "service_unavailable" && (cases[code] ?? []).length === 0;
 
-  test(`${method} ${path}: a request is made here for each error that it lists, and for no other`, () => {
+  test(`${method} ${path}: each of its errors has a request here, and no other error has one`, () => {
     const listed = useCase.errors.filter((code) => !elsewhere(code)).toSorted();
     const provoked = Object.keys(cases)
       .filter((code) => !elsewhere(code as ErrorCode))
@@ -297,7 +297,7 @@ for (const { method, path, useCase } of routes) {
   }
 }
 
-test("nothing that was sent as a secret comes back in an error", async () => {
+test("an error never repeats a secret", async () => {
   for (const password of ["s3cret", "x".repeat(65), `ctrl\r\n${"S3CRET"}`, "my fresh.example is S3CRET", 12345678]) {
     const reply = await gateway.send(reseller, "POST", "/hostingaccounts", { body: { ...goodAccount, password } });
     const { validation_errors } = assertError(reply, "bad_request");
@@ -309,7 +309,7 @@ test("nothing that was sent as a secret comes back in an error", async () => {
   }
 });
 
-test("fields that nobody asked for are ignored, a byte order mark too, and bytes that are not UTF-8 are refused", async () => {
+test("unknown fields and a byte order mark are ignored, and bytes that are not UTF-8 are refused", async () => {
   const extra = { ...goodAccount, password: "short", domain_name: "x", __proto__: 1, "": [] };
   assertError(await gateway.send(reseller, "POST", "/hostingaccounts", { body: extra }), "bad_request");
   const marked = await gateway.send(reseller, "POST", "/domains/registrations", {
@@ -320,7 +320,7 @@ test("fields that nobody asked for are ignored, a byte order mark too, and bytes
   assertError(await gateway.send(reseller, "POST", "/domains/registrations", { body: broken }), "bad_request");
 });
 
-test("a fault that nobody expected is a bare 500 with the request id, and its nonce is free again", async (t) => {
+test("an unexpected fault is a bare 500 with the request id, and its nonce is free again", async (t) => {
   const broken = await startTestGateway(t, { worker: false });
   const caller = await broken.addReseller();
   const nonce = newNonce();

@@ -21,7 +21,7 @@ function openGuard(journalDir: string, clock: ManualClock) {
   return guard;
 }
 
-/** A gateway whose replay folder is on a disk of its own. */
+/** A gateway whose replay folder is on a separate disk. */
 async function startStage(t: TestContext) {
   const last: (() => unknown)[] = [];
   const disk = smallDisk({ after: (hook) => void last.push(hook) }, 512 * 1024);
@@ -62,7 +62,7 @@ test(
     const first = create("first.example");
     assert.equal((await first()).status, 202);
     disk.fill();
-    // The ceiling of timestamps has to be raised.
+    // The ceiling of timestamps must be raised.
     clock.advance(60_000);
     const [second, look] = [create("second.example"), read()];
     for (const send of [second, look, second, look]) {
@@ -82,12 +82,12 @@ test(
 );
 
 test(
-  "a committed write whose nonce can't be written down gets its answer, at once and on resend; a read is 503 and free again",
+  "a committed write whose nonce cannot be recorded gets its answer, at once and on resend; a read is 503 and free again",
   options,
   async (t) => {
     const { disk, journalDir, create, read, accounts } = await startStage(t);
     assert.equal((await read()()).status, 200);
-    // Takes away the space that was taken ahead, as a file system that writes everything to another place does.
+    // Removes the space that was allocated ahead, as a copy-on-write file system does.
     for (const name of readdirSync(journalDir).filter((file) => file.startsWith("nonces-"))) {
       truncateSync(join(journalDir, name));
     }
@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  "an api starts beside a full replay folder, knows what was used, and serves once there is room",
+  "an api starts with a full replay folder, knows what was used, and serves once there is room",
   options,
   async (t) => {
     const disk = smallDisk(t, 512 * 1024);

@@ -33,7 +33,7 @@ test("abuse 29: the cap on accounts holds under 20 requests at once", async () =
   assert.equal(replies.filter(({ status }) => status === 202).length, 3);
   for (const reply of replies.filter(({ status }) => status !== 202)) assertError(reply, "bad_request");
   assert.equal(await stored(reseller), 3);
-  // What has failed takes no place.
+  // A failed account does not count.
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET status = 'Failed' WHERE reseller_id = $1", [
     reseller.id,
   ]);
@@ -55,7 +55,7 @@ test("abuse 29: the cap on bytes holds under 20 requests at once", async () => {
   assert.equal(await stored(reseller), 4);
 });
 
-test("when too many passwords wait to be hashed the answer is 503 with the time to come back, and nothing is stored", async (t) => {
+test("when too many passwords wait to be hashed the answer is 503 with retry-after, and nothing is stored", async (t) => {
   // 64 ms a hash: the requests come faster than three of them can be hashed.
   const passwordQueue = createPasswordQueue({ waitingMax: 2, cost: 10, random: systemRandom });
   const slow = await startTestGateway(t, { worker: false, context: { passwordQueue } });

@@ -23,7 +23,7 @@ const read = (identifier: string, as: TestReseller = reseller) =>
 const accountsOf = (identifier: string) =>
   runSql(databaseUrl, "SELECT status FROM hosting_accounts WHERE identifier = $1", [identifier]);
 
-test("an account is accepted, is read from then on, becomes ready and is in the list", async () => {
+test("an account is accepted, can be read from then on, becomes ready and is listed", async () => {
   const accepted = await create({ identifier: "Shop.Example" }, reseller, "/v1");
   assert.equal(accepted.status, 202, accepted.text);
   assertFullForm(accepted);
@@ -37,7 +37,7 @@ test("an account is accepted, is read from then on, becomes ready and is in the 
   assert.equal(ready.headers["check-after"], undefined);
   const body = ready.body as Record<string, unknown>;
   const { ftpPort, webPort } = gateway.node?.ports ?? {};
-  // What the probe has read may have been counted already.
+  // The probe's traffic may have been counted already.
   const { created_at, disk_used_bytes, traffic_used_bytes: _sent, ...rest } = body;
   assert.deepEqual(rest, {
     identifier: "shop.example",
@@ -62,7 +62,7 @@ test("an account is accepted, is read from then on, becomes ready and is in the 
   );
 });
 
-test("while an account is made its status carries check-after", async () => {
+test("while an account is provisioned its status has check-after", async () => {
   await gateway.stopWorker();
   await create({ identifier: "waiting.example" });
   const reply = await read("waiting.example");
@@ -72,7 +72,7 @@ test("while an account is made its status carries check-after", async () => {
   await gateway.settled(reseller, "/hostingaccounts/waiting.example");
 });
 
-test("the kind of the account comes before the profile, the profile before the body", async () => {
+test("the account's kind is checked before the profile, the profile before the body", async () => {
   const plain = await gateway.addReseller({ kind: "plain", profile: false });
   const incomplete = await gateway.addReseller({ profile: false });
   assertError(await create({}, plain), "missing_reseller");
@@ -80,7 +80,7 @@ test("the kind of the account comes before the profile, the profile before the b
   assertError(await gateway.send(incomplete, "POST", "/hostingaccounts", { body: "{" }), "missing_reseller_profile");
 });
 
-test("the body comes before the pack, the pack before the identifier, the identifier before the caps", async () => {
+test("the body is checked before the pack, the pack before the identifier, the identifier before the caps", async () => {
   await create({ identifier: "first.example" });
   await runSql(databaseUrl, "UPDATE resellers SET hosting_accounts_max = 1 WHERE id = $1", [reseller.id]);
   assertError(await create({ servicepack_id: "1", identifier: "-" }), "bad_request");
@@ -91,7 +91,7 @@ test("the body comes before the pack, the pack before the identifier, the identi
   await runSql(databaseUrl, "UPDATE resellers SET hosting_accounts_max = 1000 WHERE id = $1", [reseller.id]);
 });
 
-test("abuse 4: a service pack must be on offer to this reseller; who is offered it sees it in the list", async () => {
+test("abuse 4: a service pack must be offered to this reseller, who then sees it in the list", async () => {
   const own = await gateway.addPack({ offeredTo: [rival.id] });
   const retired = await gateway.addPack();
   await runSql(databaseUrl, "UPDATE service_packs SET retired_at = now() WHERE id = $1", [retired]);
@@ -115,9 +115,19 @@ test("abuse 4: a service pack must be on offer to this reseller; who is offered 
   assert.equal((await create({ servicepack_id: own, identifier: "packs.example" }, rival)).status, 202);
 });
 
-test("abuse 1: an identifier that is no host name, reserved or under a name that is never public is refused and stored nowhere", async () => {
+test("abuse 1: an identifier that is invalid, reserved or under a name that is never public is refused and stored nowhere", async () => {
   for (const identifier of [
-    ...["../x", "a/b", "%2e%2e", "a\0b.example", "", "-", ".", "a..b", "a_b.example", "x".repeat(300), "a b"],
+    "../x",
+    "a/b",
+    "%2e%2e",
+    "a\0b.example",
+    "",
+    "-",
+    ".",
+    "a..b",
+    "a_b.example",
+    "x".repeat(300),
+    "a b",
     ...[
       "www",
       "ftp",
@@ -131,8 +141,18 @@ test("abuse 1: an identifier that is no host name, reserved or under a name that
       "a.invalid",
       "a.arpa",
     ],
-    ...["a.onion", "127.0.0.1", "10.1", "a.123", "0x7f.1", "::1", "panel.deedhouse.test", "x.panel.deedhouse.test"],
-    ...["рауpal.example", "ехаmple.example", "☃.example", `${"a.".repeat(121)}ab`],
+    "a.onion",
+    "127.0.0.1",
+    "10.1",
+    "a.123",
+    "0x7f.1",
+    "::1",
+    "panel.deedhouse.test",
+    "x.panel.deedhouse.test",
+    "рауpal.example",
+    "ехаmple.example",
+    "☃.example",
+    `${"a.".repeat(121)}ab`,
   ]) {
     const { validation_errors } = assertError(await create({ identifier }), "bad_request");
     assert.deepEqual(
@@ -144,7 +164,7 @@ test("abuse 1: an identifier that is no host name, reserved or under a name that
   }
 });
 
-test("an identifier has one form: U-label, A-label, any case and a trailing dot are the same account", async () => {
+test("an identifier has one canonical form: U-label, A-label, any case and a trailing dot are the same account", async () => {
   const accepted = await create({ identifier: "Bücher.Example." });
   assert.equal(accepted.headers.location, "/hostingaccounts/xn--bcher-kva.example");
   for (const identifier of ["bücher.example", "xn--bcher-kva.example", "XN--BCHER-KVA.EXAMPLE."]) {
@@ -155,7 +175,7 @@ test("an identifier has one form: U-label, A-label, any case and a trailing dot 
   }
 });
 
-test("abuse 5: a password that is weak, too long, has control characters or names the account is refused and never echoed", async () => {
+test("abuse 5: a password that is weak, too long, has control characters or contains the identifier is refused and never echoed", async () => {
   const identifier = "guarded.example";
   for (const weak of [
     ...[
@@ -168,7 +188,11 @@ test("abuse 5: a password that is weak, too long, has control characters or name
       "with\0nul-byte",
       "tab\there-too",
     ],
-    ...[identifier, `my-${identifier.toUpperCase()}!`, "password1", "PassWord123", "\ud800 half of a pair"],
+    identifier,
+    `my-${identifier.toUpperCase()}!`,
+    "password1",
+    "PassWord123",
+    "\ud800 half of a pair",
   ]) {
     const reply = await create({ identifier, password: weak });
     const { validation_errors } = assertError(reply, "bad_request");
@@ -185,7 +209,7 @@ test("abuse 5: a password that is weak, too long, has control characters or name
   }
 });
 
-test("the password is kept only as a sealed hash: no row of the database has it", async () => {
+test("the password is stored only as a sealed hash: no row of the database contains it", async () => {
   await create({ identifier: "sealed.example", password: "a very own password" });
   const dump = await dumpDatabase(databaseUrl);
   assert.ok(dump.includes("sealed.example"));
@@ -213,7 +237,7 @@ test("abuse 2, abuse 24: another reseller's account, and a name that is or is un
   }
 });
 
-test("abuse 3: another's account and nobody's are one 403, however they are spelled", async () => {
+test("abuse 3: another reseller's account and an unknown one get the same 403, in any spelling", async () => {
   await create({ identifier: "abc.example" }, rival);
   const replies = [];
   for (const path of ["abc.example", "ABC.example", "nobody.example", "", "-", "a%00b", "%ff"])
@@ -226,7 +250,7 @@ test("abuse 3: another's account and nobody's are one 403, however they are spel
   }
 });
 
-test("a failed identifier is free for anyone, and its owner still reads why it failed", async () => {
+test("a failed identifier is free for anyone, and its owner can still read the reason", async () => {
   await create({ identifier: "failing.example" });
   await gateway.settled(reseller, "/hostingaccounts/failing.example");
   await runSql(

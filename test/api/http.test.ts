@@ -7,7 +7,7 @@ import { startTestGateway } from "../harness/gateway.ts";
 import { sendRaw } from "../harness/raw-http.ts";
 import { authorize, type SignedRequestOptions } from "../harness/signed-request.ts";
 
-// What the parser and the sockets refuse is written by hand here: no HTTP client would send it.
+// Requests that the parser and the sockets refuse, written by hand: no HTTP client would send them.
 
 const gateway = await startTestGateway({ after }, { worker: false, server: { requestTimeoutMs: 1_000 } });
 const reseller = await gateway.addReseller();
@@ -27,32 +27,43 @@ test("every answer has the full form: request id, four rate-limit headers, no-st
   assert.notEqual(first.headers["x-request-id"], second.headers["x-request-id"]);
 });
 
-test("an unknown path is 404 under every prefix, a path with %2F for a slash too", async () => {
+test("an unknown path is 404 under every prefix, also with %2F for a slash", async () => {
   for (const target of [
-    ...["/", "/v1", "/v1/", "/v3/domains", "/v1/v1/domains", "/nothing", "//domains", "/./domains"],
-    ...["/domains/a.example/b", "/hostingaccounts/a/b", "/domains%2Fa.example", "/v1%2Fdomains", "/servicepacks/"],
+    "/",
+    "/v1",
+    "/v1/",
+    "/v3/domains",
+    "/v1/v1/domains",
+    "/nothing",
+    "//domains",
+    "/./domains",
+    "/domains/a.example/b",
+    "/hostingaccounts/a/b",
+    "/domains%2Fa.example",
+    "/v1%2Fdomains",
+    "/servicepacks/",
   ]) {
     assertError(await send("GET", target), "resource_not_found");
   }
 });
 
-test("a request that is spelled otherwise than it was signed means what was signed", async () => {
+test("a request in another spelling than the signed one means what was signed", async () => {
   for (const target of ["/domains?TAKE=1", "/domains?%74ake=1", "/Domains?Take=1", "/%64omains?take=%31"]) {
     const reply = await gateway.send(reseller, "GET", target, { signedTarget: "/domains?take=1" });
     assert.equal(reply.status, 200, reply.text);
     assert.equal(reply.headers["x-paging-take"], "1", target);
   }
-  // Decoded once it reads "take=%35", which another request may have signed: that one asks for five.
+  // Decoded once it is "take=%35", which another request may have signed: that one asks for five.
   const other = await gateway.send(reseller, "GET", "/domains?take=%%335", { signedTarget: "/domains?take=%35" });
   assertError(other, "authorization_hmac_invalid");
 });
 
-test("%2F inside a segment is a part of the name, never a separator", async () => {
+test("%2F inside a segment is part of the name, never a separator", async () => {
   assertError(await send("GET", "/domains/registrations%2FREG-00000000-000"), "domain_not_valid");
   assertError(await send("GET", "/hostingaccounts/a%2Fb.example"), "hostingaccount_invalid_identifier");
 });
 
-test("a method that a path does not take is 405, and allow names those that it takes", async () => {
+test("an unsupported method is 405, and allow lists the supported ones", async () => {
   const cases: [string, string, string][] = [
     ["DELETE", "/domains", "GET"],
     ["PUT", "/v1/domains/a.example", "GET"],
@@ -83,7 +94,7 @@ test("a DELETE may be signed as del", async () => {
   assertError(reply, "method_not_allowed");
 });
 
-test("an absolute-form target is the same request, its signature counts the path only", async () => {
+test("an absolute-form target is the same request, and its signature covers the path only", async () => {
   const target = "/v1/domains?take=3";
   for (const origin of [gateway.url, "http://api.reseller.example", "HTTPS://x:1"]) {
     const reply = await send("GET", `${origin}${target}`, { signedTarget: target });
@@ -92,7 +103,7 @@ test("an absolute-form target is the same request, its signature counts the path
   }
 });
 
-test("whatever Accept says, the answer is JSON", async () => {
+test("the answer is JSON for any Accept header", async () => {
   for (const accept of ["application/json;q=0.5, application/xml;q=0.9", "text/html", "*/*;q=0", "nonsense"]) {
     const reply = await send("GET", "/domains", { headers: { accept } });
     assert.equal(reply.status, 200);
@@ -114,7 +125,7 @@ test("a body on a GET is signed and otherwise ignored", async () => {
   assertError(await send("GET", "/domains", { body: "[]", authorization: unsigned }), "authorization_hmac_invalid");
 });
 
-test("the content type of a body does not matter, not even a malformed one", async () => {
+test("the content type of a body does not matter, even a malformed one", async () => {
   for (const type of [
     "text/plain",
     "application/x-www-form-urlencoded",
@@ -137,7 +148,7 @@ test("a chunked body is read like any other", async () => {
   assert.equal(assertError(reply, "bad_request").validation_errors?.length, 3);
 });
 
-test("malformed escapes never fail the request, they are no name", async () => {
+test("malformed escapes never fail the request, but are not a name", async () => {
   for (const name of ["%", "%zz", "%f", "%ff.example", "a%.example", "%c3%28.example", "%00", "a%00.example"]) {
     assertError(await send("GET", `/domains/${name}`), "domain_not_valid");
     assertError(await send("GET", `/hostingaccounts/${name}`), "hostingaccount_invalid_identifier");
@@ -187,7 +198,7 @@ test("a request that does not arrive in time is 408", async () => {
   assertError(body, "request_timeout");
 });
 
-test("what is not HTTP, or not as the RFC writes it, is 400 in the full form", async () => {
+test("a request that is not valid HTTP is 400 in the full form", async () => {
   for (const bytes of [
     "hello\r\n\r\n",
     "FOO / HTTP/1.1\r\nhost: x\r\n\r\n",
@@ -210,7 +221,7 @@ test("what is not HTTP, or not as the RFC writes it, is 400 in the full form", a
   }
 });
 
-test("a CONNECT whose client is gone before its refusal harms nobody", async () => {
+test("a CONNECT whose client leaves before its refusal harms nobody", async () => {
   const { hostname, port } = new URL(gateway.url);
   for (let count = 0; count < 20; count++) {
     const socket = connect(Number(port), hostname);
@@ -220,11 +231,11 @@ test("a CONNECT whose client is gone before its refusal harms nobody", async () 
     socket.resetAndDestroy();
     await once(socket, "close");
   }
-  // An error that nobody expects would end the process, and this file's run.
+  // An unexpected error would end the process, and this file's run.
   assert.equal((await send("GET", "/domains")).status, 200);
 });
 
-test("an expectation that is not ours is ignored, 100-continue is answered", async () => {
+test("an unknown expectation is ignored, and 100-continue is answered", async () => {
   const reply = await send("GET", "/domains", { headers: { expect: "nothing" } });
   assert.equal(reply.status, 200);
   assertFullForm(reply);
@@ -240,14 +251,14 @@ test("an HTTP/1.0 request needs no Host header", async () => {
   assertFullForm(reply);
 });
 
-test("garbage behind a request is never answered in the place of that request", async () => {
+test("garbage after a request is never answered in place of that request", async () => {
   const target = "/domains/registrations/REG-00000000-000";
   const head = `GET ${target} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization("GET", target)}\r\n\r\n`;
   const reply = await sendRaw(gateway.url, `${head}garbage\r\n\r\n`).catch(() => undefined);
   assert.notEqual((reply?.body as { error_code?: string } | undefined)?.error_code, "bad_request");
 });
 
-test("connections over the limit are told to come back, and their requests are not run", async (t) => {
+test("connections over the limit get retry-after, and their requests are not run", async (t) => {
   const small = await startTestGateway(t, { worker: false, server: { connectionsMax: 1 } });
   const caller = await small.addReseller();
   const { hostname, port } = new URL(small.url);

@@ -22,7 +22,7 @@ const ordersOf = (name: string) =>
 const setPause = (reason: string | null) =>
   runSql(gateway.databaseUrl, "UPDATE registries SET creates_paused_reason = $1", [reason]);
 
-test("a repeat with the same body gets the same answer, marked as a replay, also after the order ended", async () => {
+test("a repeat with the same body gets the same answer, marked as a replay, also after the order has ended", async () => {
   const first = await register("repeat.example");
   assert.equal(first.status, 202, first.text);
   assert.equal(first.headers[replayed], undefined);
@@ -34,7 +34,7 @@ test("a repeat with the same body gets the same answer, marked as a replay, also
   }
 });
 
-test("the bare path and its /v1 form are one path", async () => {
+test("the bare path and its /v1 form are the same path", async () => {
   const first = await register("prefix.example", { target: "/v1/domains/registrations" });
   const again = await register("prefix.example");
   assert.deepEqual([again.status, again.headers[replayed]], [202, "true"]);
@@ -47,7 +47,7 @@ test("another body under the key is 422 and does nothing", async () => {
   assert.deepEqual(await ordersOf("two.example"), []);
 });
 
-test("a refusal that is final is kept like a success", async () => {
+test("a final refusal is stored like a success", async () => {
   const first = await register("taken-x.example");
   assertError(first, "domain_availability_taken");
   const again = await register("taken-x.example");
@@ -67,7 +67,7 @@ test("a key belongs to its reseller and its path", async () => {
   assert.equal((await register("scoped-a.example", { key: "shared", as: otherKey })).headers[replayed], "true");
 });
 
-test("of twins at the same time one is run, and all get its answer", async () => {
+test("of concurrent twins one is run, and all get its answer", async () => {
   const replies = await Promise.all(Array.from({ length: 8 }, () => register("twins.example")));
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([202]));
   assert.equal(new Set(replies.map(({ headers }) => headers.location)).size, 1);
@@ -75,12 +75,13 @@ test("of twins at the same time one is run, and all get its answer", async () =>
   assert.equal((await ordersOf("twins.example")).length, 1);
 });
 
-test("a repeat that has waited long enough for the first is told that it is in progress", async (t) => {
+test("a repeat that has waited too long for the first gets idempotency_in_progress", async (t) => {
   const hasty = await startTestGateway(t, { server: { idempotencyWaitMs: 100 } });
   const caller = await hasty.addReseller();
   const send = () =>
     hasty.send(caller, "POST", "/domains/registrations", {
-      ...{ body: { domain_name: "slow-1500-a.example" }, headers: { "idempotency-key": "slow" } },
+      body: { domain_name: "slow-1500-a.example" },
+      headers: { "idempotency-key": "slow" },
     });
   const [first, second] = await Promise.all([send(), send()]);
   const [accepted, early] = first.status === 202 ? [first, second] : [second, first];
@@ -91,7 +92,7 @@ test("a repeat that has waited long enough for the first is told that it is in p
   assert.deepEqual([late.headers.location, late.headers[replayed]], [accepted.headers.location, "true"]);
 });
 
-test("a 503 is not kept: the repeat is a new try", async () => {
+test("a 503 is not stored: the repeat is a new attempt", async () => {
   await setPause("credit: none");
   assertError(await register("unavailable.example"), "service_unavailable");
   await setPause(null);
@@ -99,12 +100,14 @@ test("a 503 is not kept: the repeat is a new try", async () => {
   assert.deepEqual([again.status, again.headers[replayed]], [202, undefined]);
 });
 
-test("a 401, a 403 for the scope and a 429 are not kept", async () => {
+test("a 401, a 403 for the scope and a 429 are not stored", async () => {
   const limited = await gateway.addReseller({ rateLimit: 3 });
   const unscoped = await gateway.addKey(limited, { scopes: [] });
   const name = "not-kept.example";
   const refused = await gateway.send(limited, "POST", "/domains/registrations", {
-    ...{ body: { domain_name: name }, headers: { "idempotency-key": name }, signedMethod: "put" },
+    body: { domain_name: name },
+    headers: { "idempotency-key": name },
+    signedMethod: "put",
   });
   assertError(refused, "authorization_hmac_invalid");
   assertError(await register(name, { as: unscoped }), "authorization_scope_missing");
@@ -127,7 +130,7 @@ test("a key has 1 to 255 characters", async () => {
   assert.deepEqual(await ordersOf("longer.example"), []);
 });
 
-test("a key is forgotten after seven days", async () => {
+test("a key expires after seven days", async () => {
   assert.equal((await register("old.example")).status, 202);
   await runSql(
     gateway.databaseUrl,
@@ -138,7 +141,7 @@ test("a key is forgotten after seven days", async () => {
   assert.equal((await register("new.example", { key: "old.example" })).headers[replayed], "true");
 });
 
-test("the database holds no body of a request, and no digest that could be guessed", async () => {
+test("the database contains no body of a request, and no digest that could be guessed", async () => {
   await createAccount("kept.example", "kept", "a password of my own");
   const dump = JSON.stringify(await runSql(gateway.databaseUrl, "SELECT * FROM idempotent_requests"));
   assert.ok(!dump.includes("a password of my own"));

@@ -9,10 +9,10 @@ import { startTestGateway, type TestGateway, type TestReseller } from "../harnes
 import { sendSigned } from "../harness/signed-request.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
 
-/** A change is known in every process within this. */
+/** Every process knows a change within this time. */
 const changeKnownMs = 1_000;
 
-/** Sends until the answer is a 401; how long that took. */
+/** Sends until the answer is a 401, and returns how long that took. */
 async function untilRefused(gateway: TestGateway, reseller: TestReseller, url = gateway.url): Promise<number> {
   const startMs = systemClock.monotonicMs();
   for (;;) {
@@ -38,11 +38,11 @@ test("a revoked key is refused within a second, also by an api process that did 
   await untilRefused(gateway, reseller);
 });
 
-test("while the LISTEN connection is down no key is trusted from memory: the revocation counts at once", async (t) => {
+test("while the LISTEN connection is down no cached key is trusted: a revocation takes effect at once", async (t) => {
   const gateway = await startTestGateway(t, { worker: false, proxy: true });
   const reseller = await gateway.addReseller();
   for (let times = 0; times < 3; times++) assert.equal((await gateway.send(reseller, "GET", "/domains")).status, 200);
-  // Another session of the same name is ended whenever it comes back, so that no notification arrives.
+  // Ends the session of this name whenever it reconnects, so that no notification arrives.
   const endListener = () => endSessions(gateway.databaseUrl, "deedhouse-listener");
   await endListener();
   while (gateway.context.listener.aliveAsOf() !== undefined) await endListener();
@@ -51,7 +51,7 @@ test("while the LISTEN connection is down no key is trusted from memory: the rev
   assertError(await gateway.send(reseller, "GET", "/domains"), "authorization_hmac_invalid");
 });
 
-test("a new rate limit counts within a second", async (t) => {
+test("a new rate limit takes effect within a second", async (t) => {
   const gateway = await startTestGateway(t, { worker: false });
   const reseller = await gateway.addReseller({ rateLimit: 7 });
   const get = () => gateway.send(reseller, "GET", "/domains");

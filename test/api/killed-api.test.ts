@@ -7,7 +7,7 @@ import { startTestGateway } from "../harness/gateway.ts";
 import { newNonce, type SignedRequestOptions, sendSigned } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
-test("a write that was committed when the api was killed before its answer is answered at its resend", async (t) => {
+test("a write that was committed before the api was killed is answered at its resend", async (t) => {
   const gateway = await startTestGateway(t, { proxy: true });
   const api = await startApiProcess(t, gateway, gateway.proxy.url);
   const { key } = await gateway.addReseller();

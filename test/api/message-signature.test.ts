@@ -18,7 +18,7 @@ interface Signed {
   expires?: number;
 }
 
-/** Signs as RFC 9421 says, independently of the service's code. */
+/** Signs according to RFC 9421, independently of the service's code. */
 function sign({ key }: TestReseller, { method, path, query = "?", body, nonce = newNonce(), ...times }: Signed) {
   const created = times.created ?? Math.floor(gateway.context.clock.now().getTime() / 1000);
   const digest = body === undefined ? undefined : `sha-256=:${createHash("sha256").update(body).digest("base64")}:`;
@@ -70,7 +70,7 @@ test("both ways of signing share a key's nonces", async () => {
   assertError(await send(headers, "GET", "/domains"), "authorization_nonce_reused");
 });
 
-test("an old or expired signature is refused with the server's time, a malformed one as such", async () => {
+test("an old or expired signature is refused with the server's time, a malformed one as malformed", async () => {
   const now = Math.floor(gateway.context.clock.now().getTime() / 1000);
   const request = { method: "GET", path: "/domains" };
   for (const times of [{ created: now - 400 }, { expires: now - 5 }]) {

@@ -50,7 +50,7 @@ test("identical writes in flight make one order, and are answered with it or ref
   assert.equal((await ordersOf("twins.example")).length, 1);
 });
 
-test("the resend of a committed write gets the stored answer, whatever became of the order, also after a restart", async () => {
+test("the resend of a committed write gets the stored answer, whatever the order's state, also after a restart", async () => {
   const nonce = newNonce();
   const timestamp = unixSeconds(gateway.context.clock);
   const send = () => {
@@ -79,13 +79,13 @@ test("another request under the nonce of a committed write is refused", async ()
   assert.deepEqual(await ordersOf("mine2.example"), []);
 });
 
-test("the nonce of a write that was refused for good is used", async () => {
+test("the nonce of a write with a final refusal is used", async () => {
   const nonce = newNonce();
   assertError(await register("taken-a.example", nonce), "domain_availability_taken");
   assertError(await register("taken-a.example", nonce), "authorization_nonce_reused");
 });
 
-test("the nonce of a 503 is free again: the identical header is served once the cause has gone", async () => {
+test("the nonce of a 503 is free again: the identical header is served once the cause is gone", async () => {
   const nonce = newNonce();
   const setPause = (reason: string | null) =>
     runSql(gateway.databaseUrl, "UPDATE registries SET creates_paused_reason = $1", [reason]);
@@ -109,12 +109,12 @@ test("the nonce of a 429 is free: the identical header is served in the next win
   assert.equal((await slow.send(limited, "GET", "/domains", options)).status, 200);
   clock.advance(60_000);
   assertError(await slow.send(limited, "GET", "/domains", options), "authorization_nonce_reused");
-  // Once its timestamp has left the window, that is what is wrong with it.
+  // Once its timestamp has left the window, the timestamp is the error.
   clock.advance(240_000);
   assertError(await slow.send(limited, "GET", "/domains", options), "authorization_timestamp_invalid");
 });
 
-test("a write whose COMMIT was not answered is told 503, and its resend gets the order that it made", async (t) => {
+test("a write whose COMMIT was not answered gets 503, and its resend gets the order that it created", async (t) => {
   const lossy = await startTestGateway(t, { proxy: true });
   const caller = await lossy.addReseller();
   const nonce = newNonce();
@@ -140,7 +140,7 @@ test("a write whose COMMIT was not answered is told 503, and its resend gets the
   assert.equal(resent.headers.location, `/domains/registrations/${order?.order_code}`);
 });
 
-test("after a restart that lost the used nonces, the refusal says in how many seconds to sign again, and /readyz is 503 until then", async (t) => {
+test("after a restart that lost the used nonces, the refusal says when to sign again, and /readyz is 503 until then", async (t) => {
   const startSeconds = 1_900_000_000;
   const clock = createManualClock(startSeconds);
   const journalDir = await mkdtemp(join(tmpdir(), "deedhouse-nonces-"));

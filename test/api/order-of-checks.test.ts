@@ -30,20 +30,30 @@ const unknown = (reseller: TestReseller): TestReseller => ({
 });
 const count = (reply: Reply) => Number(reply.headers["x-ratelimit-usage"]);
 
-test("a header that is missing or malformed comes first", async () => {
+test("a missing or malformed header is checked first", async () => {
   const reseller = await gateway.addReseller();
   const { id } = reseller.key;
   for (const authorization of [
-    ...[null, "", "hmac", "Bearer x", `hmac ${id}:c2ln:nonce`, `hmac ${id}:c2ln:nonce:1900000000:x`],
-    ...[`hmac ${id.toUpperCase()}x:c2ln:nonce:1`, `hmac ${id}:c2ln:no nce:1900000000`, `hmac ${id}:c2ln::1900000000`],
-    ...[`hmac ${id}:c2ln:nonce:0900000000`, `hmac ${id}:c2ln:nonce:19000000000`, `hmac ${id}:c2ln:nonce:-900000000`],
-    ...[`hmac ${id}:c2ln:${"n".repeat(129)}:1900000000`, `hmac ${id.slice(1)}:c2ln:nonce:1900000000`],
+    null,
+    "",
+    "hmac",
+    "Bearer x",
+    `hmac ${id}:c2ln:nonce`,
+    `hmac ${id}:c2ln:nonce:1900000000:x`,
+    `hmac ${id.toUpperCase()}x:c2ln:nonce:1`,
+    `hmac ${id}:c2ln:no nce:1900000000`,
+    `hmac ${id}:c2ln::1900000000`,
+    `hmac ${id}:c2ln:nonce:0900000000`,
+    `hmac ${id}:c2ln:nonce:19000000000`,
+    `hmac ${id}:c2ln:nonce:-900000000`,
+    `hmac ${id}:c2ln:${"n".repeat(129)}:1900000000`,
+    `hmac ${id.slice(1)}:c2ln:nonce:1900000000`,
   ]) {
     assertError(await get(reseller, { authorization }, "/nowhere"), "auth_authorization_header_invalid_format");
   }
 });
 
-test("a timestamp outside the window comes before a wrong signature, and the answer tells the skew", async () => {
+test("a timestamp outside the window is checked before a wrong signature, and the answer states the skew", async () => {
   const reseller = await gateway.addReseller();
   for (const [skew, direction] of [
     [-301, "behind"],
@@ -56,7 +66,7 @@ test("a timestamp outside the window comes before a wrong signature, and the ans
   for (const skew of [-299, 300]) assert.equal((await get(reseller, { timestamp: startSeconds + skew })).status, 200);
 });
 
-test("a wrong signature comes before the address, the nonce, the rate limit, the scope and the path", async () => {
+test("a wrong signature is checked before the address, the nonce, the rate limit, the scope and the path", async () => {
   const reseller = await gateway.addReseller({ rateLimit: 1 });
   const bound = await gateway.addKey(reseller, { allowedAddresses: ["192.0.2.1"], scopes: [] });
   const nonce = newNonce();
@@ -65,7 +75,7 @@ test("a wrong signature comes before the address, the nonce, the rate limit, the
   assertError(await get(wrongSecret(bound), {}, "/nowhere"), "authorization_hmac_invalid");
 });
 
-test("a signature is wrong when anything that it covers was changed", async () => {
+test("a signature is wrong when anything that it covers has changed", async () => {
   const reseller = await gateway.addReseller();
   const wrong: [string, string, SignedRequestOptions][] = [
     ["GET", "/domains", { signedTarget: "/v1/domains" }],
@@ -83,7 +93,7 @@ test("a signature is wrong when anything that it covers was changed", async () =
 test("nothing can be moved between the fields of the string to sign", async () => {
   const reseller = await gateway.addReseller();
   const now = String(startSeconds);
-  // What was signed: GET /domains/a, then the timestamp, then the nonce; what is sent reads the same string otherwise.
+  // Signed: GET /domains/a, then the timestamp, then the nonce. Sent: the same string, cut elsewhere.
   const signedAs = (target: string, timestamp: string, nonce: string) => {
     const text = `${reseller.key.id}get${encodeURIComponent(target)}${timestamp}${nonce}`;
     return createHmac("sha256", reseller.key.secret.reveal()).update(text).digest("base64");
@@ -100,13 +110,13 @@ test("nothing can be moved between the fields of the string to sign", async () =
     const reply = await sendAs(signature, sent.target, sent.timestamp, sent.nonce);
     assertError(reply, "authorization_hmac_invalid");
   }
-  // A name that ends in the time of day makes two readings of one string: once served, the other one is used.
+  // A name that ends in the time of day gives one string two readings: once one is served, the other is used.
   const signature = signedAs(`/domains/a-${now}`, now, "nonce");
   assertError(await sendAs(signature, `/domains/a-${now}`, now, "nonce"), "domain_not_valid");
   assertError(await sendAs(signature, "/domains/a-", now, `${now}nonce`), "authorization_nonce_reused");
 });
 
-test("an address that is not allowed comes before a used nonce, and covers ranges", async () => {
+test("a forbidden address is checked before a used nonce, and ranges are supported", async () => {
   const reseller = await gateway.addReseller();
   const elsewhere = await gateway.addKey(reseller, { allowedAddresses: ["192.0.2.0/24", "2001:db8::/32"] });
   const here = await gateway.addKey(reseller, { allowedAddresses: ["192.0.2.1", "127.0.0.0/8"] });
@@ -117,7 +127,7 @@ test("an address that is not allowed comes before a used nonce, and covers range
   assert.equal((await get(here)).status, 200);
 });
 
-test("a used nonce comes before the rate limit, the rate limit before the scope", async () => {
+test("a used nonce is checked before the rate limit, the rate limit before the scope", async () => {
   const reseller = await gateway.addReseller({ rateLimit: 1 });
   const unscoped = await gateway.addKey(reseller, { scopes: ["hosting:read"] });
   const nonce = newNonce();
@@ -127,7 +137,7 @@ test("a used nonce comes before the rate limit, the rate limit before the scope"
   assertError(await get(reseller, {}, "/nowhere"), "rate_limit_exceeded");
 });
 
-test("the scope comes before anything that the use case says", async () => {
+test("the scope is checked before anything in the use case", async () => {
   const reseller = await gateway.addReseller({ kind: "plain", profile: false });
   const needed: [string, string, Scope][] = [
     ["GET", "/domains?take=0", "domains:read"],
@@ -150,7 +160,7 @@ test("the scope comes before anything that the use case says", async () => {
   }
 });
 
-test("an unknown, a revoked and an expired key cannot be told from a wrong signature", async () => {
+test("an unknown, a revoked and an expired key look the same as a wrong signature", async () => {
   const reseller = await gateway.addReseller();
   const expired = await gateway.addKey(reseller, { expiresAt: clock.now() });
   const revoked = await gateway.addKey(reseller);
@@ -164,7 +174,7 @@ test("an unknown, a revoked and an expired key cannot be told from a wrong signa
   }
 });
 
-test("a key that is unknown, revoked or expired costs the unsealing that a wrong signature costs", async (t) => {
+test("an unknown, revoked or expired key costs the same unsealing as a wrong signature", async (t) => {
   let opened = 0;
   const sealer = createSealer({ keys: [{ id: "1", key: new Secret(masterKey) }], random: systemRandom });
   const open: Sealer["open"] = (...sealed) => {
@@ -187,7 +197,7 @@ test("a key that is unknown, revoked or expired costs the unsealing that a wrong
   }
 });
 
-test("a key expires at its moment, also one that was used a moment ago", async () => {
+test("a key expires exactly on time, also when it was used a moment ago", async () => {
   const reseller = await gateway.addReseller();
   const key = await gateway.addKey(reseller, { expiresAt: new Date(clock.now().getTime() + 1_000) });
   assert.equal((await get(key)).status, 200);
@@ -195,7 +205,7 @@ test("a key expires at its moment, also one that was used a moment ago", async (
   assertError(await get(key), "authorization_hmac_invalid");
 });
 
-test("a 401 counts on the source address and shows its budget, a 403 and later on the reseller", async () => {
+test("a 401 counts against the source address and shows its budget, a 403 and later errors against the reseller", async () => {
   const reseller = await gateway.addReseller({ rateLimit: 50 });
   const unscoped = await gateway.addKey(reseller, { scopes: ["hosting:read"] });
   const before = count(await get(reseller));
@@ -223,7 +233,7 @@ async function spendSource(spent: TestGateway, failuresMax: number) {
 }
 const stranger = unknown(await gateway.addReseller());
 
-test("a source over its budget is refused before any signature, but a key that was good from it keeps its own", async (t) => {
+test("a source over its budget is refused before any signature, but a key that was good from it keeps its own budget", async (t) => {
   const failuresMax = 5;
   const own = createManualClock(startSeconds);
   const guarded = await startTestGateway(t, { clock: own, worker: false, server: { sourceFailuresMax: failuresMax } });

@@ -20,8 +20,15 @@ async function addOrder(status: string, ageSeconds = 0, tookSeconds = 0, suffix 
      VALUES ($1, $2, $3, $4, 'sandbox', 1, '', $5, $6, now() - make_interval(secs => $7), now(),
              CASE WHEN $8 THEN now() - make_interval(secs => $7) + make_interval(secs => $9) END)`,
     [
-      ...[code, reseller.id, `order${ordersMade}.${suffix}`, suffix, status, status === "Processing" ? "check" : null],
-      ...[ageSeconds, finalStatuses.includes(status), tookSeconds],
+      code,
+      reseller.id,
+      `order${ordersMade}.${suffix}`,
+      suffix,
+      status,
+      status === "Processing" ? "check" : null,
+      ageSeconds,
+      finalStatuses.includes(status),
+      tookSeconds,
     ],
   );
   return code;
@@ -31,7 +38,7 @@ const read = (code: string, as = reseller, headers = {}) =>
   gateway.send(as, "GET", `/domains/registrations/${code}`, { headers });
 const checkAfter = async (code: string) => (await read(code)).headers["check-after"];
 
-test("a status has the order's code and its status, and check-after while it is not final", async () => {
+test("a status has the order's code and status, and check-after until it is final", async () => {
   for (const status of ["NotProvisioned", "Processing", "Pending", ...finalStatuses]) {
     const code = await addOrder(status);
     const reply = await read(code);
@@ -55,7 +62,7 @@ test("a code is read in any case, with o for 0 and i or l for 1", async () => {
   }
 });
 
-test("a malformed code is 400, an unknown one and another's are one 404", async () => {
+test("a malformed code is 400; an unknown one and another reseller's get the same 404", async () => {
   const code = await addOrder("Pending");
   for (const malformed of [
     code.slice(0, -1),
@@ -73,7 +80,7 @@ test("a malformed code is 400, an unknown one and another's are one 404", async 
   assert.equal(anothers.text, unknown.text);
 });
 
-test("check-after is the rest of the median of recent registrations under the suffix, at least 1 s and at most a day", async () => {
+test("check-after is the remaining median time of recent registrations under the suffix, from 1 s to a day", async () => {
   for (let index = 0; index < 19; index++) await addOrder("Finished", 10_000, 300, "measured");
   assert.equal(await checkAfter(await addOrder("Pending", 0, 0, "measured")), "10");
   await addOrder("Finished", 10_000, 300, "measured");
@@ -84,13 +91,13 @@ test("check-after is the rest of the median of recent registrations under the su
   assert.equal(await checkAfter(await addOrder("Pending", 0, 0, "slow")), "86400");
 });
 
-test("wait holds the answer until the status changes, and tells the new one", async () => {
+test("wait holds the answer until the status changes, and returns the new one", async () => {
   const code = await addOrder("NotProvisioned");
   let isAnswered = false;
   const waiting = read(code, reseller, { prefer: "respond-async, Wait=30" }).finally(() => {
     isAnswered = true;
   });
-  // A notification that is not a change of the status wakes nobody up.
+  // A notification without a change of the status wakes nobody.
   await runSql(gateway.databaseUrl, `SELECT pg_notify('order_changed', '${code}')`);
   await runSql(gateway.databaseUrl, "SELECT pg_sleep(0.1)");
   assert.equal(isAnswered, false);
@@ -104,7 +111,7 @@ test("wait holds the answer until the status changes, and tells the new one", as
   assertFullForm(reply);
 });
 
-test("wait ends with its time, and a final order is not waited for", async () => {
+test("wait ends after its time, and does not wait for a final order", async () => {
   const [pending, final] = [await addOrder("Pending"), await addOrder("Finished")];
   const reply = await read(pending, reseller, { prefer: "wait=1" });
   assert.deepEqual(reply.body, { order_code: pending, status: "Pending" });

@@ -8,7 +8,7 @@ import { runSql } from "../harness/sql.ts";
 const gateway = await startTestGateway({ after }, { worker: false });
 const pack = await gateway.addPack();
 
-/** Both lists are the same to a reader: a path, a name column, and rows that can be put in. */
+/** Both lists have the same form: a path, a name column, and rows that can be inserted. */
 const lists = [
   {
     path: "/domains",
@@ -85,7 +85,7 @@ for (const list of lists) {
     assert.deepEqual(paging(await get(reseller, `${path}?skip=5`)), [5, 25, 0]);
   });
 
-  test(`${path}: skip is 0 and take 25 unless told otherwise, take over 100 is reduced to 100`, async () => {
+  test(`${path}: skip defaults to 0 and take to 25, and take over 100 is reduced to 100`, async () => {
     const reseller = await gateway.addReseller();
     const names = named(reseller, 0, 130);
     await list.add(reseller, names.toReversed());
@@ -176,7 +176,7 @@ for (const list of lists) {
     assert.deepEqual(namesIn(list, await get(reseller, links(third).first ?? "")), names.slice(0, 10));
   });
 
-  test(`${path}: rows that come and go meanwhile never make a walk skip or repeat another row`, async () => {
+  test(`${path}: rows that are added or removed in the meantime never make a walk skip or repeat another row`, async () => {
     const reseller = await gateway.addReseller();
     const kept = named(reseller, 100, 200);
     await list.add(reseller, kept);
@@ -199,7 +199,7 @@ for (const list of lists) {
     }
   });
 
-  test(`${path}: a cursor goes on after its row, though that row is gone`, async () => {
+  test(`${path}: a cursor continues after its row, even if that row is gone`, async () => {
     const reseller = await gateway.addReseller();
     const names = named(reseller, 0, 6);
     await list.add(reseller, names);
@@ -210,7 +210,7 @@ for (const list of lists) {
     assert.deepEqual(paging(reply), [2, 3, 5]);
   });
 
-  test(`${path}: a cursor is for its reseller and its list, unchanged, and never beside skip`, async () => {
+  test(`${path}: a cursor works unchanged for its reseller and its list, and never with skip`, async () => {
     const reseller = await gateway.addReseller();
     const rival = await gateway.addReseller();
     for (const owner of [reseller, rival]) await list.add(owner, named(owner, 0, 3));

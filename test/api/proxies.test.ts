@@ -19,7 +19,7 @@ const reseller = await gateway.addReseller();
 const failures = ({ headers }: { headers: Record<string, string> }) => Number(headers["x-ratelimit-usage"]);
 const forwarded = (...nodes: string[]) => [`X-Forwarded-For: ${nodes.join(", ")}`];
 
-test("a client behind a proxy spends its own budget of failures, and locks out nobody else behind it", async () => {
+test("a client behind a proxy uses up its own budget of failures, and locks out nobody else behind it", async () => {
   const guessing = forwarded("203.0.113.1");
   for (let failed = 1; failed <= failuresMax; failed++) {
     const refused = await call({ gateway, lines: guessing });
@@ -43,7 +43,7 @@ test("a key's allow-list matches the address that the proxy names", async () => 
   }
 });
 
-test("what a client writes left of its proxy's own entry is not believed", async () => {
+test("entries that a client writes to the left of its proxy's own are not trusted", async () => {
   const key = await gateway.addKey(reseller, { allowedAddresses: ["198.51.100.7"] });
   // Another proxy, which is trusted too.
   const hop = secondProxy;
@@ -64,7 +64,7 @@ test("what a client writes left of its proxy's own entry is not believed", async
   }
 });
 
-test("headers of a peer that is no trusted proxy are not believed", async () => {
+test("headers of a peer that is not a trusted proxy are ignored", async () => {
   const key = await gateway.addKey(reseller, { allowedAddresses: ["198.51.100.7"] });
   const lines = forwarded("198.51.100.7");
   assertError(await call({ gateway, as: key, from: stranger, lines }), "authorization_ip_not_allowed");
@@ -72,13 +72,16 @@ test("headers of a peer that is no trusted proxy are not believed", async () => 
   assert.equal((await call({ gateway, as: own, from: stranger, lines })).status, 200);
 });
 
-test("Forwarded is read as RFC 7239 writes it, and the other header is not", async () => {
+test("Forwarded is read as RFC 7239 defines it, and the other header is ignored", async () => {
   const caller = await standard.addReseller();
   const key = await standard.addKey(caller, { allowedAddresses: ["198.51.100.7", "2001:db8:7::/48"] });
   const gone = { gateway: standard, as: key };
   for (const line of [
-    ...["for=198.51.100.7", 'For="198.51.100.7:80";proto=https', 'by=_p;for="[2001:db8:7::1]:4711"'],
-    ...['for=", for=198.51.100.7', `for=198.51.100.7, for=${secondProxy}`],
+    "for=198.51.100.7",
+    'For="198.51.100.7:80";proto=https',
+    'by=_p;for="[2001:db8:7::1]:4711"',
+    'for=", for=198.51.100.7',
+    `for=198.51.100.7, for=${secondProxy}`,
   ]) {
     assert.equal((await call({ ...gone, lines: [`Forwarded: ${line}`] })).status, 200, line);
   }
@@ -89,7 +92,7 @@ test("Forwarded is read as RFC 7239 writes it, and the other header is not", asy
   assertError(await call({ ...gone, lines: forwarded("198.51.100.7") }), "authorization_ip_not_allowed");
 });
 
-test("requests at work count for the client that a proxy names, and one too many is told to come back", async (t) => {
+test("requests in progress count for the client that a proxy names, and one too many gets retry-after", async (t) => {
   const one = forwarded("203.0.113.9");
   const unfinished = `POST /domains HTTP/1.1\r\nhost: x\r\n${one[0]}\r\ncontent-length: 5\r\n\r\n1`;
   const held = [await open(gateway.url, proxy), await open(gateway.url, secondProxy)];

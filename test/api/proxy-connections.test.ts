@@ -10,7 +10,7 @@ const sourceConnectionsMax = 3;
 const shares = { ...sourceSharesDefault, sourceConnectionsMax };
 const client = "203.0.113.1";
 
-/** Opens as many connections as a source may have, and one more. */
+/** Opens one connection more than a source's limit. */
 async function hold(t: TestContext, url: string, from: string, before?: string | Buffer, tls?: boolean) {
   for (let opened = 0; opened <= sourceConnectionsMax; opened++) {
     const socket = await open(url, from, before, tls);
@@ -19,7 +19,7 @@ async function hold(t: TestContext, url: string, from: string, before?: string |
   }
 }
 
-test("a trusted proxy has no cap of connections, and a stranger has", async (t) => {
+test("a trusted proxy has no connection limit, and a stranger has one", async (t) => {
   const proxies = { trusted, header: "x-forwarded-for", proxyProtocol: false } as const;
   const gateway = await startTestGateway(t, { worker: false, server: { proxies, shares } });
   const as = await gateway.addReseller();

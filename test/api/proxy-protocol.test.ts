@@ -65,7 +65,7 @@ test("the PROXY protocol names the client beneath TLS too", async () => {
   );
 });
 
-test("what comes in one packet with a PROXY header is read behind it, a long body and a second request too", async () => {
+test("bytes in one packet with a PROXY header are read after it, also a long body and a second request", async () => {
   const { key } = await caller(clear);
   const request = (method: string, target: string, body: string, line: string) => {
     const authorization = authorize({ key, clock: clear.context.clock, method, target, body });
@@ -82,7 +82,7 @@ test("what comes in one packet with a PROXY header is read behind it, a long bod
   }
 });
 
-test("a proxy behind one that speaks the PROXY protocol is believed when it is trusted too", async () => {
+test("a proxy behind one that speaks the PROXY protocol is trusted if it is listed too", async () => {
   const as = await caller(secure);
   const lines = [`X-Forwarded-For: 192.0.2.9, ${client}`];
   assert.equal((await call({ gateway: secure, as, before: firstVersion(secondProxy), lines, tls: true })).status, 200);
@@ -90,7 +90,7 @@ test("a proxy behind one that speaks the PROXY protocol is believed when it is t
   assertError(reply, "authorization_ip_not_allowed");
 });
 
-test("a proxy that speaks for itself is known by its own address", async () => {
+test("a proxy that speaks for itself counts by its own address", async () => {
   const as = await caller(clear, proxy);
   for (const before of ["PROXY UNKNOWN\r\n", `PROXY UNKNOWN ${client} ${client} 1 1\r\n`, secondVersion(client, 0)]) {
     assert.equal((await call({ gateway: clear, as, before })).status, 200, String(before));
@@ -105,7 +105,7 @@ test("a trusted peer that does not begin with a PROXY header is cut without an a
   }
 });
 
-test("a PROXY header of anybody else is garbage", async () => {
+test("a PROXY header from anybody else is garbage", async () => {
   const as = await caller(clear, stranger);
   assert.equal((await call({ gateway: clear, as, from: stranger })).status, 200);
   for (const before of [firstVersion(client), secondVersion(client)]) {
@@ -113,7 +113,7 @@ test("a PROXY header of anybody else is garbage", async () => {
   }
 });
 
-test("failures behind a proxy that speaks the PROXY protocol count for the client that it names", async () => {
+test("failures behind a proxy with the PROXY protocol count for the client that it names", async () => {
   const as = await clear.addReseller();
   const guessing = secondVersion("203.0.113.50");
   for (let failed = 0; failed < 3; failed++) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestGateway } from "../harness/gateway.ts";
 
-/** What the LISTEN connection sends to prove itself alive. */
+/** The heartbeat of the LISTEN connection. */
 const heartbeat = "SELECT 1";
 
 test("reading a domain asks the database once", async (t) => {
@@ -10,7 +10,7 @@ test("reading a domain asks the database once", async (t) => {
   const reseller = await gateway.addReseller();
   const read = () => gateway.send(reseller, "GET", "/domains/some.example");
   await read();
-  // The key stays in the cache from the moment on at which the LISTEN connection has proven itself.
+  // The key stays in the cache once the LISTEN connection is known to be alive.
   while (gateway.context.listener.aliveAsOf() === undefined) await read();
   await read();
   gateway.proxy.executed.length = 0;

@@ -11,7 +11,7 @@ const gateway = await startTestGateway({ after }, { clock, worker: false });
 const limits = ({ headers }: Reply) =>
   ["limit", "usage", "remaining", "reset"].map((name) => Number(headers[`x-ratelimit-${name}`]));
 
-test("usage counts this request, remaining is what is left, reset counts the seconds down", async () => {
+test("usage counts this request, remaining is the rest, and reset counts down the seconds", async () => {
   const reseller = await gateway.addReseller({ rateLimit: 3 });
   const get = () => gateway.send(reseller, "GET", "/domains");
   assert.deepEqual(limits(await get()), [3, 1, 2, 60]);
@@ -46,7 +46,7 @@ test("all keys of a reseller share its limit; the default is 100", async () => {
   assert.deepEqual(limits(await gateway.send(second, "GET", "/domains")).slice(0, 2), [100, 2]);
 });
 
-test("one reseller's flood changes nothing for another", async () => {
+test("one reseller's flood does not affect another", async () => {
   const flooding = await gateway.addReseller({ rateLimit: 5 });
   const calm = await gateway.addReseller({ rateLimit: 5 });
   const replies = await Promise.all(Array.from({ length: 60 }, () => gateway.send(flooding, "GET", "/domains")));

@@ -26,14 +26,14 @@ async function finished(name: string, as: TestReseller = reseller): Promise<stri
   return headers.location ?? "";
 }
 
-/** An order that stays as it is, whatever the registry says. */
+/** An order whose state the registry does not change. */
 async function pending(name: string, as: TestReseller = reseller): Promise<string> {
   const { status, headers, text } = await register(name, as);
   assert.equal(status, 202, text);
   return headers.location ?? "";
 }
 
-test("a malformed name comes before the missing profile, the profile before the suffix and the block list", async () => {
+test("a malformed name is checked before the missing profile, the profile before the suffix and the block list", async () => {
   assertError(await register("-.example", incomplete), "bad_request");
   const nameOnly = assertError(await register("a.b.example", incomplete), "bad_request");
   assert.deepEqual(
@@ -50,7 +50,7 @@ test("a malformed name comes before the missing profile, the profile before the 
   }
 });
 
-test("the block list comes before the reseller's own live order and name", async () => {
+test("the block list is checked before the reseller's own live order and name", async () => {
   await pending("pending-never-blocked.example");
   await finished("later-blocked.example");
   for (const name of ["pending-never-blocked", "later-blocked"]) {
@@ -59,7 +59,7 @@ test("the block list comes before the reseller's own live order and name", async
   }
 });
 
-test("a reseller's own live order answers 202 again with the same location, in every spelling and under each prefix", async () => {
+test("a repeat of a reseller's own live order gets 202 with the same location, in every spelling and under each prefix", async () => {
   const location = await pending("pending-never-live.example");
   for (const name of ["pending-never-live.example", "PENDING-NEVER-LIVE.EXAMPLE.", "ｐending-never-live。example"]) {
     const again = await register(name, reseller, "/v1");
@@ -80,7 +80,7 @@ test("a reseller's own name is taken, with the location of its order and a text 
   assert.equal(reply.headers.location, `/v1${location}`);
 });
 
-test("a name that finished in the last seven days and is gone is still told as the reseller's own, then it is free", async () => {
+test("a name that finished in the last seven days and is gone still counts as the reseller's own, then it is free", async () => {
   const location = await finished("gone.example");
   await runSql(databaseUrl, "DELETE FROM domains WHERE domain_name = 'gone.example'");
   await gateway.registry.reset();
@@ -95,7 +95,7 @@ test("a name that finished in the last seven days and is gone is still told as t
   await finished("gone.example");
 });
 
-test("another reseller's name and live order are taken, and nothing of them is told", async () => {
+test("another reseller's name and live order are taken, and nothing about them is revealed", async () => {
   await finished("rivals-name.example", rival);
   await pending("pending-never-rival.example", rival);
   await setPause("credit: none");
@@ -109,7 +109,7 @@ test("another reseller's name and live order are taken, and nothing of them is t
   assert.equal(replies[0]?.text, replies[1]?.text);
 });
 
-test("a registry that is down comes before its word on the name, and tells when to come back", async () => {
+test("a registry that is down is reported before its answer about the name, with retry-after", async () => {
   await runSql(databaseUrl, "UPDATE registries SET circuit_open_until = now() + interval '100 seconds'");
   const open = await register("taken-down.example");
   assertError(open, "service_unavailable");
@@ -124,7 +124,7 @@ test("a registry that is down comes before its word on the name, and tells when 
   await setPause(null);
 });
 
-test("without an owner of the registry's sessions a registration is 503, and is served again when there is one", async () => {
+test("without an owner of the registry's sessions a registration is 503, and works again when there is one", async () => {
   await gateway.stopWorker();
   const reply = await register("nobody-there.example");
   assertError(reply, "service_unavailable");
@@ -136,7 +136,7 @@ test("without an owner of the registry's sessions a registration is 503, and is 
   await finished("nobody-there.example");
 });
 
-test("the registry's word: in use is taken, reserved, blocked and premium are blocked, silence is a lookup error", async () => {
+test("the registry's answer: in use is taken; reserved, blocked and premium are blocked; silence is a lookup error", async () => {
   assertError(await register("taken-word.example"), "domain_availability_taken");
   for (const label of ["reserved", "blocked", "premium"]) {
     assertError(await register(`${label}-word.example`), "domain_availability_blocked");

@@ -18,7 +18,7 @@ const ordersOf = (name: string) =>
   );
 
 test("20 requests of one reseller for one name make one order, and all get its location", async () => {
-  // The creation takes longer than all the requests, so that none finds the name finished.
+  // The creation takes longer than all the requests, so that none sees the name finished.
   const name = "slow-500-race.example";
   const replies = await registerOften(name, Array(20).fill(reseller));
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([202]));
@@ -31,7 +31,7 @@ test("20 requests of one reseller for one name make one order, and all get its l
   assert.equal(creates.length, 1);
 });
 
-test("of two resellers that want one name at the same time one gets the order, the other is told that it is taken", async () => {
+test("of two resellers that order one name at the same time one gets the order, and for the other it is taken", async () => {
   const name = "slow-300-two.example";
   const callers = Array.from({ length: 20 }, (_, index) => (index % 2 ? rival : reseller));
   const replies = await registerOften(name, callers);

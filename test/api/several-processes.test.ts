@@ -44,7 +44,7 @@ test("two api processes that get the same write at the same time commit it once 
   );
   assert.deepEqual(made, { orders: 5, accounts: 5 });
 
-  // Without shared nonces it is the database that knows a write again.
+  // Without shared nonces, the database recognises a repeated write.
   const timestamp = unixSeconds(clock);
   const body = { domain_name: "pending-never-nonce.example" };
   const target = "/domains/registrations";
@@ -54,7 +54,7 @@ test("two api processes that get the same write at the same time commit it once 
   assert.equal(first?.headers.location, second?.headers.location);
 });
 
-test("a second api on a used database says that it is not ready while it refuses every request", async (t) => {
+test("a second api on a used database reports that it is not ready while it refuses every request", async (t) => {
   const gateway = await startTestGateway(t);
   const { key } = await gateway.addReseller();
   const readyz = async ({ url }: ApiProcess) => {
@@ -77,7 +77,7 @@ test("a second api on a used database says that it is not ready while it refuses
   assert.match(text, /refusing every request for another [0-9]+ s/);
 });
 
-test("whoever locks the answers of committed writes holds up no read", async (t) => {
+test("a lock on the answers of committed writes delays no read", async (t) => {
   const gateway = await startTestGateway(t, { worker: false });
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack();
@@ -89,7 +89,7 @@ test("whoever locks the answers of committed writes holds up no read", async (t)
   lock.on("error", () => {});
   await lock.connect();
   await lock.query("BEGIN; LOCK TABLE committed_requests");
-  // One on each of the connections that are read from.
+  // One on each of the connections for reads.
   const resends = [send(), send(), send(), send()];
   let isResent = false;
   void Promise.race(resends).then(() => {

@@ -58,7 +58,7 @@ async function secure(port: number, maxVersion?: SecureVersion) {
   return { socket, serial: socket.getPeerCertificate().serialNumber };
 }
 
-/** The certificate of a connection that is made now. */
+/** The certificate of a new connection. */
 async function shown(port: number): Promise<string> {
   const { socket, serial } = await secure(port);
   socket.destroy();
@@ -88,7 +88,7 @@ test("the api answers over TLS 1.2 and 1.3, and over nothing older", async (t) =
   await assert.rejects(once(old, "secureConnect"));
 });
 
-test("a certificate that is renewed in its files serves new connections, and cuts no old ones", async (t) => {
+test("a renewed certificate serves new connections, and cuts no old ones", async (t) => {
   const { port, first, write } = await startSecureApi(t, gateway);
   const { socket: old } = await secure(port);
   t.after(() => old.destroy());
@@ -104,7 +104,7 @@ test("a certificate that is renewed in its files serves new connections, and cut
   await eventually("no alarm is left", async () => (await openAlarms()).length === 0);
 });
 
-test("what cannot be served leaves the old certificate in use, and is an alarm until it is put right", async (t) => {
+test("an invalid certificate leaves the old one in use, and is an alarm until it is fixed", async (t) => {
   const { port, files, first, write } = await startSecureApi(t, gateway);
   const next = await testCertificate();
   const broken: [what: string, break_: () => Promise<void>][] = [

@@ -1,4 +1,4 @@
-/** The api as a process of its own, beside a test gateway's: it can be killed at any moment and started again. */
+/** The api as a separate process, next to a test gateway's: a test can kill and restart it at any moment. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,12 +10,12 @@ import { registrarPassword } from "./profiles.ts";
 
 export interface ApiProcess {
   readonly url: string;
-  /** SIGKILL: nothing is said, closed or written any more. */
+  /** SIGKILL: the process says, closes and writes nothing more. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** @param databaseUrl where it finds PostgreSQL: the gateway's, or its proxy's */
+/** @param databaseUrl the address of PostgreSQL: the gateway's, or its proxy's */
 export async function startApiProcess(
   scope: Scope,
   gateway: TestGateway,
@@ -48,7 +48,7 @@ export async function startApiProcess(
       child.kill("SIGKILL");
       await exited;
     };
-    const died = exited.then(() => Promise.reject(new Error("the api process ended at its start")));
+    const died = exited.then(() => Promise.reject(new Error("the api process ended during startup")));
     died.catch(() => {});
     const [ready] = await Promise.race([once(child, "message"), died]);
     port = ready.port;

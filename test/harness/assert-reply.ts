@@ -1,4 +1,4 @@
-/** What is promised of every answer, whatever it says. */
+/** Promises that every answer keeps. */
 import assert from "node:assert/strict";
 import { catalogue, type ErrorCode } from "#errors.ts";
 import type { Reply } from "./signed-request.ts";
@@ -34,7 +34,7 @@ export interface ErrorBody {
   validation_errors?: { error_code: string; error_text: string; field: string }[];
 }
 
-/** The full form of an error, with the status that the catalogue gives its code. Returns its body. */
+/** Checks the full form of an error, with the status of its code in the catalogue. Returns its body. */
 export function assertError(reply: Reply, code: ErrorCode): ErrorBody {
   assertFullForm(reply);
   const body = reply.body as ErrorBody;

@@ -1,13 +1,16 @@
-/** A backup of a test's database, and its restoring beneath whatever works on it. */
+/** Backs up a test's database, and restores it while processes use it. */
 import type { Scope } from "./database.ts";
 import { endAllSessions, runSql } from "./sql.ts";
 
 export interface Backup {
-  /** The database is as it was when the backup was made. Its sessions are cut, and come back to the older one. */
+  /** Restores the state of the backup. Its sessions are cut, and reconnect to the older database. */
   restore(): Promise<void>;
 }
 
-/** What is under way in the database is cut. Processes stand still meanwhile, or take a refused connection for a fault. */
+/**
+ * Cuts everything in progress in the database. Pause the processes in the meantime, or they take the refused connection
+ * for a fault.
+ */
 export async function backUp(scope: Scope, databaseUrl: string): Promise<Backup> {
   const admin = new URL(databaseUrl);
   const name = admin.pathname.slice(1);
@@ -17,7 +20,7 @@ export async function backUp(scope: Scope, databaseUrl: string): Promise<Backup>
   scope.after(async () => {
     for (const other of [kept, lost]) await sql(`DROP DATABASE IF EXISTS ${other} WITH (FORCE)`);
   });
-  /** Neither is possible while somebody is connected, and whoever is cut comes back. */
+  /** Neither works while somebody is connected, and disconnected processes reconnect. */
   const alone = async (text: string) => {
     await sql(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
     await endAllSessions(admin.href, name);

@@ -1,21 +1,22 @@
 /**
- * Stands between the gateway and PostgreSQL: can take the database away, hold back the answer to a COMMIT, and tell which
- * statements were executed. Reads the client's half of PostgreSQL's protocol 3 (manual, chapter "Message Flow").
+ * A proxy between the gateway and PostgreSQL. It can make the database unavailable, hold back the answer to a COMMIT,
+ * and record the executed statements. It reads the client's half of PostgreSQL's protocol 3 (manual, chapter "Message
+ * Flow").
  */
 import { startTcpRelay } from "./tcp-relay.ts";
 
 export interface DatabaseProxy {
   url: string;
-  /** The name of each prepared statement that was executed, or the text of a simple query, in order. */
+  /** The name of each executed prepared statement, or the text of a simple query, in order. */
   executed: string[];
   /** Cuts all connections and refuses new ones. */
   cut(): void;
   restore(): void;
-  /** Carries nothing more on the connections that there are, which stay open, as a firewall does that has forgotten them. */
+  /** Stops transmitting on the existing connections, which stay open, like a firewall that has forgotten them. */
   silence(): void;
   /**
-   * Lets the next COMMIT, or the statement of this name that commits by itself, reach the database, and keeps the answer
-   * to it. Resolves when it is committed.
+   * Lets the next COMMIT, or the named statement that commits on its own, reach the database, and holds back its
+   * answer. Resolves when it is committed.
    */
   holdNextCommitAnswer(statement?: string): Promise<void>;
   close(): Promise<void>;
@@ -71,14 +72,14 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   };
 }
 
-/** Reads one client's messages; a Bind ("B") names the statement that its Execute runs, a Query ("Q") is text. */
+/** Reads one client's messages. A Bind ("B") names the statement that its Execute runs; a Query ("Q") contains text. */
 function createMessageReader(onExecute: (executed: string) => void): (chunk: Buffer) => void {
   let unread = Buffer.alloc(0);
   let isStarted = false;
   return (chunk) => {
     unread = Buffer.concat([unread, chunk]);
     for (;;) {
-      // The start-up message alone has no type byte before its length.
+      // Only the start-up message has no type byte before its length.
       const typeBytes = isStarted ? 1 : 0;
       if (unread.length < typeBytes + 4) return;
       const end = typeBytes + unread.readUInt32BE(typeBytes);

@@ -9,7 +9,7 @@ export interface TestDatabase {
   database: Database;
 }
 
-/** What is torn down is torn down when the tests that asked for it are done. */
+/** Teardown runs after the tests of its scope. */
 export type Scope = { after(hook: () => unknown): void };
 
 /** In service it is 3 s, which a busy machine can take to start twenty sessions for as many queries at once. */
@@ -29,11 +29,11 @@ async function templateUrl(): Promise<string> {
 }
 
 /**
- * A database of the test's own, with the migrated schema and no rows; it goes away after the test.
+ * A separate database with the migrated schema and no rows; it is dropped after the test.
  * @param scope the test context, or `{ after }` of node:test for one database per file
  */
 export async function testDatabase(scope: Scope): Promise<TestDatabase> {
-  // Copying the files takes half the time of writing them through the log (WAL_LOG): 26 and 53 ms.
+  // Copying the files takes half the time of writing them through the log (WAL_LOG): 26 against 53 ms.
   const url = await makeDatabase(scope, (template) => `TEMPLATE ${template} STRATEGY FILE_COPY`);
   const database = createDatabase({
     url,
@@ -46,7 +46,7 @@ export async function testDatabase(scope: Scope): Promise<TestDatabase> {
   return { url, database };
 }
 
-/** A database without a schema, for tests of migrations; it goes away after the test. */
+/** A database without a schema, for tests of migrations; it is dropped after the test. */
 export async function emptyDatabase(scope: Scope): Promise<{ url: string }> {
   return { url: await makeDatabase(scope, () => "TEMPLATE template0") };
 }
@@ -57,8 +57,8 @@ async function makeDatabase(scope: Scope, optionsFor: (template: string) => stri
   const name = `test_${process.pid}_${databasesMade}`;
   const admin = urlOf(template, "postgres");
   await runSql(admin, `CREATE DATABASE ${name} ${optionsFor(template.pathname.slice(1))}`);
-  // Hooks run in the order they were made, and the test is yet to make the ones that close its connections: a hook
-  // that a hook makes runs after those. A server of our own takes its databases with it.
+  // Hooks run in the order of registration, and the test has not registered the hooks that close its connections yet. A
+  // hook registered by a hook runs after those. Our own server takes its databases with it.
   const drop = () => (ownServer ? undefined : runSql(admin, `DROP DATABASE ${name} WITH (FORCE)`));
   scope.after(() => scope.after(drop));
   return urlOf(template, name);

@@ -1,14 +1,14 @@
 import type { Client, Connection, FieldDef, Submittable } from "pg";
 import type { Statement } from "#db/statement.ts";
 
-/** Asks PostgreSQL to prepare a statement and to say what it would return, without running it. */
+/** Asks PostgreSQL to prepare a statement and to describe its result, without running it. */
 export function describeStatement(client: Client, statement: Statement<unknown>): Promise<FieldDef[]> {
   const description = new Description(statement);
   client.query(description);
   return description.result;
 }
 
-/** The driver runs what it prepares; this speaks only the first half of the extended query protocol. */
+/** The driver runs what it prepares; this class speaks only the first half of the extended query protocol. */
 class Description implements Submittable {
   readonly name: string;
   readonly text: string;
@@ -30,7 +30,7 @@ class Description implements Submittable {
     connection.sync();
   }
 
-  // What follows is called by the driver (pg 8.23 lib/client.js).
+  // The driver calls the following methods (pg 8.23 lib/client.js).
 
   handleRowDescription(message: { fields: FieldDef[] }): void {
     this.#fields = message.fields;

@@ -1,6 +1,6 @@
 /**
- * The gateway for tests: api and worker of this process on a database of the test's own, with a real sandbox registry
- * behind EPP on TLS and, when asked for, a real embedded hosting node.
+ * The gateway for tests: api and worker in this process on a separate database, with a real sandbox registry over EPP
+ * on TLS and, on request, a real embedded hosting node.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -41,18 +41,18 @@ const registrars = [
   { id: registrarId, password: registrarPassword },
   { id: "rival", password: "rival-pw-1" },
 ];
-/** Long enough for a machine that does other things too; a test that waits this long has failed. */
+/** Long enough for a busy machine; a test that waits this long has failed. */
 const patienceMs = 60_000;
 
 export interface GatewayOptions {
   clock?: Clock;
-  /** Starts the worker, and so the registry's owner. Default true. */
+  /** Starts the worker, which owns the registry's sessions. Default true. */
   worker?: boolean;
   /** Starts an embedded hosting node. Default false. */
   node?: boolean;
   sandbox?: Partial<Settings>;
   registry?: Partial<RegistryProfile>;
-  /** More registries beside the first, each with suffixes of its own. */
+  /** More registries, each with its own suffixes. */
   moreRegistries?: MoreRegistry[];
   context?: Partial<Context>;
   server?: Partial<ServerOptions>;
@@ -78,21 +78,21 @@ export interface TestGateway {
   databaseUrl: string;
   /** The first registry, which serves .example and .test. */
   registry: SandboxRegistry;
-  /** The others, by their id. */
+  /** The other registries, by id. */
   moreRegistries: ReadonlyMap<string, SandboxRegistry>;
   node: TestNode | undefined;
-  /** Of a gateway that was started with one. */
+  /** Only if the gateway was started with a proxy. */
   proxy: DatabaseProxy;
-  /** Where the api keeps its journal of nonces. */
+  /** The folder of the api's journal of nonces. */
   replayDir: string;
   url: string;
-  /** A new reseller with a complete profile (unless told otherwise) and a key with all scopes. */
+  /** A new reseller with a complete profile (by default) and a key with all scopes. */
   addReseller(options?: { kind?: "reseller" | "plain"; rateLimit?: number; profile?: boolean }): Promise<TestReseller>;
   addKey(reseller: TestReseller, key?: Partial<NewKey>): Promise<TestReseller>;
   addPack(options?: { offeredTo?: number[]; diskBytesMax?: number }): Promise<string>;
-  /** A signed request; see `sendSigned` for what can be bent. */
+  /** Sends a signed request; see `sendSigned` for the parts that can be altered. */
   send(reseller: TestReseller, method: string, target: string, options?: SignedRequestOptions): Promise<Reply>;
-  /** Polls a status resource until its status is none of those that pass. */
+  /** Polls a status resource until its status is final. */
   settled(reseller: TestReseller, location: string): Promise<Record<string, unknown>>;
   restartApi(): Promise<void>;
   stopWorker(): Promise<void>;
@@ -112,10 +112,10 @@ const testProfile = {
 
 const passingStatuses = ["NotProvisioned", "Processing", "Pending", "Provisioning"];
 
-/** @param scope the test context, or `{ after }` of node:test for one gateway per file: everything ends with it */
+/** @param scope the test context, or `{ after }` of node:test for one gateway per file; everything ends with it */
 export async function startTestGateway(scope: Scope, options: GatewayOptions = {}): Promise<TestGateway> {
   const closers: (() => unknown)[] = [];
-  // What was started last depends on what was started before it.
+  // Later parts depend on earlier ones, so close them in reverse.
   scope.after(async () => {
     for (const close of closers.reverse()) await close();
   });
@@ -161,12 +161,12 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
     commonPasswords: loadCommonPasswords,
     reservedHosts: ["panel.deedhouse.test"],
-    // More than in service: a busy machine must not turn an accepted name into an unanswered question.
+    // Longer than in production: a busy machine must not turn an accepted name into an unanswered check.
     checkBudgetMs: 10_000,
     checkFreshMs: 5_000,
     siteDomain: "localhost",
     bareIdentifiers: true,
-    // Nobody's: a test that asks starts a name server of its own.
+    // An unused port: a test that needs DNS starts its own name server.
     dnsServers: ["127.0.0.1:1"],
     ...options.context,
   };
@@ -254,7 +254,11 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
   let replayGuard = startGuard(true);
   const listen = (): Promise<HttpServer> =>
     startServer(context, {
-      ...{ host: "127.0.0.1", port: 0, replayGuard, windowSeconds, sourceFailuresMax: 1_000 },
+      host: "127.0.0.1",
+      port: 0,
+      replayGuard,
+      windowSeconds,
+      sourceFailuresMax: 1_000,
       ...own,
     });
   let server = await listen();
@@ -273,16 +277,16 @@ async function startTestApi(context: Context, { folder, server: own, closers }: 
   };
 }
 
-// The owner makes the row when it has the lock; maintenance and pauses are written there.
+// The owner creates the row once it has the lock; maintenance and pauses are stored there.
 const isOwned = statement(
   "test-owner-alive",
-  `SELECT ${registryOwnerAlive("$1")} AND EXISTS (SELECT FROM registries WHERE id = $1) AS is_owned`,
+  `SELECT ${registryOwnerAlive("$registry_id")} AND EXISTS (SELECT FROM registries WHERE id = $registry_id) AS is_owned`,
   { is_owned: "bool" },
 );
 
-/** A registration is refused with 503 until the registry's sessions have an owner. */
+/** Until the registry's sessions have an owner, registrations are refused with 503. */
 async function untilOwned({ registries, database }: Context): Promise<void> {
   for (const { id } of registries) {
-    while (!(await database.query(isOwned, [id]))[0]?.is_owned) await sleep(20);
+    while (!(await database.query(isOwned, { registry_id: id }))[0]?.is_owned) await sleep(20);
   }
 }

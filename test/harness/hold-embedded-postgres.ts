@@ -1,6 +1,6 @@
 /**
- * A supervisor to be killed, or to run as another user: starts the embedded PostgreSQL on the folder given, says so or
- * why not in one line of JSON, and stops it when its input ends.
+ * A supervisor for tests to kill, or to run as another user. It starts the embedded PostgreSQL on the given folder,
+ * reports success or failure in one line of JSON, and stops it when its input ends.
  */
 
 import { createLog } from "#lib/log.ts";

@@ -1,11 +1,11 @@
-/** A network that keeps what clients send, and delivers it when they have long gone. */
+/** A network that holds clients' bytes, and delivers them long after the clients have gone. */
 import { startTcpRelay, type TcpRelay } from "./tcp-relay.ts";
 
 export interface LateRelay extends TcpRelay {
-  /** Keeps from now on what clients send. */
+  /** Holds clients' bytes from now on. */
   keep(): void;
   keptBytes(): number;
-  /** Delivers what was kept, and no longer keeps anything. */
+  /** Delivers the held bytes, and stops holding. */
   deliver(): void;
 }
 

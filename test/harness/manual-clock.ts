@@ -2,9 +2,9 @@ import type { Clock } from "#lib/clock.ts";
 
 /** A clock that stands still until a test moves it. */
 export interface ManualClock extends Clock {
-  /** Moves both times ahead. */
+  /** Advances both times. */
   advance(ms: number): void;
-  /** Sets the time of day alone, as an operator or NTP does; unix seconds. */
+  /** Sets only the time of day, as an operator or NTP does; unix seconds. */
   set(seconds: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** A small name server for tests (RFC 1035): answers questions for TXT records over UDP, on loopback and a free port. */
+/** A small name server for tests (RFC 1035): answers queries for TXT records over UDP, on a free loopback port. */
 import { createSocket, type RemoteInfo } from "node:dgram";
 import { once } from "node:events";
 
@@ -15,11 +15,11 @@ export interface NameServer {
   address: string;
   /** Texts of the TXT records by name; a name without an entry does not exist. */
   records: Map<string, string[]>;
-  /** The names that were asked for, in order. */
+  /** The queried names, in order. */
   asked: string[];
-  /** What it does with questions. */
+  /** How it reacts to queries. */
   mood: "answers" | "fails" | "silent";
-  /** Of these names it says nothing, whatever its mood. */
+  /** It never answers queries for these names. */
   silentAbout: RegExp | undefined;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startNameServer(): Promise<NameServer> {
   return server;
 }
 
-/** The question's name in lower case, and where the question ends. */
+/** The queried name in lower case, and the end of the question. */
 function readQuestion(query: Buffer): { name: string; end: number } {
   const labels: string[] = [];
   let at = headerBytes;

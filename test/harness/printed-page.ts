@@ -1,7 +1,7 @@
 const end = "<!-- end -->";
 
 /**
- * Replaces a part of a page that a program prints: what stands between `<!-- printed: NAME -->` and `<!-- end -->`.
+ * Replaces a printed part of a page: the text between `<!-- printed: NAME -->` and `<!-- end -->`.
  * @throws when the page has no such part
  */
 export function replacePrinted(page: string, name: string, printed: string): string {

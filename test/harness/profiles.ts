@@ -1,4 +1,4 @@
-/** Profiles of the servers that tests run against. */
+/** Profiles of the servers in tests. */
 import { readFileSync } from "node:fs";
 import type { NodePlace } from "#hosting/nodes/nodes.ts";
 import type { TestNode } from "#nodes/embedded/test-node.ts";
@@ -8,7 +8,7 @@ import type { SandboxRegistry } from "../../sandbox/registry/server.ts";
 export const registrarId = "deedhouse";
 export const registrarPassword = "sandbox-pw-1";
 
-/** A sandbox registry's profile with short times. @param own what is different about it */
+/** A sandbox registry's profile with short times. @param own the settings that differ */
 export function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): RegistryProfile {
   const { timeouts, queryTimeoutMs = 2_000, transformTimeoutMs = 1_000 } = own;
   const entry: RegistryEntry = {
@@ -34,12 +34,12 @@ export function registryProfile(registry: SandboxRegistry, own: Partial<Registry
   return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };
 }
 
-/** They are complete only together with the two that have settings of their own. */
+/** The timeouts are complete only together with the two settings of their own. */
 function withoutTimeouts({ timeouts: _timeouts, ...own }: Partial<RegistryProfile>): Partial<RegistryProfile> {
   return own;
 }
 
-/** Where a test's node is found. @param ports other ones than its own: relays before it */
+/** The address of a test's node. @param ports replacements for its ports, such as relays */
 export function nodePlace(
   node: TestNode,
   id = "embedded",
@@ -54,5 +54,5 @@ export function nodePlace(
   };
 }
 
-/** Room enough for any test that does not ask about it. */
+/** Enough capacity for any test that is not about capacity. */
 export const nodeRoom = { capacityBytes: 1_000_000_000_000, accountsMax: 10_000, tags: [] };

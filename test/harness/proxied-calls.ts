@@ -1,4 +1,4 @@
-/** Requests as proxies bring them: from an address of theirs, with whatever stands before the request, over TLS or not. */
+/** Requests as proxies send them: from a proxy's address, with bytes before the request, over TLS or plain. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -7,7 +7,7 @@ import type { TestGateway, TestReseller } from "./gateway.ts";
 import { exchange } from "./raw-http.ts";
 import { authorize, type Reply } from "./signed-request.ts";
 
-/** All of 127.0.0.0/8 is this machine: these are proxies, and the rest are strangers. */
+/** All of 127.0.0.0/8 is this machine: these addresses are proxies, the rest are strangers. */
 export const proxy = "127.0.0.1";
 export const secondProxy = "127.0.1.1";
 export const stranger = "127.0.0.2";
@@ -15,13 +15,13 @@ export const trusted = parseTrustedProxies([proxy, "127.0.1.0/24", "::1"]);
 
 export interface ProxiedCall {
   gateway: TestGateway;
-  /** Signs the request; nobody does without. */
+  /** Signs the request; without it, the request is not signed. */
   as?: TestReseller;
-  /** Where the connection comes from. */
+  /** The source address of the connection. */
   from?: string;
-  /** Header lines, as they are written. */
+  /** Raw header lines. */
   lines?: string[];
-  /** What stands before everything else, TLS included. */
+  /** Bytes before everything else, including TLS. */
   before?: string | Buffer;
   tls?: boolean;
 }
@@ -51,12 +51,12 @@ export async function open(url: string, from: string, before?: string | Buffer, 
 export const firstVersion = (client: string, destination = "192.0.2.1") =>
   `PROXY TCP${client.includes(":") ? 6 : 4} ${client} ${destination} 4711 443\r\n`;
 
-/** @param command 1 for somebody else, 0 for the proxy itself */
+/** @param command 1 for a client, 0 for the proxy itself */
 export function secondVersion(client: string, command = 1): Buffer {
   const start = Buffer.from("\r\n\r\n\0\r\nQUIT\n");
   const source = Buffer.from(client.split(".").map(Number));
   const addresses = Buffer.concat([source, Buffer.from([192, 0, 2, 1, 0x12, 0x67, 1, 187])]);
-  // With a unique id of the connection behind the addresses (section 2.2.5).
+  // With a unique id of the connection after the addresses (section 2.2.5).
   const more = Buffer.from([5, 0, 2, 0xab, 0xcd]);
   return Buffer.concat([
     start,

@@ -1,6 +1,7 @@
 /**
- * Preloaded by test/run.ts into each test file's process: a file that is imported with its whole name is where the name says.
- * Node otherwise looks each up on the disk, for each of the 800 modules of a gateway: 1.35 s CPU to import it, 1.05 s with this.
+ * test/run.ts preloads this into the process of each test file. An import with a complete file name resolves to that
+ * name. Node otherwise looks up each of a gateway's 800 modules on the disk: importing takes 1.35 s of CPU, and 1.05 s
+ * with this.
  */
 import { registerHooks } from "node:module";
 

@@ -1,19 +1,19 @@
-/** Sends bytes that no HTTP client would send, and reads what comes back until the connection ends. */
+/** Sends bytes that no HTTP client would send, and reads the answer until the connection ends. */
 import { connect, type Socket } from "node:net";
 import type { Reply } from "./signed-request.ts";
 
-/** @param parts written one after the other; the connection is not ended by us */
+/** @param parts written one after the other; the client does not end the connection */
 export function sendRaw(url: string, ...parts: (string | Buffer)[]): Promise<Reply> {
   const { hostname, port } = new URL(url);
   return exchange(connect(Number(port), hostname), ...parts);
 }
 
-/** The same over a connection that somebody else has made. */
+/** The same over an existing connection. */
 export function exchange(socket: Socket, ...parts: (string | Buffer)[]): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     for (const part of parts) socket.write(part);
-    // A server that has refused resets the rest of what we send; its answer may have come before.
+    // A server that has refused resets the connection; its answer may have arrived before.
     socket.on("error", (error) => chunks.length === 0 && reject(error));
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.on("close", () => resolve(parseReply(Buffer.concat(chunks).toString("latin1"))));

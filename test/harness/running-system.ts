@@ -1,6 +1,6 @@
 /**
- * `deedhouse start` as a user runs it: the real command in a process of its own, on a folder of the test's own and any
- * free ports. Whatever a test does to it, nothing of it is left after the test.
+ * `deedhouse start` as a user runs it: the real command in its own process, on a separate folder and free ports. The
+ * test's teardown removes everything, whatever the test did.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { type Reply, type SignedRequestOptions, sendSigned } from "./signed-requ
 export const repository = fileURLToPath(new URL("../..", import.meta.url));
 const entry = join(repository, "bin/deedhouse.ts");
 const pollMs = 20;
-/** A machine that does other things too; a test that waits this long has failed. */
+/** Long enough for a busy machine; a test that waits this long has failed. */
 const patienceMs = 60_000;
 
 interface Scope {
@@ -36,7 +36,7 @@ export interface Ended {
 export interface LaunchedTool {
   child: ChildProcess;
   ended: Promise<Ended>;
-  /** What it has printed so far. */
+  /** Its output so far. */
   stdout(): string;
 }
 
@@ -50,20 +50,20 @@ export interface RunningSystem {
   folder: string;
   pid: number;
   readyFile: string;
-  /** The ready file as it is now. */
+  /** The current content of the ready file. */
   ready(): ReadyDocument;
-  /** What the command has printed so far. */
+  /** The command's output so far. */
   stdout(): string;
-  /** Whatever is called is signed with the sandbox's key. */
+  /** Signs every call with the sandbox's key. */
   client: Client;
-  /** Sends one signed request and gives the answer as it came, whatever it is. */
+  /** Sends one signed request and returns the raw answer. */
   send(method: string, target: string, options?: SignedRequestOptions): Promise<Reply>;
   /** Runs the command-line tool against this system, as its reseller and its operator. */
   tool(args: string[], options?: RunOptions): Promise<Ended>;
   kill(signal: NodeJS.Signals): Promise<Ended>;
 }
 
-/** A folder that is gone after the test, and with it every process that works on it. */
+/** A folder that is removed after the test, with every process that uses it. */
 export async function systemFolder(scope: Scope): Promise<string> {
   const folder = await mkdtemp(join(await quickFolder(), "deedhouse-system-"));
   scope.after(async () => {
@@ -79,7 +79,7 @@ export function runTool(args: string[], options: RunOptions = {}): Promise<Ended
   return launchTool(args, options).ended;
 }
 
-/** Starts everything on a folder of `systemFolder` and returns when all of it answers. */
+/** Starts everything on a folder of `systemFolder` and returns when all of it is ready. */
 export async function startSystem(
   folder: string,
   args: string[] = [],
@@ -87,7 +87,7 @@ export async function startSystem(
 ): Promise<RunningSystem> {
   const readyFile = join(folder, "ready.json");
   const data = join(folder, "data");
-  // One that was killed has left its own.
+  // A killed system has left its file behind.
   await rm(readyFile, { force: true });
   const where = ["--data", data, "--port-base", "0", "--ready-file", readyFile];
   const { child, ended, stdout } = launchTool(["start", ...where, ...args], options);
@@ -127,7 +127,7 @@ export async function startSystem(
   };
 }
 
-/** The processes that work on the folder: it stands in their arguments or environment, or they live in it. */
+/** The processes that use the folder: it appears in their arguments or environment, or is their working directory. */
 export function processesOf(folder: string): number[] {
   const attributes = [
     (pid: string) => readFileSync(`/proc/${pid}/cmdline`, "utf8"),
@@ -145,7 +145,7 @@ export function processesOf(folder: string): number[] {
   return pids.filter((pid) => attributes.some((attribute) => names(attribute, pid))).map(Number);
 }
 
-/** One that has just ended by itself is as good. */
+/** A process that has just ended on its own is fine. */
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -154,11 +154,11 @@ function kill(pid: number): void {
   }
 }
 
-/** Waits until it is so. @throws after a long time, naming what did not happen */
+/** Waits until the condition is true. @throws after a long time, with the condition's name */
 export async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + patienceMs;
   while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`it did not happen that ${what}`);
+    if (performance.now() > deadlineMs) throw new Error(`timed out waiting until ${what}`);
     await sleep(pollMs);
   }
 }

@@ -1,8 +1,8 @@
 import { runSql } from "./sql.ts";
 
 /**
- * The public schema of a database as text, the same for the same schema whatever order the migrations made it in:
- * tables with their columns in order, constraints and indexes by name, then functions and triggers.
+ * The public schema of a database as text, independent of the order of its migrations: tables with their columns in
+ * order, constraints and indexes by name, then functions and triggers.
  */
 export async function printSchema(url: string): Promise<string> {
   const rows = await runSql<{ line: string }>(
@@ -12,7 +12,7 @@ export async function printSchema(url: string): Promise<string> {
   return rows.map(({ line }) => `${line}\n`).join("");
 }
 
-/** What an extension brought is the extension's, not ours. */
+/** An extension's objects are not ours. */
 const ours = (catalog: string, alias: string) =>
   `NOT EXISTS (SELECT FROM pg_depend WHERE classid = '${catalog}'::regclass AND objid = ${alias}.oid AND deptype = 'e')`;
 
@@ -39,7 +39,7 @@ const parts = [
    JOIN pg_attribute ON attrelid = table_class.oid AND attnum > 0 AND NOT attisdropped
    LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
    WHERE ${publicTable} AND relkind IN ('r', 'p')`,
-  // NOT NULL (n) stands with its column.
+  // NOT NULL (n) is printed with its column.
   `SELECT 1, relname::text, 2, 0, '  CONSTRAINT ' || conname || ' ' || pg_get_constraintdef(pg_constraint.oid)
    FROM pg_class AS table_class JOIN pg_constraint ON conrelid = table_class.oid AND contype <> 'n'
    WHERE ${publicTable}`,

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). Returns whole numbers below `limit`. */
+/** A pseudo-random generator (mulberry32): the same numbers for the same seed. Returns whole numbers below `limit`. */
 export function seededRandom(seed: number): (limit: number) => number {
   let state = seed >>> 0;
   return (limit) => {

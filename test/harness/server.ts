@@ -10,12 +10,12 @@ import { quickFolder } from "./quick-folder.ts";
 import { runSql } from "./sql.ts";
 
 export interface TestServer {
-  /** Of the template database: the migrated schema, no rows, and nobody connects to it. */
+  /** The URL of the template database: the migrated schema, no rows, no connections. */
   templateUrl: string;
   stop(): Promise<void>;
 }
 
-/** Nothing in a test outlives its server, so nothing needs to reach the disk. */
+/** No test's data outlives its server, so nothing needs to reach the disk. */
 const volatile = {
   fsync: "off",
   synchronous_commit: "off",
@@ -24,7 +24,7 @@ const volatile = {
   max_wal_size: "256MB",
 };
 
-/** Several test files at once, each with a pool or two. */
+/** For several test files at once, each with a pool or two. */
 const connectionsMax = "300";
 
 /** A login hashes the password 4096 times otherwise, which takes the client 1 ms; the suite logs in some ten thousand times. */
@@ -65,13 +65,15 @@ export async function startTestServer(): Promise<TestServer> {
   }
 }
 
-/** Servers whose test run was killed would stay for ever: nobody starts on their folder again. */
+/**
+ * Removes the servers of killed test runs, which would otherwise stay for ever: nobody starts on their folders again.
+ */
 async function removeOrphans(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(folderPrefix)) continue;
-    // Only looked at: another run may be removing its folder at this moment.
+    // Read only: another run may be removing its folder at this moment.
     const paths = pathsIn(join(folder, name));
-    // A folder that nobody has claimed yet may be just coming up.
+    // A folder without a claim may belong to a server that is just starting.
     const wasClaimed = await access(paths.supervisor).then(
       () => true,
       () => false,

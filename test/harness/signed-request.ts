@@ -1,29 +1,29 @@
-/** Signs and sends requests as a client does, independently of the server's code, with every part open to bending. */
+/** Signs and sends requests as a client does, independently of the server's code. Tests can alter every part. */
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import type { Clock } from "#lib/clock.ts";
 import type { KeyWithSecret } from "#resellers/keys.ts";
 
 export interface SignedRequestOptions {
-  /** An object is sent as JSON, a text or bytes as they are. */
+  /** An object is sent as JSON; text and bytes are sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   nonce?: string;
   /** Unix seconds. */
   timestamp?: number;
-  /** The whole header, to send something else; null sends none. */
+  /** Replaces the whole header; null sends none. */
   authorization?: string | null;
-  /** What is signed, when it is not what is sent. */
+  /** The signed target, when it differs from the sent one. */
   signedTarget?: string;
   signedMethod?: string;
-  /** Where the connection comes from: any address of the loopback network. */
+  /** The source address of the connection: any address of the loopback network. */
   localAddress?: string;
 }
 
 export interface Reply {
   status: number;
   statusMessage: string;
-  /** Names as they came over the wire. */
+  /** Names as received. */
   headers: Record<string, string>;
   text: string;
   /** The parsed JSON; undefined without a body. */

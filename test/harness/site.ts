@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import type { Endpoint } from "#nodes/driver.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 
-/** Puts one file into the account's site, over FTP with TLS. @throws when the login or the upload is refused */
+/** Uploads one file into the account's site, over FTP with TLS. @throws when the login or the upload is refused */
 export async function upload(
   ftp: Endpoint,
   user: string,
@@ -21,7 +21,7 @@ export async function upload(
   }
 }
 
-/** Reads a page of the site that answers at this host name. */
+/** Reads a page of the site at this host name. */
 export async function readPage(
   web: Endpoint,
   hostName: string,

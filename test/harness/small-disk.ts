@@ -1,4 +1,4 @@
-/** A disk that can be filled: a small tmpfs of a test's own. */
+/** A disk that a test can fill: its own small tmpfs. */
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,9 +7,9 @@ import type { Scope } from "./database.ts";
 
 export interface SmallDisk {
   folder: string;
-  /** Takes all the space that is left, but for `freeBytes`. */
+  /** Uses all remaining space, except `freeBytes`. */
   fill(freeBytes?: number): void;
-  /** Gives it back. */
+  /** Frees the space again. */
   free(): void;
 }
 
@@ -32,7 +32,7 @@ function whyNot(): string | false {
   }
 }
 
-/** @param bytes how much it holds */
+/** @param bytes its capacity */
 export function smallDisk(scope: Scope, bytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), "deedhouse-disk-"));
   mount(folder, bytes);
@@ -68,7 +68,7 @@ function mount(folder: string, bytes: number): void {
   run("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "deedhouse-test", folder]);
 }
 
-/** Also when something of a test that failed still has a file open there. */
+/** Works even when a failed test still has a file open there. */
 function unmount(folder: string): void {
   run("umount", ["--lazy", folder]);
 }

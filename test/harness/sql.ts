@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Client, type QueryResultRow } from "pg";
 import { sleep } from "#lib/clock.ts";
 
-/** Runs one piece of SQL on a connection of its own. */
+/** Runs one piece of SQL on its own connection. */
 export async function runSql<Row extends QueryResultRow>(
   url: string,
   text: string,
@@ -19,8 +19,8 @@ export async function runSql<Row extends QueryResultRow>(
 }
 
 /**
- * Ends the sessions of this name in the database, and no others: all tests share one server, and their programs have the
- * same names.
+ * Ends the sessions with this name in this database only: all tests share one server, and their programs have the same
+ * names.
  */
 export async function endSessions(url: string, applicationName: string, state?: "idle"): Promise<void> {
   const end = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -28,18 +28,21 @@ export async function endSessions(url: string, applicationName: string, state?: 
   await runSql(url, end, [applicationName, state]);
 }
 
-/** Ends every session of one database, so that it can be copied or renamed. @param adminUrl of another one */
+/** Ends every session of one database, so that it can be copied or renamed. @param adminUrl another database */
 export async function endAllSessions(adminUrl: string, database: string): Promise<void> {
   await runSql(adminUrl, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", [database]);
 }
 
-/** Resolves when so many sessions of the database wait for locks that others hold. */
+/** Resolves when this many sessions of the database wait for locks. */
 export async function untilHeldUp(url: string, sessions = 1): Promise<void> {
   const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
   while ((await runSql(url, heldUp)).length < sessions) await sleep(10);
 }
 
-/** Every row of every table as text, bytes as hex digits, behind its table's name: for what must be nowhere. */
+/**
+ * Every row of every table as text, with bytes as hex digits, after its table's name: to check that something is
+ * nowhere.
+ */
 export async function dumpDatabase(url: string): Promise<string> {
   const tables = await runSql<{ name: string }>(
     url,

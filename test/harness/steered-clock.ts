@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from "#lib/clock.ts";
 
 export interface SteeredClock extends Clock {
-  /** Moves the time of day ahead; durations are measured as before. */
+  /** Advances the time of day; durations are measured as before. */
   skip(hours: number): void;
 }
 
-/** The real clock, some hours ahead when a test says so. */
+/** The real clock, moved ahead by a test's hours. */
 export function createSteeredClock(): SteeredClock {
   let aheadMs = 0;
   return {

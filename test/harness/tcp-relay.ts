@@ -1,4 +1,6 @@
-/** A TCP port in front of another one: each connection is paired with one of its own, and all can be cut. */
+/**
+ * A TCP port in front of another one: each connection is paired with its own upstream connection, and all can be cut.
+ */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
@@ -11,11 +13,11 @@ export interface TcpRelay {
 }
 
 export interface TcpRelayOptions {
-  /** Where the next connection leads. */
+  /** The target of the next connection. */
   target: () => { host: string; port: number };
-  /** Carries the bytes of one pair; both are closed together, unless `isLoose`. */
+  /** Transmits the bytes of one pair; both sides are closed together, unless `isLoose`. */
   carry: (client: Socket, upstream: Socket) => void;
-  /** What a client has sent may still arrive when it has gone. */
+  /** A client's bytes may still arrive after it has gone. */
   isLoose?: boolean;
 }
 

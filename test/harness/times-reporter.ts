@@ -1,6 +1,6 @@
 /**
- * A reporter of `node --test`, which takes it as a default export: a table of how many files and tests each area has, and how
- * long they took, the slowest first.
+ * A reporter for `node --test`, which requires a default export: a table of each area's files, tests and seconds, the
+ * slowest area first.
  */
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";

@@ -70,16 +70,16 @@ test("of a panel's settings only those change that are said", async () => {
   await set("--no-panel-package", "--no-panel-ca-file", "--capacity-gb", "2");
   assert.deepEqual(await settingsOf("panel"), changed);
   const wrong = ["node", "set", "panel", "--panel-package", "large", "--panel-token-file", "-"];
-  await assertRefused(gateway, wrong, 2, /standard input does not hold an API token of WHM/);
+  await assertRefused(gateway, wrong, 2, /standard input does not contain an API token of WHM/);
   assert.deepEqual(await settingsOf("panel"), changed, "what is refused changes nothing");
 });
 
 test("an option that a node of its kind cannot have, or that holds nothing of use, is refused with a sentence", async () => {
   const wrong: [options: SettingsOptions, sentence: RegExp][] = [
-    [{ controlUrl: "http://127.0.0.1:1" }, /^--control-url is for a node of the kind embedded, and this is cpanel$/],
+    [{ controlUrl: "http://127.0.0.1:1" }, /^--control-url is for nodes of the kind embedded, and this one is cpanel$/],
     [{ panelUrl: "http://panel.example" }, /^http:\/\/panel\.example is not a URL such as https:/],
-    [{ panelTokenFile: join(folder, "none") }, /can't read .*none: ENOENT/],
-    [{ panelCaFile: await file("no.pem", "no certificate") }, /no\.pem holds no certificate in PEM/],
+    [{ panelTokenFile: join(folder, "none") }, /cannot read .*none: ENOENT/],
+    [{ panelCaFile: await file("no.pem", "no certificate") }, /no\.pem contains no certificate in PEM/],
   ];
   for (const [options, message] of wrong) {
     assert.throws(() => changedSettings("cpanel", options), { name: "CommandFailure", message });

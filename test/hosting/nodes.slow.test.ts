@@ -51,7 +51,7 @@ test("an operator adds nodes while everything runs, empties one, and removes it"
   await assertRefused(gateway, ["node", "remove", "old"], 3, /3 accounts are on the hosting node old/);
   const drained = await operate(gateway, "node", "drain", "old", "--move", "--grace-hours", "0", "--wait", "--json");
   assert.equal(drained.code, 0, drained.stderr);
-  assert.match(drained.stderr, /3 accounts left, 3 on their way/);
+  assert.match(drained.stderr, /3 accounts left, 3 moving/);
   const { moving, staying, accounts } = JSON.parse(drained.stdout);
   assert.deepEqual({ moving, staying, accounts }, { moving: 3, staying: [], accounts: 0 });
   for (const name of names) assert.equal((await pageOf(other, name, "/")).status, 404, "it has no page yet");

@@ -90,7 +90,7 @@ test("an operator's password is made up, shown once and held to the same rules",
   await ready("forgotten.example");
   const set = await operate(gateway, "hosting", "set-password", "forgotten.example", "--generate-password", "--wait");
   assert.equal(set.code, 0, set.stderr);
-  const [, made = ""] = /shown only now: (\S+)/.exec(set.stderr) ?? [];
+  const [, made = ""] = /shown only once: (\S+)/.exec(set.stderr) ?? [];
   assert.ok(!set.stdout.includes(made));
   await upload({ host: "127.0.0.1", port: stage.ftp.port }, "forgotten.example", made, "/www/index.html", "open");
 });
@@ -100,7 +100,7 @@ test("an account that waits says for what, when it is tried again and what happe
   stage.control.cut();
   await tool("hosting", "suspend", "waiting.example", "--reason", "unpaid");
   const late = ["hosting", "suspend", "waiting.example", "--reason", "unpaid", "--wait", "--timeout", "1"];
-  await assertRefused(gateway, late, 7, /not in force yet/);
+  await assertRefused(gateway, late, 7, /not in effect yet/);
   await eventually("it was tried", async () => (await stage.inside(id)).next_step_at !== null);
   const shown = await tool("hosting", "show", "waiting.example");
   stage.control.join();

@@ -67,7 +67,7 @@ test("strays are listed, and those are removed that an operator names; what has 
     gateway,
     [...stop, "lost.strays.example", "--yes"],
     3,
-    /was no stray of second when it was compared/,
+    /was not a stray of second in the last comparison/,
   );
   const listed = await operate(gateway, ...stop, "--json");
   assert.equal(listed.code, 1, listed.stderr);
@@ -77,8 +77,8 @@ test("strays are listed, and those are removed that an operator names; what has 
     "stray lost.strays.example",
   ]);
   assert.equal((await isThere()).length, 2, "without names it lists");
-  await assertRefused(gateway, [...stop, "lost.strays.example"], 2, /nobody is there to confirm/);
-  await assertRefused(gateway, ["node", "reconcile", "second", "lost.strays.example"], 2, /say --remove-strays/);
+  await assertRefused(gateway, [...stop, "lost.strays.example"], 2, /nobody can confirm/);
+  await assertRefused(gateway, ["node", "reconcile", "second", "lost.strays.example"], 2, /add --remove-strays/);
 
   await second.driver.ensureAccount(testAccount("new.strays.example", 79));
   const removed = await operate(gateway, ...stop, "lost.strays.example", "--yes", "--json");

@@ -103,7 +103,7 @@ test("after a restore nothing is removed from a node until an operator goes on, 
 
   const asked = await operate(gateway, "node", "restored", "embedded");
   assert.equal(asked.code, 2);
-  assert.match(asked.stderr, /Removed there: doomed\.example, moved\.example\./);
+  assert.match(asked.stderr, /Will be removed there: doomed\.example, moved\.example\./);
   assert.equal((await alarms()).length, 1, "who is not there to confirm it does not go on");
   await operated(gateway, "node", "restored", "embedded", "--yes");
   assert.deepEqual(await alarms(), []);
@@ -116,7 +116,7 @@ test("after a restore nothing is removed from a node until an operator goes on, 
   const left = (await identifiersOn(node)).filter((identifier) => identifier.startsWith("lost-"));
   assert.deepEqual(left, lost.toSorted(), "what was made after the backup stays for an operator to decide");
 
-  await assertRefused(gateway, named, 3, /was no stray of embedded when it was compared last/);
+  await assertRefused(gateway, named, 3, /was not a stray of embedded in the last comparison/);
   await operate(gateway, "node", "reconcile", "embedded", "--remove-strays");
   await operate(gateway, ...named);
   const now = await identifiersOn(node);

@@ -1,3 +1,4 @@
+import { oldEnglish } from "./ratchet.ts";
 import { isCode, isTestCode } from "./source.ts";
 
 /** A rule that one line can break. */
@@ -17,11 +18,15 @@ export interface LineRule {
 const readsClock = ["src/lib/clock.ts", "sandbox/registry/clock.ts", "client/sdk/clock.ts"];
 const drawsRandom = ["src/lib/random.ts"];
 const readsEnvironment = ["src/config.ts", "client/cli/settings.ts", "sandbox/registry/main.ts"];
+/** Applied migrations cannot change; decisions and the changelog are history. */
+const isHistory = (path: string) => /^(db|docs\/decisions)\/|^CHANGELOG\.md$/.test(path);
 /** These files name what they forbid. */
 const isHouseStyle = (path: string) => path.startsWith("test/house-style");
 
 const code = (path: string) => isCode(path) && !isHouseStyle(path);
 const codeExcept = (paths: string[]) => (path: string) => code(path) && !paths.includes(path);
+
+export const oldEnglishRule = "sentences are plain English";
 
 export const lineRules: LineRule[] = [
   {
@@ -139,6 +144,20 @@ export const lineRules: LineRule[] = [
       /@ts-(ignore|nocheck)|@ts-expect-error(?! \w)|biome-ignore(?! lint\/\w+\/\w+: \w)|biome-ignore-all|eslint-disable/,
     example: "// @ts-expect-error",
     appliesTo: code,
+    inComments: true,
+  },
+  {
+    rule: oldEnglishRule,
+    instead:
+      "say it as the documentation of PostgreSQL or Django would: subject, verb, object; must, retries, gets, again",
+    pattern:
+      /\b[Ss]hall\b|\b[Aa]new\b|\b[Ww]hoever\b|\b(is|are|was|were|been) told\b|\bcomes? to be\b|\bputs? (itself|himself) off\b|\bat work on\b|\b[Ww]ish(es|ed)\b|\b[Tt]akes? (it |them )?away\b|\bnobody hears\b|\bthere no more\b|\bgoes on by itself\b/,
+    example: "/** Whoever waits is told when the account comes to be what it shall be. */",
+    appliesTo: (path) =>
+      (isCode(path) || path.endsWith(".md")) &&
+      !isHouseStyle(path) &&
+      !isHistory(path) &&
+      !oldEnglish.some((folder) => path.startsWith(folder)),
     inComments: true,
   },
 ];

@@ -6,3 +6,30 @@ export const longFunctions: Record<string, number> = {
   "src/api/replay/replay.ts createReplayGuard": 84,
   "src/db/listener.ts createListener": 76,
 };
+
+/**
+ * Folders and pages whose sentences are not plain English yet, by the beginning of the path. Rewrite one, then remove it
+ * here; nothing may be added.
+ */
+export const oldEnglish: string[] = [
+  "ARCHITECTURE.md",
+  "docs/hosting.md",
+  "docs/renewals.md",
+  // The names of tests that it quotes.
+  "docs/security.md",
+  "docs/states.md",
+  "sandbox/",
+  "src/domains/",
+  "src/hosting/",
+  "src/jobs/",
+  "src/locks/",
+  "src/nodes/",
+  "src/progress/",
+  "src/queue/",
+  "src/registry/",
+  "test/faults/",
+  "test/hosting-node/",
+  "test/hosting/",
+  "test/orders/",
+  "test/renewals/",
+];

@@ -15,7 +15,7 @@ export interface Booted {
   halt(): Promise<void>;
 }
 
-// A control group of its own, so that its systemd's groups are below it and can be taken away; cgroups of version 1 and 2.
+// A control group of its own, so that its systemd's groups are below it and can be removed; cgroups of version 1 and 2.
 const bootScript = `
 groups=(/sys/fs/cgroup/*/)
 if [ -e /sys/fs/cgroup/cgroup.procs ]; then groups=(/sys/fs/cgroup/); fi

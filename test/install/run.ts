@@ -71,16 +71,16 @@ test("an empty Debian 12 system becomes a node that takes accounts, and a second
 
   const token = (await createJoinToken(gateway.context, "web-1")).reveal();
   const ports = ["--ftp-port", ftpPort, "--http-port", httpPort, "--https-port", httpsPort].map(String);
-  const wishes = ["--root", tree, "--yes", "--address", "127.0.0.1", "--passive-ports", "31000-31099", ...ports];
-  assert.match(await install("--token", token, "--dry-run", ...wishes), /install the Debian packages proftpd-core/);
-  await install("--token", token, ...wishes);
-  assert.match(await install("--root", tree, "--yes"), /^Nothing is to be changed/);
+  const options = ["--root", tree, "--yes", "--address", "127.0.0.1", "--passive-ports", "31000-31099", ...ports];
+  assert.match(await install("--token", token, "--dry-run", ...options), /install the Debian packages proftpd-core/);
+  await install("--token", token, ...options);
+  assert.match(await install("--root", tree, "--yes"), /^Nothing to change/);
 
   const machine = await boot(tree, packageFolder);
   closers.push(() => machine.halt());
   // As on the machine itself: systemd runs there, and both servers are looked at.
   const again = await machine.run(process.execPath, entry, "node", "install", "--yes");
-  assert.match(again, /^Nothing is to be changed.*\n.*FTP and web answer/);
+  assert.match(again, /^Nothing to change.*\n.*FTP and web work/);
 
   const reseller = await gateway.addReseller();
   const packId = await gateway.addPack();

@@ -139,7 +139,7 @@ test("an operator who waits is told how the order ended, or that it goes on", as
     assert.equal((await operated(gateway, ...cancel(order))).status, "Cancelled");
   });
   await waitFor("delete-code-2304-kept.example", (order) =>
-    assertRefused(gateway, cancel(order), 6, /could not be cancelled any more: it ended as Finished/),
+    assertRefused(gateway, cancel(order), 6, /could no longer be cancelled: it ended as Finished/),
   );
   const pending = await place(gateway, reseller, "pending-never-1.example");
   await until("it is pending", async () => (await statusOf(gateway, reseller, pending)) === "Pending");

@@ -69,7 +69,7 @@ test("says what is wrong with a maintenance or a pause", async (t) => {
     assertRefused(gateway, maintenance("--end", "--to", later), 2, /give either/),
     assertRefused(gateway, maintenance("--to", later), 2, /needs --from and --to/),
     assertRefused(gateway, maintenance("--from", later, "--to", soon), 2, /--to must be later/),
-    assertRefused(gateway, maintenance("--from", past, "--to", past.replace("01T", "02T")), 2, /--to is over already/),
+    assertRefused(gateway, maintenance("--from", past, "--to", past.replace("01T", "02T")), 2, /--to is already over/),
     assertRefused(gateway, ["registry", "show", "nowhere"], 4, /no registry nowhere is known/),
     assertRefused(gateway, ["registry", "pause", "nowhere", "--reason", "x"], 4, /no registry nowhere is known/),
     assertRefused(gateway, ["registry", "pause", "sandbox"], 2, /required option '--reason <text>'/),

@@ -86,7 +86,7 @@ test("a message that no order explains waits for an operator, who says what was 
   const [done] = await operated<Record<string, unknown>[]>(gateway, "messages", "list", "--all");
   assert.equal(done?.done_note, "a transfer made by hand");
   const again = ["messages", "done", "sandbox", "odd", "--note", "again"];
-  await assertRefused(gateway, again, 4, /no message of this registry and id waits/);
+  await assertRefused(gateway, again, 4, /no message with this registry and id needs/);
   await assertRefused(gateway, ["messages", "show", "sandbox", "none"], 4, /there is no message none/);
 });
 

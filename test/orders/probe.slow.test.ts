@@ -39,5 +39,5 @@ test("an operator has a registry tried at once that was away, hears what came of
   assert.deepEqual(await operated(gateway, ...probe), { registry: "sandbox", circuit: "closed" }, "nothing to do");
   await assertRefused(gateway, ["registry", "probe", "nowhere"], 4, /no registry nowhere is known/);
   await gateway.stopWorker();
-  await assertRefused(gateway, probe, 8, /no worker runs that could log in at sandbox/);
+  await assertRefused(gateway, probe, 8, /no worker is running that could log in at sandbox/);
 });

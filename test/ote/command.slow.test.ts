@@ -16,10 +16,10 @@ describe("deedhouse ote", () => {
     for (const hostModel of ["objects", "attributes"] as const) {
       test(`--dry-run shows valid frames of every step at a ${dataModel} registry with host ${hostModel}`, async (context) => {
         const { registry, report } = await startStage(context, { dataModel, hostModel });
-        const told = await report("--dry-run", "--change-password", "--secrets", ...withSecond);
-        assert.equal(told.exitCode, 0);
+        const outcome = await report("--dry-run", "--change-password", "--secrets", ...withSecond);
+        assert.equal(outcome.exitCode, 0);
         const validate = await loadFrameValidator();
-        const unsent = ofOutcome(told, "unsent");
+        const unsent = ofOutcome(outcome, "unsent");
         for (const { id, frames } of unsent) {
           assert.ok(frames.length > 0, `${id} has a frame`);
           for (const { xml } of frames) validate(xml);
@@ -32,7 +32,7 @@ describe("deedhouse ote", () => {
     }
   }
 
-  test("shows no secret and writes none, unless it is asked to", async (context) => {
+  test("shows and writes no secret without --secrets", async (context) => {
     const { registry, folder, launch } = await startStage(context);
     for (const shows of [false, true]) {
       const out = join(folder, `frames-${shows}`);
@@ -57,7 +57,7 @@ describe("deedhouse ote", () => {
     }
   });
 
-  test("writes each frame and a transcript into a folder that only its owner reads", async (context) => {
+  test("writes each frame and a transcript into a folder that only its owner can read", async (context) => {
     const { folder, run } = await startStage(context);
     const out = join(folder, "certification");
     const { code, stdout } = await run("--yes", "--only", "contact-check", "--out", out);
@@ -79,24 +79,39 @@ describe("deedhouse ote", () => {
     assert.match(again.stderr, /is not empty/);
   });
 
-  test("does chosen steps and what they build on, takes other codes for right, and keeps what it is told to", async (context) => {
+  test("runs chosen steps and those they build on, accepts other expected codes, and keeps objects with --keep", async (context) => {
     const { registry, report } = await startStage(context, { oldExpDateCode: 2105, dataModel: "thin" });
-    const told = await report(
-      ...["--yes", "--keep", "--label", "kept", "--suffix", "example", "--only", "domain-renew-again"],
-      ...["--expect", "domain-renew-again=2105", "--expect", "domain-create=1000"],
+    const outcome = await report(
+      "--yes",
+      "--keep",
+      "--label",
+      "kept",
+      "--suffix",
+      "example",
+      "--only",
+      "domain-renew-again",
+      "--expect",
+      "domain-renew-again=2105",
+      "--expect",
+      "domain-create=1000",
     );
-    assert.equal(told.exitCode, 0);
-    const sent = ofOutcome(told, "ok").map(({ id }) => id);
+    assert.equal(outcome.exitCode, 0);
+    const sent = ofOutcome(outcome, "ok").map(({ id }) => id);
     assert.deepEqual(sent, [
-      ...["login", "domain-check-free", "domain-create", "domain-renew", "domain-renew-again", "logout"],
+      "login",
+      "domain-check-free",
+      "domain-create",
+      "domain-renew",
+      "domain-renew-again",
+      "logout",
     ]);
     assert.deepEqual(holdingsOf(registry), ["kept.example"]);
-    assert.deepEqual(told.leftovers, [{ what: "domain kept.example", why: "kept" }]);
+    assert.deepEqual(outcome.leftovers, [{ what: "domain kept.example", why: "kept" }]);
     const wrong = await report("--yes", "--only", "hello,domain-check-free", "--expect", "domain-check-free=2001");
     assert.deepEqual([wrong.exitCode, ofOutcome(wrong, "failed").map(({ id }) => id)], [1, ["domain-check-free"]]);
   });
 
-  test("lists the steps, and which of them the registry has, without a login", async (context) => {
+  test("lists the steps, and which of them apply to the registry, without a login", async (context) => {
     const { registry, run } = await startStage(context, { extensions: ["secDNS"] });
     const { code, stdout } = await run("--list", "--json", "--skip", "poll-ack");
     const rows: { step: string; here: string }[] = JSON.parse(stdout);
@@ -114,7 +129,7 @@ describe("deedhouse ote", () => {
     assert.match(unreachable.stdout, /restore-request .* if the registry offers rgp/);
   });
 
-  test("lists the steps that the profile leaves out as such, whatever the registry offers", async (context) => {
+  test("lists the steps that the profile excludes, whatever the registry offers", async (context) => {
     const withoutServices = [hostNamespace, secDnsNamespace];
     const { run } = await startStage(context, {}, { withoutServices });
     const rows: { step: string; here: string }[] = JSON.parse((await run("--list", "--json")).stdout);
@@ -124,40 +139,40 @@ describe("deedhouse ote", () => {
     assert.equal(here("restore-request"), "yes");
   });
 
-  test("asks nobody before a walk that only logs in, because it changes nothing", async (context) => {
+  test("does not ask before a run that only logs in, because it changes nothing", async (context) => {
     const { run } = await startStage(context);
     const { code, stdout } = await run("--only", "login,hello");
     assert.equal(code, 0);
     assert.match(stdout, /^3 ok, 0 failed$/m);
   });
 
-  test("tells only of the steps that were chosen and what they build on, in a dry run too", async (context) => {
+  test("reports only the chosen steps and those they build on, also in a dry run", async (context) => {
     const { report } = await startStage(context);
-    const told = async (...args: string[]) => (await report(...args)).results.map(({ id }) => id);
+    const outcome = async (...args: string[]) => (await report(...args)).results.map(({ id }) => id);
     const only = ["--only", "contact-info"];
     const taken = ["login", "contact-check", "contact-create", "contact-info", "logout"];
-    assert.deepEqual(await told("--dry-run", ...only), taken);
-    assert.deepEqual(await told("--yes", ...only), taken.toSpliced(-1, 0, "clean-up"));
+    assert.deepEqual(await outcome("--dry-run", ...only), taken);
+    assert.deepEqual(await outcome("--yes", ...only), taken.toSpliced(-1, 0, "clean-up"));
   });
 
-  test("skips what builds on a step that was left out, and says why", async (context) => {
+  test("skips steps that build on an excluded step, and says why", async (context) => {
     const { report } = await startStage(context);
     const { results } = await report("--yes", "--skip", "contact-create");
     const info = results.find(({ id }) => id === "contact-info");
     assert.deepEqual([info?.outcome, info?.reason], ["skipped", "it builds on contact-create, which was not chosen"]);
   });
 
-  test("sends nothing when nobody is there to be asked, and says what is wrong with its options", async (context) => {
+  test("sends nothing when nobody can confirm, and says what is wrong with its options", async (context) => {
     const { registry, run, profilesFile } = await startStage(context);
     const unasked = await run();
     assert.equal(unasked.code, 2);
-    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*nobody is there.*--yes/s);
+    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*nobody can confirm.*--yes/s);
     const mistakes: [RegExp, ...string[]][] = [
       [/there is no step nonsense/, "--only", "nonsense"],
       [/there is no step nonsense/, "--expect", "nonsense=1000"],
       [/does not sell com/, "--suffix", "com"],
-      [/must be another one/, "--second-registrar", first.id],
-      [/only where the profile says/, "--change-password", "--port", "700"],
+      [/must differ from the first/, "--second-registrar", first.id],
+      [/only at the profile's host/, "--change-password", "--port", "700"],
       [/label/, "--label", "-x"],
       [/result codes/, "--expect", "login"],
     ];
@@ -180,7 +195,7 @@ test("every step builds on steps that come before it", () => {
   }
 });
 
-test("--from takes a step, all after it, and what they build on; --skip leaves steps out", () => {
+test("--from selects a step, all later ones, and those they build on; --skip excludes steps", () => {
   const chosen = chosenIds({ from: "domain-delete-delegated", skip: ["domain-delete", "domain-info-deleted"] });
   assert.ok(["login", "domain-check-several", "domain-create-delegated", "logout"].every((id) => chosen.has(id)));
   assert.ok(["hello", "domain-delete", "domain-info-deleted", "poll-request"].every((id) => !chosen.has(id)));

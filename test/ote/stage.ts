@@ -1,4 +1,4 @@
-/** A sandbox registry to be certified at, with two accounts, and the tool that walks there. */
+/** A sandbox registry for a certification test, with two accounts, and the tool that takes the test. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export interface Stage {
   report(...args: string[]): Promise<WalkReport & { exitCode: number | null }>;
 }
 
-/** @param own of the sandbox's settings @param profile what the profile says of it */
+/** @param own the sandbox settings that differ @param profile the profile settings that differ */
 export async function startStage(
   context: TestContext,
   own: Partial<SandboxRegistryOptions> = {},
@@ -57,7 +57,11 @@ export async function startStage(
     launchTool(["ote", "nic", "--registries", profilesFile, ...args], { input: `${second.password}\n` });
   const run = (...args: string[]) => launch(...args).ended;
   return {
-    ...{ registry, folder, profilesFile, launch, run },
+    registry,
+    folder,
+    profilesFile,
+    launch,
+    run,
     async report(...args) {
       const { code, stdout, stderr } = await run("--json", ...args);
       if (stdout === "") throw new Error(stderr);
@@ -66,7 +70,7 @@ export async function startStage(
   };
 }
 
-/** Waits until a frame is held. @throws when the tool ends before */
+/** Waits until a frame is held. @throws when the tool ends before that */
 export async function heldFor(tool: Promise<unknown>, hold: Hold): Promise<void> {
   const tooEarly = tool.then((ended) => {
     throw new Error(`it ended before: ${JSON.stringify(ended)}`);
@@ -78,7 +82,7 @@ export function ofOutcome({ results }: Pick<WalkReport, "results">, outcome: Ste
   return results.filter((result) => result.outcome === outcome);
 }
 
-/** What is at the registry: nothing, after a walk. */
+/** The objects at the registry: none, after a run. */
 export function holdingsOf({ store }: SandboxRegistry): string[] {
   const rows = [...store.domains.values(), ...store.hosts.values()];
   return [...rows.map(({ name }) => name), ...store.contacts.values().map(({ id }) => id)];

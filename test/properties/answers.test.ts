@@ -1,4 +1,4 @@
-/** Whatever a registry sends, and when: no command is told another one's answer. */
+/** Whatever a registry sends, and when: no command gets another one's answer. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -78,7 +78,7 @@ function react(fate: Fate, number: number, isCheck: boolean): StandInAnswer {
   }
 }
 
-test("no command is told another one's answer, however spoiled, late or doubled answers are", async (context) => {
+test("no command gets another one's answer, however damaged, late or doubled answers are", async (context) => {
   const { standIn, pool } = await startFixture(context, {
     sessionsMax: 1,
     commandsPerSecond: 100_000,
@@ -103,7 +103,7 @@ test("no command is told another one's answer, however spoiled, late or doubled 
         : (await lease.request(domainInfo(name), options)).data?.roid;
       counts.told += 1;
       const others = Array.from({ length: asked + 1 }, (_, index) => clTRIDOf(index)).filter((id) => id !== clTRID);
-      assert.ok(!others.some((other) => told?.includes(tokenOf(other))), `${fate.kind}: ${clTRID} was told ${told}`);
+      assert.ok(!others.some((other) => told?.includes(tokenOf(other))), `${fate.kind}: ${clTRID} got ${told}`);
       if (fate.kind === "right") assert.equal(told, tokenOf(clTRID));
     } catch (error) {
       if (!(error instanceof EppUnanswered)) throw error;

@@ -33,7 +33,7 @@ before(async () => {
   ]);
 });
 
-test("tells where everything listens, the key and its secret, and three commands to paste", () => {
+test("prints all addresses, the key and its secret, and three commands to paste", () => {
   const { url, ftp, web, registry, api_key: key, api_secret: secret, pids } = system.ready();
   const told = system.stdout();
   for (const text of [url, `:${ftp.port}`, `:${web.port}`, `:${registry.port}`, key, secret]) {
@@ -45,7 +45,7 @@ test("tells where everything listens, the key and its secret, and three commands
   assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "postgres", "registry", "worker"]);
 });
 
-test("writes the ready file for its owner's eyes only", () => {
+test("writes a ready file that only its owner can read", () => {
   assert.equal(statSync(system.readyFile).mode & 0o777, 0o600);
 });
 
@@ -65,7 +65,7 @@ test("takes an upload with the chosen password and shows it on the web", async (
   await assert.rejects(upload(ftp, name, `${password}!`, "/www/index.html", "not mine"), /530/);
 });
 
-test("keeps neither the password nor its hash in a table, a job or a log", async () => {
+test("stores neither the password nor its hash in a table, a job or a log", async () => {
   const dump = await dumpDatabase(system.ready().database_url);
   assert.ok(dump.includes(name));
   const spellings = secretsOf(folder).flatMap((secret) => [
@@ -78,7 +78,7 @@ test("keeps neither the password nor its hash in a table, a job or a log", async
   assert.deepEqual(searchFiles(join(folder, "data/logs"), outside), []);
   assert.deepEqual(searchFiles(join(folder, "data/postgres/postgres.log"), outside), []);
   assert.equal(system.stdout().includes(password), false);
-  // Nowhere at all in the clear: not in PostgreSQL's files, its log of changes, the journal of nonces, or the node's.
+  // Nowhere in plain text: not in PostgreSQL's files, its log of changes, the journal of nonces, or the node's files.
   assert.deepEqual(searchFiles(join(folder, "data"), [Buffer.from(password)]), []);
 });
 
@@ -90,8 +90,8 @@ test(`fits into ${memoryMbMax} MB`, (context) => {
   assert.ok(total <= memoryMbMax, `${total} MB`);
 });
 
-test("a Ctrl-C reaches one process, which stops all the others and takes the ready file away", async () => {
-  // A terminal signals the whole process group: the parts are not in it, so that they are stopped in order.
+test("a Ctrl-C reaches one process, which stops all the others and removes the ready file", async () => {
+  // A terminal signals the whole process group. The parts are not in it, so that they are stopped in order.
   const inGroup = Object.values(system.ready().pids).filter((pid) => groupOf(pid!) === groupOf(system.pid));
   assert.deepEqual(inGroup, []);
   const { code, stdout, stderr } = await system.kill("SIGINT");
@@ -101,7 +101,7 @@ test("a Ctrl-C reaches one process, which stops all the others and takes the rea
   assert.equal(statSync(system.readyFile, { throwIfNoEntry: false }), undefined);
 });
 
-test("is all there after the next start, but for the secret on the screen", async () => {
+test("everything is there after the next start, except the secret on the screen", async () => {
   const first = system;
   system = await startSystem(folder);
   const { data } = await system.client.getDomain(name);
@@ -115,7 +115,7 @@ test("is all there after the next start, but for the secret on the screen", asyn
   assert.match(system.stdout(), /another key: npx deedhouse key create --account sandbox/);
 });
 
-test("stops as well when its terminal or its reader is gone", async () => {
+test("also stops when its terminal or its reader is gone", async () => {
   const { code } = await system.kill("SIGHUP");
   assert.equal(code, 0);
   await eventually("all processes end", () => processesOf(folder).length === 0);
@@ -130,7 +130,7 @@ function secretsOf(folder: string): Buffer[] {
   return [password, ...hashes].map((text) => Buffer.from(text));
 }
 
-/** The files at or below the path that hold any of the needles. */
+/** The files at or below the path that contain any of the needles. */
 function searchFiles(path: string, needles: Buffer[]): string[] {
   const files = statSync(path).isDirectory()
     ? readdirSync(path, { recursive: true, withFileTypes: true })

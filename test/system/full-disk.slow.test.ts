@@ -1,4 +1,4 @@
-/** Disks that fill up under load, with the real processes: each folder by itself, and everything at once. */
+/** Disks that fill up under load, with the real processes: each folder alone, and everything at once. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,17 +11,20 @@ import { runSql } from "../harness/sql.ts";
 
 const options = { skip: cannotMount };
 const megabyte = 1024 * 1024;
-/** So many requests mean that all is well. */
+/** This many served requests mean that the system works. */
 const served = 4;
 const refusedMin = 20;
 /** The registry may be unable to say whether a name is free. */
 const truthful = [
-  ...["GET 200", "GET 503 service_unavailable", "POST 202", "POST 503 service_unavailable"],
+  "GET 200",
+  "GET 503 service_unavailable",
+  "POST 202",
+  "POST 503 service_unavailable",
   "POST 400 domain_availability_lookuperror",
 ];
 const betweenMs = 50;
 
-/** A client that orders names one after the other, and looks at its list, each request until it is served. */
+/** A client that orders one name after another and reads its list, repeating each request until it is served. */
 function startClient(system: RunningSystem) {
   const stopped = new AbortController();
   const statuses = new Map<string, number>();
@@ -78,7 +81,7 @@ interface Filling {
   isEnough(system: RunningSystem, client: Client): boolean | Promise<boolean>;
 }
 
-/** Fills a disk while a client is at work, and gives the space back. */
+/** Fills a disk while a client is running, and frees the space again. */
 async function fillUnderLoad(t: TestContext, { where, bytes, isEnough }: Filling) {
   const folder = await systemFolder(t);
   const disk = smallDisk(t, bytes);
@@ -92,7 +95,7 @@ async function fillUnderLoad(t: TestContext, { where, bytes, isEnough }: Filling
   const system = await startSystem(folder, ["--rate-limit", "1000000"], { env });
   const client = startClient(system);
   await eventually("requests are served", () => client.served() > served);
-  // What a busy machine answers while the system is new says nothing about disks.
+  // Refusals of a busy machine during startup say nothing about disks.
   client.statuses.clear();
   disk.fill();
   await eventually("the full disk shows", () => isEnough(system, client));
@@ -106,7 +109,7 @@ async function fillUnderLoad(t: TestContext, { where, bytes, isEnough }: Filling
   return { system, client };
 }
 
-/** What was answered is true, and what was acknowledged is carried out, once. */
+/** Checks that answers were true, and that acknowledged writes are carried out exactly once. */
 async function assertWhole({ system, client }: Awaited<ReturnType<typeof fillUnderLoad>>): Promise<void> {
   const answers = [...client.statuses.keys()];
   assert.deepEqual(
@@ -132,7 +135,8 @@ test(
   options,
   async (t) => {
     const filled = await fillUnderLoad(t, {
-      ...{ where: ["data/logs"], bytes: 8 * megabyte },
+      where: ["data/logs"],
+      bytes: 8 * megabyte,
       isEnough: (_, client) => client.served() > 10 * served,
     });
     await assertWhole(filled);
@@ -142,19 +146,23 @@ test(
   },
 );
 
-test("while the disk of replay folder and logs is full, nothing is done and nothing is lost", options, async (t) => {
-  const isEnough = (_: RunningSystem, client: Client) => isRefused(client);
-  await assertWhole(await fillUnderLoad(t, { where: ["data/replay", "data/logs"], bytes: 8 * megabyte, isEnough }));
-});
+test(
+  "while the disk of the replay folder and logs is full, nothing is done and nothing is lost",
+  options,
+  async (t) => {
+    const isEnough = (_: RunningSystem, client: Client) => isRefused(client);
+    await assertWhole(await fillUnderLoad(t, { where: ["data/replay", "data/logs"], bytes: 8 * megabyte, isEnough }));
+  },
+);
 
 test(
   "while the disk of everything is full, PostgreSQL's folder too, nothing that was acknowledged is lost",
   options,
   async (t) => {
     const isEnough = async (system: RunningSystem, client: Client) => {
-      // PostgreSQL ends when it cannot have its next log file.
+      // PostgreSQL ends when it cannot create its next log file.
       await runSql(system.ready().database_url, "SELECT pg_switch_wal()").catch(() => {});
-      return isRefused(client) && /^postgres ended and is started again$/m.test(system.stdout());
+      return isRefused(client) && /^postgres ended and is restarted$/m.test(system.stdout());
     };
     await assertWhole(await fillUnderLoad(t, { where: ["data"], bytes: 384 * megabyte, isEnough }));
   },

@@ -22,14 +22,14 @@ async function check(system: RunningSystem): Promise<{ code: number | null; kind
   return { code, kinds: alarms.map(({ kind }) => kind).sort(), notes: alarms.map(({ note }) => note).join("\n") };
 }
 
-test("a worker that hangs with nobody beside it is an alarm that names its process, until it goes on", async (t) => {
+test("a hung worker without another one is an alarm that names its process, until it continues", async (t) => {
   const system = await startSystem(await systemFolder(t));
   const { database_url: databaseUrl, pids } = system.ready();
   const beats = () => runSql(databaseUrl, "SELECT FROM workers");
   await eventually("the worker is at work", async () => (await beats()).length === 1);
   assert.deepEqual(await check(system), { code: 0, kinds: [], notes: "" });
   process.kill(pids.worker!, "SIGSTOP");
-  // As if it had stood still for two minutes.
+  // As if it had been paused for two minutes.
   await runSql(databaseUrl, "UPDATE workers SET seen_at = now() - interval '2 minutes'");
   const hung = await check(system);
   assert.equal(hung.code, 1);

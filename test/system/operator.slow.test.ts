@@ -22,14 +22,14 @@ before(async () => {
 /** Runs an operator's command on this system's folder. */
 const operate = (...args: string[]) => system.tool([...args, "--data", join(folder, "data")]);
 
-/** The same; it must succeed, and what it tells is returned. */
+/** The same; it must succeed, and its output is returned. */
 async function operated(...args: string[]): Promise<Record<string, string>> {
   const { code, stdout, stderr } = await operate(...args, "--json");
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** Runs commands that must fail, all at once: arguments, exit code, what is told. */
+/** Runs commands that must fail, all at once: arguments, exit code, message. */
 async function assertAllFail(cases: [args: string[], code: number, sentence: RegExp][]): Promise<void> {
   await Promise.all(cases.map(async ([args, code, sentence]) => assertFailed(await operate(...args), code, sentence)));
 }
@@ -56,8 +56,12 @@ test("an account that an operator makes can register names, once its profile is 
   const key = { id: id!, secret: new Secret(secret!) };
   const order = () =>
     sendSigned({
-      ...{ url: system.ready().url, key, clock: systemClock },
-      ...{ method: "POST", target: "/domains/registrations", body: { domain_name: "acme.example" } },
+      url: system.ready().url,
+      key,
+      clock: systemClock,
+      method: "POST",
+      target: "/domains/registrations",
+      body: { domain_name: "acme.example" },
     });
   assert.equal((await order()).status, 400);
   const file = join(folder, "profile.json");
@@ -68,19 +72,19 @@ test("an account that an operator makes can register names, once its profile is 
   assert.equal(accepted.headers["x-ratelimit-limit"], "500");
 });
 
-test("tells what is wrong with an account or a profile", async () => {
+test("says what is wrong with an account or a profile", async () => {
   await assertAllFail([
     [["account", "create", "sandbox"], 3, /an account named "sandbox" already/],
     [["account", "profile", "sandbox", "--city", "Ghent"], 3, /the profile is not valid: .*email/],
     [["account", "profile", "nobody", "--city", "Ghent"], 4, /no account named "nobody"/],
-    [["account", "profile", "sandbox", "--file", "/nowhere"], 2, /can't read the profile/],
+    [["account", "profile", "sandbox", "--file", "/nowhere"], 2, /cannot read the profile/],
     [["account", "create", " "], 2, /printable characters/],
     [["account", "create", "x", "--kind", "king"], 2, /Allowed choices are reseller, plain/],
     [["account", "create", "x", "--rate-limit", "0"], 2, /whole number from 1/],
   ]);
 });
 
-test("tells what is wrong with a key", async () => {
+test("says what is wrong with a key", async () => {
   const create = ["key", "create", "--account", "sandbox"];
   await assertAllFail([
     [[...create, "--scope", "domains:steal"], 2, /'domains:steal' is invalid. Allowed choices are domains:read/],
@@ -93,7 +97,7 @@ test("tells what is wrong with a key", async () => {
   ]);
 });
 
-test("a key whose id nobody wrote down is found by its account, and its secret is not shown again", async () => {
+test("a key with a forgotten id is found by its account, and its secret is not shown again", async () => {
   const listed = async (...args: string[]) =>
     Object.values<unknown>(await operated(...args)) as Record<string, unknown>[];
   const { id } = await operated("account", "create", "forgetful");
@@ -138,14 +142,14 @@ test("a key whose id nobody wrote down is found by its account, and its secret i
   await operated("key", "revoke", lost.api_key!);
   assert.deepEqual(await listed("key", "list", ...ofAccount), []);
   await assertAllFail([
-    [["key", "revoke", lost.api_key!], 4, /nothing to revoke: deedhouse key list shows/],
-    [["key", "list", "--account", "nobody"], 4, /no account named "nobody": deedhouse account list shows/],
+    [["key", "revoke", lost.api_key!], 4, /nothing to revoke: deedhouse key list lists/],
+    [["key", "list", "--account", "nobody"], 4, /no account named "nobody": deedhouse account list lists/],
     [["key", "list", "--limit", "0"], 2, /whole number from 1/],
     [["account", "list", "--limit", "all"], 2, /whole number from 1/],
   ]);
 });
 
-test("a service pack is on offer from its creation until it is retired, to those it is meant for", async () => {
+test("a service pack is offered from its creation until it is retired, to its intended accounts", async () => {
   const offered = async () => {
     const { body } = await system.send("GET", "/servicepacks");
     return (body as { id: string }[]).map(({ id }) => id);
@@ -192,7 +196,7 @@ test("cancels an order that has not reached the registry, and none that has ende
   const { body } = await system.send("GET", accepted.headers.location!);
   assert.equal((body as { status: string }).status, "Cancelled");
   await assertAllFail([
-    [["orders", "cancel", code], 3, /has ended already/],
+    [["orders", "cancel", code], 3, /has already ended/],
     [["orders", "cancel", "REG-NOTHING"], 2, /a code such as REG-/],
     [["orders", "cancel", "REG-00000000-000"], 4, /no order with this code/],
   ]);
@@ -239,17 +243,17 @@ for (const [how, isListenerKilled] of [
   });
 }
 
-/** Ends every connection that listens for notifications as soon as it is there. */
+/** Ends every connection that listens for notifications as soon as it is open. */
 async function cutListeners(databaseUrl: string, until: AbortSignal): Promise<void> {
   while (!until.aborted) await endSessions(databaseUrl, "deedhouse-listener");
 }
 
 test("says where to look when no system runs on the folder", async () => {
   const failed = await system.tool(["key", "revoke", "0".repeat(32), "--data", join(folder, "nowhere")]);
-  assertFailed(failed, 8, /no deedhouse runs on .*nowhere\n.*--data DIR/);
+  assertFailed(failed, 8, /no deedhouse is running on .*nowhere\n.*--data DIR/);
 });
 
-test("answers a wrong command line with how it is used, and exit code 2", async () => {
+test("answers a wrong command line with its usage, and exit code 2", async () => {
   const tool = [["fly"], ["key"], ["key", "fly"], ["block", "add"], ["start", "--port-base", "x"], ["start", "on"]];
   const wrong = [...tool, ["node", "--agent", "--fly"], ["sandbox-registry", "--fly"]];
   await Promise.all(
@@ -260,7 +264,7 @@ test("answers a wrong command line with how it is used, and exit code 2", async 
   );
 });
 
-test("the help of a role that runs alone is no mistake", async () => {
+test("the help of a role that runs alone is not a mistake", async () => {
   for (const role of ["start", "api", "worker", "node", "sandbox-registry"]) {
     const { code, stderr } = await system.tool([role, "--help"]);
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, role);

@@ -7,7 +7,7 @@ import { runSql } from "../harness/sql.ts";
 
 const folder = await systemFolder({ after });
 
-test("uses the database of DATABASE_URL, as the operator's commands do, and says that it serves no registries of others", async (t) => {
+test("uses the database of DATABASE_URL, as the operator's commands do, and says that it serves no other registries", async (t) => {
   const { url } = await emptyDatabase(t);
   const env = { ...process.env, DATABASE_URL: url };
   const migrated = await runTool(["migrate", "--json"], { env });

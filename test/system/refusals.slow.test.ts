@@ -45,21 +45,21 @@ test("refuses a folder that another start uses, and leaves that one alone", asyn
   assert.equal((await system.send("GET", "/domains")).status, 200);
 });
 
-test("starts no sandbox where the environment says production, and makes nothing", async () => {
+test("starts no sandbox where the environment says production, and creates nothing", async () => {
   const fresh = join(folder, "production");
   const refused = await startOn(fresh, [], { env: { DEEDHOUSE_DEPLOYMENT: "production" } });
   assertRefused(refused, /DEEDHOUSE_DEPLOYMENT is "production".*sandbox/);
   assert.equal(existsSync(fresh), false);
 });
 
-test("refuses ports that others have, by name, before it starts anything", async () => {
+test("refuses ports that are in use, by name, before it starts anything", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
   const fresh = join(folder, "ports");
   const refused = await startOn(fresh, ["--port-base", String(port - 21)]);
   taken.close();
-  assertRefused(refused, new RegExp(`${port} for FTP \\(another program has it\\).*--port-base`));
+  assertRefused(refused, new RegExp(`${port} for FTP \\(another program uses it\\).*--port-base`));
   assert.deepEqual(readdirSync(join(fresh, "postgres")), []);
   assert.deepEqual(processesOf(fresh), []);
 });
@@ -73,7 +73,7 @@ test("refuses a folder that it cannot write, and a ready file that it cannot wri
   assertRefused(refused, /ready file .* cannot be written \(ENOENT\).*--ready-file PATH/);
 });
 
-test("ends without a process when it is stopped in the middle of a start", async () => {
+test("ends without a process when it is stopped during startup", async () => {
   const half = await systemFolder({ after });
   for (const delayMs of [300, 900, 1_500]) {
     const { child, ended } = launchTool(["start", "--data", join(half, "data"), "--port-base", "0"]);
@@ -104,7 +104,7 @@ test("refuses another user's folder", { skip: !isRoot && "needs root to become a
   assertRefused(refused, /data folder .* cannot be written \(EACCES\).*--data DIR/);
 });
 
-// From here on the folder is stopped and then damaged in one way after the other.
+// From here on the system is stopped, and its folder is damaged in one way after the other.
 
 test("refuses a folder whose master key is missing or damaged", async () => {
   await system.kill("SIGINT");

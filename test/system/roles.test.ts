@@ -16,7 +16,7 @@ const settings = {
 const run = (role: string, own: Record<string, string>) => runTool([role], { env: { ...surroundings, ...own } });
 
 for (const role of ["api", "worker"]) {
-  test(`the ${role} tells every setting that is missing, and no line of our code`, async () => {
+  test(`the ${role} names every missing setting, and no line of our code`, async () => {
     const { DATABASE_URL: _url, DEEDHOUSE_REPLAY_DIR: _dir, ...some } = settings;
     const { code, stderr } = await run(role, some);
     assert.match(
@@ -27,7 +27,7 @@ for (const role of ["api", "worker"]) {
     assert.equal(code, 2);
   });
 
-  test(`the ${role} names the setting whose file is not there`, async () => {
+  test(`the ${role} names the setting whose file is missing`, async () => {
     const { DEEDHOUSE_MASTER_KEY: _key, ...some } = settings;
     const { code, stderr } = await run(role, { ...some, DEEDHOUSE_MASTER_KEY_FILE: join(folder, "none.key") });
     assert.match(stderr, /^deedhouse: DEEDHOUSE_MASTER_KEY_FILE cannot be read: ENOENT[^\n]*none\.key'\n$/);
@@ -52,7 +52,7 @@ for (const role of ["api", "worker"]) {
 }
 
 for (const command of ["api", "worker", "migrate", "alarms list"]) {
-  test(`${command} says what is not there when PostgreSQL is away, and where it was looked for`, async () => {
+  test(`${command} says that PostgreSQL is unreachable, and at which address`, async () => {
     await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]");
     const env = { ...surroundings, ...settings, DEEDHOUSE_LOG_LEVEL: "silent" };
     const { code, stderr } = await runTool(command.split(" "), { env });
@@ -64,7 +64,7 @@ for (const command of ["api", "worker", "migrate", "alarms list"]) {
   });
 }
 
-test("tells its version", async () => {
+test("prints its version", async () => {
   const { code, stdout } = await runTool(["--version"]);
   assert.match(stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/);
   assert.equal(code, 0);

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { eventually, processesOf, type RunningSystem, startSystem, systemFolder } from "../harness/running-system.ts";
 
-/** Below the ports that the system gives out by itself (ip(7)), and different for test files that run together. */
+/** Below the system's ephemeral ports (ip(7)), and different for test files that run at the same time. */
 const portBase = String(10_000 + (process.pid % 100) * 200);
 
 const folder = await systemFolder({ after });
 const start = () => startSystem(folder, ["--port-base", portBase, "--rate-limit", "1000000"]);
 let system: RunningSystem;
-/** Of names that were ordered around the kills. */
+/** Names that were ordered around the kills. */
 const orders: string[] = [];
 
 before(async () => {
@@ -27,7 +27,7 @@ async function order(label: string): Promise<void> {
   });
 }
 
-/** Kills a part, and returns when the ready file names the one that took its place. */
+/** Kills a part, and returns when the ready file names its replacement. */
 async function killAndWait(part: string): Promise<void> {
   const killed = system.ready();
   process.kill(killed.pids[part]!, "SIGKILL");
@@ -37,19 +37,19 @@ async function killAndWait(part: string): Promise<void> {
   assert.ok(processesOf(folder).includes(back.pids[part]!), `${part} runs`);
 }
 
-/** A part's environment as the kernel shows it. */
+/** A part's environment, from the kernel. */
 const environmentOf = (part: string) => readFileSync(`/proc/${system.ready().pids[part]}/environ`, "utf8").split("\0");
 
 for (const part of ["api", "worker", "node", "registry"]) {
   test(`starts ${part} again when it is killed, and says so`, async () => {
     await order(`before-${part}`);
     await killAndWait(part);
-    assert.match(system.stdout(), new RegExp(`^${part} ended \\(SIGKILL\\) and is started again`, "m"));
+    assert.match(system.stdout(), new RegExp(`^${part} ended \\(SIGKILL\\) and is restarted`, "m"));
     await order(`after-${part}`);
   });
 }
 
-test("gives node and registry neither the database's password nor the master key, when they are started again either", () => {
+test("gives node and registry neither the database's password nor the master key, even after a restart", () => {
   for (const part of ["node", "registry"]) {
     const secrets = environmentOf(part).filter((entry) => /^(DATABASE_URL|DEEDHOUSE_MASTER_KEY|PG)/.test(entry));
     assert.deepEqual(secrets, [], part);
@@ -57,7 +57,7 @@ test("gives node and registry neither the database's password nor the master key
   assert.ok(environmentOf("api").some((entry) => entry.startsWith("DATABASE_URL=postgres://")));
 });
 
-test("answers 503 in full form while PostgreSQL is away, and goes on when it is back", async () => {
+test("answers 503 in full form while PostgreSQL is away, and continues when it is back", async () => {
   await order("before-postgres");
   const back = killAndWait("postgres");
   await eventually("the outage shows", async () => {
@@ -71,12 +71,12 @@ test("answers 503 in full form while PostgreSQL is away, and goes on when it is 
     return true;
   });
   await back;
-  assert.match(system.stdout(), /^postgres ended and is started again$/m);
+  assert.match(system.stdout(), /^postgres ended and is restarted$/m);
   await eventually("the API answers again", async () => (await system.send("GET", "/domains")).status === 200);
   await order("after-postgres");
 });
 
-test("a killed start leaves only PostgreSQL, which the next one takes over", async () => {
+test("a killed start leaves only PostgreSQL, which the next start adopts", async () => {
   await order("before-start");
   const { pids } = system.ready();
   await system.kill("SIGKILL");

@@ -9,30 +9,30 @@ import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 // The durable half of the replay guard: a folder with
 //
 //   nonces-000001.log …  one line per answered request, written with write(2) before the answer goes out. The page
-//                        cache keeps such a line when the process is killed, so it costs 1.4 µs and not an fsync.
+//                        cache keeps the line when the process is killed, so it costs 1.4 µs instead of an fsync.
 //   state.json           replaced and fsynced. It holds the bounds, and each file's length at that time.
 //   lock.sqlite          locked for as long as the process lives.
 //
-// What the page cache does not survive is a crash of the machine. It shows as another boot id with no clean shutdown in
-// between, and then the horizon becomes the ceiling: whatever was lost lies at or below it. When a file is missing, cut
-// short or not readable, the horizon becomes the latest timestamp that was accepted. Without state.json nothing is known:
-// the horizon becomes the latest acceptable timestamp.
+// The page cache does not survive a crash of the machine. Such a crash shows as a new boot id without a clean shutdown;
+// the horizon then becomes the ceiling, because every lost nonce lies at or below it. When a file is missing, cut short
+// or unreadable, the horizon becomes the latest accepted timestamp. Without state.json nothing is known, and the
+// horizon becomes the latest acceptable timestamp.
 //
-// A full disk is noticed by `raise` and `makeRoom`, before a request is carried out.
+// `raise` and `makeRoom` notice a full disk before a request is carried out.
 
 export interface ReplayJournal {
-  /** What was answered before this start. */
+  /** The nonces answered before this start. */
   entries: NonceEntry[];
   bounds(): Bounds;
-  /** Returns when higher bounds are on disk (0.5 ms on an SSD); drops the files that lie below the horizon. */
+  /** Returns when higher bounds are on disk (0.5 ms on an SSD). Removes the files that lie below the horizon. */
   raise(bounds: Bounds): void;
-  /** Returns when so many entries can be appended, however full the disk becomes. @throws when they can't */
+  /** Returns when `entries` more can be appended, even if the disk fills up. @throws when they cannot */
   makeRoom(entries: number): void;
-  /** Returns when the kernel has the entry. @throws when it can't be written: the answer must not go out then */
+  /** Returns when the kernel has the entry. @throws when it cannot be written: the answer must not go out then */
   append(entry: NonceEntry): void;
-  /** Resolves when all entries so far outlive a crash of the machine. */
+  /** Resolves when all entries so far would survive a crash of the machine. */
   sync(): Promise<void>;
-  /** Makes everything durable, so that a restart of the machine loses nothing, and gives the folder free. */
+  /** Makes everything durable, so that a restart of the machine loses nothing, and releases the folder. */
   close(): void;
 }
 
@@ -44,9 +44,9 @@ export interface ReplayJournalOptions extends Omit<RecoveryOptions, "bootId"> {
 const diskFullCodes: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * Opens the folder, creating it when it is missing, and takes it for this process alone. A full disk is no reason not to:
- * there are answers that need no space.
- * @throws when another process has it
+ * Opens the folder, creates it when it is missing, and locks it for this process. A full disk does not prevent opening:
+ * some answers need no space.
+ * @throws when another process holds the folder
  */
 export function openReplayJournal(options: ReplayJournalOptions): ReplayJournal {
   mkdirSync(options.journalDir, { recursive: true, mode: 0o700 });
@@ -64,9 +64,12 @@ function takeFolder(journalDir: string): Disposable {
     return lockFolder(journalDir);
   } catch (error) {
     if (!(error instanceof FolderBusy)) throw error;
-    throw new Error(`Another api process uses ${journalDir}. Stop it first: two would not know each other's nonces.`, {
-      cause: error,
-    });
+    throw new Error(
+      `Another api process uses ${journalDir}. Stop it first: two processes would not know each other's nonces.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -77,9 +80,9 @@ class FolderJournal implements ReplayJournal {
   readonly #bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   #bounds: Bounds;
   #files: ListedFile[];
-  /** Not written down in a file of ours yet. */
+  /** Entries not yet written to a file of this process. */
   #rescued: NonceEntry[];
-  /** None while the disk is full. */
+  /** Undefined while the disk is full. */
   #current: NonceFile | undefined;
 
   constructor(options: ReplayJournalOptions, lock: Disposable) {
@@ -134,18 +137,18 @@ class FolderJournal implements ReplayJournal {
       for (const file of this.#files) syncPath(join(journalDir, file.name));
       this.#save(this.#bounds, this.#files, true);
     } catch (error) {
-      // As after a kill: nothing is lost unless the machine restarts before the next start.
+      // The same as after a kill: nothing is lost unless the machine restarts before the next start.
       log.error({ err: error, journalDir }, "the journal of used nonces could not be closed");
     }
     this.#lock[Symbol.dispose]();
   }
 
   #opened(): NonceFile {
-    if (!this.#current) throw new Error("Nothing can be written down before there is room for it.");
+    if (!this.#current) throw new Error("Nothing can be written before there is room for it.");
     return this.#current;
   }
 
-  /** The one durable step: first the state, then what follows from it. */
+  /** The only durable step: the state is saved first, then its consequences follow. */
   #save(next: Bounds, files: ListedFile[], closedCleanly = false): void {
     const { journalDir } = this.#options;
     const names = files.map(({ name }) => name);
@@ -156,7 +159,7 @@ class FolderJournal implements ReplayJournal {
     for (const name of listFiles(journalDir)) if (!names.includes(name)) rmSync(join(journalDir, name));
   }
 
-  /** Begins a file and lists it in the state: a file that is not listed is not read after a restart. */
+  /** Starts a file and lists it in the state: after a restart, files that are not listed are not read. */
   #startFile(): NonceFile {
     const { journalDir, clock } = this.#options;
     const name = nextFileName(journalDir);

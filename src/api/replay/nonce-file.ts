@@ -1,6 +1,6 @@
 /**
- * One file of the journal of used nonces: a line for each. Its space on the disk is taken ahead, as zero bytes, so that a
- * disk that fills up is noticed before a request is carried out and not when its nonce is to be written down.
+ * One file of the journal of used nonces, a line each. Its disk space is allocated ahead as zero bytes, so that a full
+ * disk is noticed before a request is carried out and not when its nonce must be written.
  */
 import { closeSync, fdatasync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -13,19 +13,19 @@ export interface NonceEntry {
   timestamp: number;
 }
 
-/** What the state says of a file. */
+/** What the state records about a file. */
 export interface ListedFile {
   name: string;
-  /** Of its lines. */
+  /** The length of its lines. */
   bytes: number;
   timestampMax: number;
 }
 
 const entryForm = /^([0-9a-f]{32}) ([1-9][0-9]{9}) ([A-Za-z0-9._-]{1,128})$/;
 const entryBytesMax = 32 + 1 + 10 + 1 + 128 + 1;
-/** Taken at once: some 900 lines. */
+/** Allocated at once: room for about 900 lines. */
 const room = Buffer.alloc(64 * 1024);
-/** For the other nonces that a signature may be read as. */
+/** Reserved for the other nonces that a signature can be read as. */
 const spareBytes = 4 * 1024;
 
 const syncData = promisify(fdatasync);
@@ -40,14 +40,14 @@ export class NonceFile implements ListedFile {
   #syncing: Promise<void> | undefined;
   #nextSync: Promise<void> | undefined;
 
-  /** @throws when it is there already, or cannot be made */
+  /** @throws when the file exists already or cannot be created */
   constructor(folder: string, name: string, openedSeconds: number) {
     this.name = name;
     this.openedSeconds = openedSeconds;
     this.#fd = openSync(join(folder, name), "wx", 0o600);
   }
 
-  /** Returns when so many lines have their space on the disk. @throws when they cannot have it */
+  /** Returns when the disk has room for `lines` more lines. @throws when it has not */
   makeRoom(lines: number): void {
     const neededBytes = this.bytes + lines * entryBytesMax + spareBytes;
     while (this.#roomBytes < neededBytes) {
@@ -55,7 +55,10 @@ export class NonceFile implements ListedFile {
     }
   }
 
-  /** Returns when the kernel has the line: it stays when this process is killed. The next one replaces half a line. */
+  /**
+   * Returns when the kernel has the line: it survives a kill of this process. The next append overwrites a half-written
+   * line.
+   */
   append({ keyId, nonce, timestamp }: NonceEntry): void {
     const line = Buffer.from(`${keyId} ${timestamp} ${nonce}\n`, "latin1");
     for (let written = 0; written < line.length; ) {
@@ -65,7 +68,7 @@ export class NonceFile implements ListedFile {
     this.timestampMax = Math.max(this.timestampMax, timestamp);
   }
 
-  /** Resolves when every line so far outlives the machine. Calls that come while the disk is at work share the next turn. */
+  /** Resolves when every line so far would survive a crash of the machine. Calls during an fsync share the next one. */
   sync(): Promise<void> {
     if (this.#syncing) {
       this.#nextSync ??= this.#syncing.catch(() => {}).then(() => this.#syncNext());
@@ -86,7 +89,7 @@ export class NonceFile implements ListedFile {
     fsyncSync(this.#fd);
   }
 
-  /** Nothing is appended any more. */
+  /** Ends appending. */
   close(): void {
     const underWay = this.#nextSync ?? this.#syncing;
     if (underWay) underWay.catch(() => {}).then(() => this.#release());
@@ -100,13 +103,13 @@ export class NonceFile implements ListedFile {
 }
 
 export interface ReadFile {
-  /** Those that can be read. */
+  /** The entries that can be read. */
   entries: NonceEntry[];
   bytes: number;
   isDamaged: boolean;
 }
 
-/** Reads a file, be it damaged. @returns nothing when it is missing */
+/** Reads a file, even a damaged one. @returns undefined when it is missing */
 export function readNonceFile(folder: string, name: string): ReadFile | undefined {
   let content: Buffer;
   try {
@@ -115,8 +118,8 @@ export function readNonceFile(folder: string, name: string): ReadFile | undefine
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  // What follows the last line feed is room that was not used, or was being written when the process died: its request
-  // was not answered.
+  // After the last line feed comes unused room, or a line that was being written when the process died: its request was
+  // not answered.
   const bytes = content.lastIndexOf("\n") + 1;
   const lines = content.toString("latin1", 0, bytes).split("\n").slice(0, -1);
   const entries = lines.flatMap((line) => parseLine(line) ?? []);

@@ -1,4 +1,4 @@
-/** What the last run left in the journal of used nonces, and what of it was lost. */
+/** Finds out what the last run left in the journal of used nonces, and what was lost. */
 import { type ListedFile, type NonceEntry, type ReadFile, readNonceFile } from "#api/replay/nonce-file.ts";
 import { type Bounds, type JournalState, listFiles, readState } from "#api/replay/state.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
@@ -9,17 +9,17 @@ export interface RecoveryOptions {
   clock: Clock;
   log: Log;
   windowSeconds: number;
-  /** Nothing was ever accepted under this database. */
+  /** Nothing was ever accepted with this database. */
   freshInstall: boolean;
   bootId: string;
 }
 
 export interface Recovered {
   bounds: Bounds;
-  /** Those that stay listed. */
+  /** The files that stay listed. */
   files: ListedFile[];
   entries: NonceEntry[];
-  /** Those of the entries whose files do not stay: they have to be written again. */
+  /** The entries whose files do not stay: they must be written again. */
   rescued: NonceEntry[];
 }
 
@@ -28,16 +28,16 @@ interface Content {
   file: ReadFile;
 }
 
-/** Reads the folder. Where something may be missing, the horizon covers it. */
+/** Reads the folder. Where entries may be missing, the horizon covers them. */
 export function recover(options: RecoveryOptions): Recovered {
   const { journalDir, clock, log, windowSeconds, freshInstall, bootId } = options;
-  const tellOfLoss = (loss: string, horizonSeconds: number) =>
+  const warnOfLoss = (loss: string, horizonSeconds: number) =>
     log.warn({ journalDir, horizonSeconds }, `${loss}: requests signed up to the horizon are refused`);
   const state = readState(journalDir);
   if (!state) {
     if (freshInstall && listFiles(journalDir).length === 0) return nothingBelow(0);
     const horizonSeconds = unixSeconds(clock) + windowSeconds;
-    tellOfLoss("The journal of used nonces has no state.json", horizonSeconds);
+    warnOfLoss("The journal of used nonces has no state.json", horizonSeconds);
     return nothingBelow(horizonSeconds);
   }
   const contents = state.files.map((name) => ({ name, file: readNonceFile(journalDir, name) }));
@@ -45,13 +45,13 @@ export function recover(options: RecoveryOptions): Recovered {
   const hasCrashed = state.bootId !== bootId && !state.closedCleanly;
   if (hasCrashed && present.length === contents.length) {
     const recovered = afterCrash(state, present);
-    tellOfLoss("The machine restarted and the api had not been stopped", recovered.bounds.horizonSeconds);
+    warnOfLoss("The machine restarted and the api had not been stopped", recovered.bounds.horizonSeconds);
     return recovered;
   }
   const lost = contents.find(({ name, file }) => !file || file.isDamaged || file.bytes < (state.bytes[name] ?? 0));
   if (!lost) return whole(state, present);
   const horizonSeconds = Math.max(state.horizonSeconds, state.latestSeconds);
-  tellOfLoss(`${lost.name} of the journal of used nonces is missing, damaged or cut short`, horizonSeconds);
+  warnOfLoss(`${lost.name} of the journal of used nonces is missing, damaged or cut short`, horizonSeconds);
   return nothingBelow(horizonSeconds);
 }
 
@@ -60,14 +60,18 @@ function nothingBelow(seconds: number): Recovered {
   return { bounds, files: [], entries: [], rescued: [] };
 }
 
-/** What was only in the page cache is gone: it lies at or below the ceiling. What lies above was fsynced. */
+/**
+ * Entries that were only in the page cache are gone: they lie at or below the ceiling. Entries above it were fsynced.
+ */
 function afterCrash(state: JournalState, contents: Content[]): Recovered {
   const horizonSeconds = Math.max(state.horizonSeconds, state.ceilingSeconds);
   const latestSeconds = Math.max(state.latestSeconds, horizonSeconds);
   const rescued = entriesOf(contents).filter(({ timestamp }) => timestamp > horizonSeconds);
   return {
     bounds: { horizonSeconds, ceilingSeconds: horizonSeconds, latestSeconds },
-    ...{ files: [], entries: rescued, rescued },
+    files: [],
+    entries: rescued,
+    rescued,
   };
 }
 

@@ -58,7 +58,7 @@ function close(guard: ReplayGuard): void {
   opened = opened.filter((other) => other !== guard);
 }
 
-/** What a killed process leaves: everything but the clean shutdown. */
+/** Leaves what a killed process leaves: everything but the clean shutdown. */
 function killed(guard: ReplayGuard): void {
   const state = readFileSync(join(journalDir, "state.json"));
   close(guard);
@@ -149,12 +149,12 @@ test("forgets nothing when the clock jumps ahead for a moment", () => {
 test("locks nobody out when the clock jumps an hour ahead and a request is signed by it", () => {
   const guard = open();
   answer(guard, "a", startSeconds);
-  answer(guard, "of a client ahead", startSeconds + 100);
+  answer(guard, "of a client whose clock is ahead", startSeconds + 100);
   clock.set(startSeconds + 3600);
   answer(guard, "jumped", startSeconds + 3600);
   clock.set(startSeconds);
   answer(guard, "b", startSeconds);
-  for (const nonce of ["a", "of a client ahead", "jumped"]) assert.ok(guard.isUsed(keyId, nonce), nonce);
+  for (const nonce of ["a", "of a client whose clock is ahead", "jumped"]) assert.ok(guard.isUsed(keyId, nonce), nonce);
   clock.advance(3_600_000);
   answer(guard, "c", startSeconds + 3600);
   assert.equal(guard.reserve(keyId, "jumped", startSeconds + 3600), false);
@@ -200,7 +200,7 @@ test("keeps answered nonces over a restart, and frees those that were only in fl
   assert.ok(third.reserve(keyId, "new", startSeconds));
 });
 
-/** Starts an api process of `test-replay-child.ts`. @returns the timestamp of what it has answered, once it has */
+/** Starts an api process (`test-replay-child.ts`). @returns the timestamp of the request that it has answered */
 async function startChild(
   t: TestContext,
   how: "steady" | "jumping",

@@ -5,11 +5,11 @@ import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { createSteadyTime } from "#lib/steady-time.ts";
 
-// A nonce is remembered while its timestamp can be presented. What is forgotten lies at or below the horizon, and the
-// horizon never falls, so a clock that is set back reopens nothing. A clock that jumps ahead for a moment refuses requests
-// for that moment only: what is forgotten goes by the steady time, and the horizon is the latest timestamp that was really
-// forgotten. Nor does a request that was signed far ahead raise the ceiling, which would become the horizon after a crash
-// of the machine: its nonce is fsynced instead, by itself.
+// A nonce is remembered while its timestamp can be presented. Every forgotten nonce lies at or below the horizon, and
+// the horizon never falls, so setting a clock back reopens nothing. A clock that jumps ahead for a moment refuses
+// requests for that moment only: forgetting follows the steady clock, and the horizon is the latest timestamp that was
+// really forgotten. A request signed far ahead does not raise the ceiling, which would become the horizon after a crash
+// of the machine; its nonce is fsynced on its own instead.
 
 const ceilingStepSeconds = 10;
 /** How far a timestamp may be ahead of the steady time and still raise the ceiling. */
@@ -19,7 +19,7 @@ const journalFileBytesMax = 64 * 1024 * 1024;
 const journalFileAgeSecondsMax = 600;
 
 export interface ReplayGuardOptions {
-  /** The folder of the journal: on a disk of this machine, and never restored from a backup. */
+  /** The folder of the journal: on a local disk, and never restored from a backup. */
   journalDir: string;
   clock: Clock;
   log: Log;
@@ -29,17 +29,17 @@ export interface ReplayGuardOptions {
   fileAgeSecondsMax?: number;
 }
 
-/** The disk does not take what has to be remembered. The same request may be served later. */
+/** The disk cannot record a nonce. The same request may be served later. */
 export class JournalUnavailable extends Error {
   override readonly name = "JournalUnavailable";
 }
 
-/** Lets each nonce of a key through once. For one process; all decisions are synchronous. */
+/** Accepts each nonce of a key once. It belongs to one process; all decisions are synchronous. */
 export interface ReplayGuard {
   /**
-   * Reads what earlier runs left; everything else can be called after it.
-   * @param freshInstall nothing was ever accepted under this database; otherwise a missing journal refuses all
-   * requests signed before now + window
+   * Reads what earlier runs left; call it before anything else.
+   * @param freshInstall nothing was ever accepted with this database; otherwise a missing journal refuses all requests
+   * signed before now + window
    * @returns the horizon, in unix seconds
    * @throws when another process uses the folder
    */
@@ -49,22 +49,22 @@ export interface ReplayGuard {
   /** Whether the nonce was answered or is in flight. */
   isUsed(keyId: string, nonce: string): boolean;
   /**
-   * Takes a nonce for a verified request.
-   * @returns false when it is used or in flight, or its timestamp outside the window or at or below the horizon by now:
-   * refuse the request
-   * @throws JournalUnavailable when the disk has no room for it: nothing must be done for the request then
+   * Reserves a nonce for a verified request.
+   * @returns false when it is used or in flight, or its timestamp is outside the window or at or below the horizon by
+   * now: refuse the request
+   * @throws JournalUnavailable when the disk has no room for it: do nothing for the request then
    */
   reserve(keyId: string, nonce: string, timestamp: number): boolean;
   /** Frees a reserved nonce: the answer is 429 or 5xx and nothing was committed. */
   release(keyId: string, nonce: string): void;
   /**
-   * Makes a nonce used for good; also one that was not reserved. Call it before the answer goes out: from its return on,
-   * and once what it returns is resolved, the nonce stays used even when the process is killed.
-   * @throws JournalUnavailable when the journal can't be written, also as a rejection: the nonce stays reserved or used,
-   * and no answer must go out but one that the database knows
+   * Marks a nonce as used for good, also one that was not reserved. Call it before the answer goes out: once it
+   * returns, and once the promise that it may return resolves, the nonce stays used even if the process is killed.
+   * @throws JournalUnavailable when the journal cannot be written, also as a rejection: the nonce stays reserved or
+   * used, and no answer may go out except one that the database holds
    */
   answered(keyId: string, nonce: string, timestamp: number): Promise<void> | undefined;
-  /** Timestamps at or below are refused; unix seconds. */
+  /** Requests signed at or before this time are refused; unix seconds. */
   horizonSeconds(): number;
   /** For a clean stop, after the last answer. */
   close(): void;
@@ -90,7 +90,7 @@ export function createReplayGuard({
     return openedJournal;
   }
 
-  /** Before a timestamp is accepted: a loss must be answered with a horizon that covers it. */
+  /** Runs before a timestamp is accepted: the horizon after a loss must cover it. */
   function cover(timestamp: number): void {
     const { ceilingSeconds, latestSeconds } = journal().bounds();
     if (timestamp <= ceilingSeconds) return;
@@ -156,7 +156,7 @@ export function createReplayGuard({
   };
 }
 
-/** @throws JournalUnavailable for what the file system says; any other mistake is ours */
+/** @throws JournalUnavailable for an error of the file system; any other error is a bug and passes through */
 function unlessRefused(write: () => void): void {
   try {
     write();

@@ -1,10 +1,10 @@
-/** `state.json` of the journal of used nonces: what is true of its files, replaced as a whole. */
+/** `state.json` of the journal of used nonces: the facts about its files, replaced as a whole. */
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Unix seconds; none of them ever falls. */
 export interface Bounds {
-  /** Timestamps at or below were perhaps accepted, and which ones is forgotten. */
+  /** Timestamps at or below may have been accepted, and their nonces are forgotten. */
   horizonSeconds: number;
   /** Nonces with a timestamp above were fsynced before their answers went out. */
   ceilingSeconds: number;
@@ -16,7 +16,7 @@ export interface JournalState extends Bounds {
   bootId: string;
   closedCleanly: boolean;
   files: string[];
-  /** How long each file was, at least. */
+  /** The minimum length of each file. */
   bytes: Record<string, number>;
 }
 
@@ -33,12 +33,12 @@ export function nextFileName(journalDir: string): string {
   return `nonces-${String(last + 1).padStart(6, "0")}.log`;
 }
 
-/** @returns nothing when there is none, or it is damaged */
+/** @returns undefined when there is none or it is damaged */
 export function readState(journalDir: string): JournalState | undefined {
   try {
     const state = JSON.parse(readFileSync(join(journalDir, stateFile), "utf8"));
     if (!isJournalState(state)) return undefined;
-    // Versions before had no lengths, and one bound for both.
+    // Earlier versions stored no lengths, and one bound for both.
     return { ...state, latestSeconds: state.latestSeconds ?? state.ceilingSeconds, bytes: state.bytes ?? {} };
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
@@ -63,7 +63,7 @@ function isJournalState(value: unknown): value is EarlierState {
   );
 }
 
-/** Returns when it is on the disk. @throws when it can't be, and leaves the one before */
+/** Returns when the state is on disk. @throws when it cannot be written; the previous state stays */
 export function writeState(journalDir: string, state: JournalState): void {
   const path = join(journalDir, stateFile);
   writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600 });

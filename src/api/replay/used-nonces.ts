@@ -1,11 +1,14 @@
 import type { NonceEntry } from "#api/replay/nonce-file.ts";
 
-/** The nonces that were answered, for as long as their timestamps can be presented. */
+/** The answered nonces, for as long as their timestamps can be presented. */
 export class UsedNonces {
-  /** The latest timestamp that was really forgotten: what was signed at or before it may have been answered. Never falls. */
+  /**
+   * The latest timestamp that was really forgotten: a request signed at or before it may have been answered. Never
+   * falls.
+   */
   horizonSeconds: number;
   readonly #names = new Set<string>();
-  /** The same nonces by their timestamp, to forget a second at once. */
+  /** The same nonces by timestamp, so that a second can be forgotten at once. */
   readonly #bySecond = new Map<number, string[]>();
   #forgottenBefore = 0;
 
@@ -30,7 +33,7 @@ export class UsedNonces {
     for (const { keyId, nonce, timestamp } of entries) this.add(nameOf(keyId, nonce), timestamp);
   }
 
-  /** Forgets the nonces with an earlier timestamp; looks once a second, and through a second each for those that are kept. */
+  /** Forgets the nonces with an earlier timestamp. Runs once a second, in time proportional to the seconds kept. */
   forgetBefore(oldestSeconds: number): void {
     if (oldestSeconds === this.#forgottenBefore) return;
     this.#forgottenBefore = oldestSeconds;
@@ -43,7 +46,7 @@ export class UsedNonces {
   }
 }
 
-/** How a nonce is known among those of all keys. Each new text is hashed anew by the first set that is asked for it. */
+/** Names a nonce among those of all keys. Every new string is hashed once, by the first set that looks it up. */
 export function nameOf(keyId: string, nonce: string): string {
   return `${keyId}:${nonce}`;
 }

@@ -1,4 +1,6 @@
-/** The two ways in which a request can be signed, made one: who says to have signed it, when, and whether it is so. */
+/**
+ * One interface for the two ways of signing a request: who claims to have signed it, when, and whether that is true.
+ */
 import {
   type MessageSignature,
   parseMessageSignature,
@@ -13,7 +15,7 @@ import {
   verifyUnknownKey,
 } from "#api/signing/signature.ts";
 
-/** A request as it came over the wire. */
+/** A request as received. */
 export interface WireRequest {
   method: string;
   /** Path and query exactly as in the request target. */
@@ -24,7 +26,7 @@ export interface WireRequest {
   sourceAddress: string;
 }
 
-/** What a request says of its signer; nothing of it is proven before `verify`. */
+/** What a request claims about its signer; `verify` proves it. */
 export interface Credentials {
   keyId: string;
   nonce: string;
@@ -32,13 +34,16 @@ export interface Credentials {
   timestamp: number;
   expires: number | undefined;
   verify(secret: string): boolean;
-  /** Costs what a wrong signature costs. */
+  /** Costs as much as verifying a wrong signature. */
   verifyUnknownKey(): false;
-  /** Other nonces under which the same signature could be presented; they are used up with this one. */
+  /** Other nonces under which the same signature could be presented; they become used with this one. */
   otherReadings(now: { nowSeconds: number; windowSeconds: number }): Reading[];
 }
 
-/** The credentials in the header Authorization, or else in Signature-Input; nothing when they are missing or malformed. */
+/**
+ * The credentials from the Authorization header, or else from Signature-Input; undefined when they are missing or
+ * malformed.
+ */
 export function readCredentials(request: WireRequest): Credentials | undefined {
   const { authorization } = request.headers;
   return authorization === undefined ? fromMessageSignature(request) : fromAuthorization(request, authorization);
@@ -51,7 +56,10 @@ function fromAuthorization(request: WireRequest, header: string): Credentials | 
   const signed = { method, target, body, authorization };
   const { keyId, nonce, timestamp } = authorization;
   return {
-    ...{ keyId, nonce, timestamp, expires: undefined },
+    keyId,
+    nonce,
+    timestamp,
+    expires: undefined,
     verify: (secret) => verifySignature({ ...signed, secret }),
     verifyUnknownKey: () => verifyUnknownKey(signed),
     otherReadings: (now) => otherReadings(signed, now),
@@ -69,7 +77,10 @@ function fromMessageSignature(request: WireRequest): Credentials | undefined {
   const signed = { method, target, body, headers, authority: headers.host, signature };
   const { keyId, nonce, timestamp, expires } = signature;
   return {
-    ...{ keyId, nonce, timestamp, expires },
+    keyId,
+    nonce,
+    timestamp,
+    expires,
     verify: (secret) => verifyMessageSignature({ ...signed, secret }),
     verifyUnknownKey: () => verifyMessageOfUnknownKey(signed),
     otherReadings: () => [],

@@ -5,7 +5,7 @@ import { parseMessageSignature, verifyMessageSignature } from "#api/signing/mess
 import { parse, plain, signed, withBody } from "#api/signing/test-message-signature-client.ts";
 import { keyId, secret } from "#api/signing/test-signature-client.ts";
 
-/** Whether the headers are of the right form after one of them is changed. */
+/** Whether the headers still parse after one of them is changed. */
 function reads(name: "signature-input" | "signature" | "content-digest", change: (header: string) => string): boolean {
   const { headers } = signed(withBody);
   return parse({ ...headers, [name]: change(headers[name] ?? "") }) !== undefined;
@@ -186,7 +186,7 @@ test("never throws, whatever the headers are", () => {
       (signatureInput, signature, contentDigest) => {
         const parsed = parseMessageSignature({ signatureInput, signature, contentDigest });
         if (!parsed) return;
-        // Whatever is read signs nothing but the request it was made for.
+        // A changed input that parses signs nothing but the request it was made for.
         const sent = { ...signed(withBody), secret, signature: parsed };
         const same = parsed.params === headers["signature-input"]?.slice("sig1=".length);
         if (!same) assert.equal(verifyMessageSignature(sent), false);

@@ -3,19 +3,21 @@ import { parseTarget } from "#api/signing/signature.ts";
 
 // HTTP Message Signatures (RFC 9421) with hmac-sha256, beside the scheme of signature.ts.
 //
-// What is signed is one line for each covered component, then the signature's own parameters. Method, path, query and
-// the digest of a body must be covered, so that a signature is good for one request only. Accepted is what can be rebuilt
-// byte for byte from the request as received: plain header fields and the derived components below. The scheme, and
-// with it "@target-uri", is not known here when something in front of us ends TLS; "@request-target" would be a second
-// way to say path and query; component parameters ("sf", "bs", "key", "req", "tr") are not needed by any client.
+// The signed text has one line for each covered component, then the signature's own parameters. Method, path, query and
+// the digest of a body must be covered, so that a signature is valid for one request only. Only components that can be
+// rebuilt byte for byte from the received request are accepted: plain header fields and the derived components below.
+// The scheme, and with it "@target-uri", is unknown here when a proxy ends TLS; "@request-target" would be a second way
+// to say path and query; no client needs component parameters ("sf", "bs", "key", "req", "tr").
 //
-// Such a text begins with a quotation mark, a string of signature.ts with a hexadecimal digit: although both use one
-// secret, no signature of one scheme can be presented in the other. Both share a key's nonces.
+// This text begins with a quotation mark, a string of signature.ts with a hexadecimal digit. So although both schemes
+// use one secret, a signature of one cannot be presented in the other. Both share a key's nonces.
 
 const requiredComponents = ["@method", "@path", "@query"];
 const derivedComponents = new Set([...requiredComponents, "@authority"]);
 
-/** The parameters that a signature may have and the form of their values; an unknown one might restrict its use. */
+/**
+ * The parameters that a signature may have, and the form of their values. An unknown parameter might restrict its use.
+ */
 const parameterForms = new Map([
   ["keyid", /^"([0-9a-f]{32})"$/],
   ["nonce", /^"([A-Za-z0-9._-]{1,128})"$/],
@@ -31,7 +33,7 @@ const digestAlgorithms = new Map([
   ["sha-512", "sha512"],
 ]);
 
-// Of structured fields (RFC 9651), the forms that these headers can have: a dictionary key, a string, a byte sequence.
+// The forms of structured fields (RFC 9651) that these headers can have: a dictionary key, a string, a byte sequence.
 const keyForm = "[a-z*][a-z0-9_.*-]*";
 const stringForm = '"(?:[ !#-\\[\\]-~]|\\\\["\\\\])*"';
 const bytesForm = ":([A-Za-z0-9+/]+={0,2}):";
@@ -43,16 +45,16 @@ const signatureInputForm = new RegExp(
 );
 const signatureForm = new RegExp(`^ *(${keyForm})=${bytesForm} *$`);
 const digestForm = new RegExp(`^(${keyForm})=${bytesForm}$`);
-/** What may stand in a line of the signature base: ASCII without line breaks (RFC 9421 section 2.5). */
+/** What a line of the signature base may contain: ASCII without line breaks (RFC 9421 section 2.5). */
 const lineForm = /^[\t -~]*$/;
 
-/** What the three headers say. Times are in unix seconds. */
+/** The contents of the three headers. Times are in unix seconds. */
 export interface MessageSignature {
   keyId: string;
   nonce: string;
   /** The parameter `created`. */
   timestamp: number;
-  /** The last second in which the signature is good; the caller looks at its clock. */
+  /** The last second in which the signature is valid; the caller checks it against its clock. */
   expires: number | undefined;
   signature: Buffer;
   /** The names of the covered components, in the order in which they were signed. */
@@ -64,16 +66,16 @@ export interface MessageSignature {
 }
 
 export interface ContentDigest {
-  /** The header as it is signed. */
+  /** The header as it was signed. */
   text: string;
   digests: { algorithm: string; digest: Buffer }[];
 }
 
 /**
  * Reads the headers of a request that has no Authorization header: one signature, under any label, with the parameters
- * `keyid`, `nonce` and `created`, of the same forms as in the other scheme. `expires`, `alg` (hmac-sha256) and `tag` may
+ * `keyid`, `nonce` and `created` in the same forms as in the other scheme. `expires`, `alg` (hmac-sha256) and `tag` may
  * follow.
- * @returns nothing when a header is missing or not of this form, or a component that must be covered is not
+ * @returns undefined when a header is missing or malformed, or a required component is not covered
  */
 export function parseMessageSignature(headers: {
   signatureInput?: string | undefined;
@@ -105,7 +107,7 @@ export function parseMessageSignature(headers: {
   };
 }
 
-/** Whether every component can be rebuilt, none occurs twice (RFC 9421 section 2), and no required one is missing. */
+/** Whether every component can be rebuilt, none occurs twice (RFC 9421 section 2) and no required one is missing. */
 function areAcceptable(components: string[]): boolean {
   return (
     new Set(components).size === components.length &&
@@ -128,8 +130,8 @@ function parseParameters(list: string): { values: Record<string, string>; canoni
 }
 
 /**
- * Reads a Content-Digest header (RFC 9530 section 2): every sha-256 and sha-512 digest of it, at least one; others are
- * passed over.
+ * Reads a Content-Digest header (RFC 9530 section 2): all of its sha-256 and sha-512 digests, at least one; it ignores
+ * other algorithms.
  */
 function parseContentDigest(text = ""): ContentDigest | undefined {
   const digests = new Map<string, Buffer>();
@@ -146,7 +148,7 @@ function parseContentDigest(text = ""): ContentDigest | undefined {
   return known.length === 0 ? undefined : { text, digests: known };
 }
 
-/** @returns nothing when the text is empty or not the one base64 spelling of its bytes */
+/** @returns undefined when the text is empty or not the canonical base64 of its bytes */
 function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   return text !== "" && bytes.toString("base64") === text ? bytes : undefined;
@@ -159,7 +161,10 @@ export interface ReceivedMessage {
   target: string;
   /** The Host header. */
   authority: string | undefined;
-  /** By lower-case name, without white space around, the lines of one field joined by commas: as Node gives them. */
+  /**
+   * By lower-case name, without surrounding white space, the lines of one field joined by commas: as Node provides
+   * them.
+   */
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
@@ -169,8 +174,8 @@ export interface SignedMessage extends ReceivedMessage {
 }
 
 /**
- * Whether the request was signed with `secret` and its body has the digest that was signed. Costs one digest of the body
- * for each algorithm used, and one HMAC.
+ * Whether the request was signed with `secret` and its body has the digest that was signed. Costs one digest of the
+ * body for each algorithm used, and one HMAC.
  * @param secret the API secret: its characters are the HMAC key, as UTF-8
  */
 export function verifyMessageSignature(message: SignedMessage & { secret: string }): boolean {
@@ -182,10 +187,10 @@ export function verifyMessageSignature(message: SignedMessage & { secret: string
   return signature.signature.length === expected.length && timingSafeEqual(expected, signature.signature);
 }
 
-/** As long as a real secret: whoever signs with it is refused all the same. */
+/** As long as a real secret. A request signed with it is still refused. */
 const unknownKeySecret = "0".repeat(64);
 
-/** Refuses a request whose key is unknown, revoked or expired, in the time that a wrong signature takes. */
+/** Refuses a request whose key is unknown, revoked or expired, in the same time as a wrong signature. */
 export function verifyMessageOfUnknownKey(message: SignedMessage): false {
   verifyMessageSignature({ ...message, secret: unknownKeySecret });
   return false;
@@ -198,7 +203,7 @@ function coversBody({ contentDigest }: MessageSignature, body: Buffer): boolean 
 
 /**
  * The text that is signed (RFC 9421 section 2.5).
- * @returns nothing when a covered component is not in the request, or not representable
+ * @returns undefined when a covered component is missing from the request or cannot be represented
  */
 export function signatureBase(
   message: ReceivedMessage,
@@ -206,7 +211,7 @@ export function signatureBase(
 ): string | undefined {
   const lines: string[] = [];
   for (const name of components) {
-    // The digest that was compared with the body is the one that is signed.
+    // Sign the very digest that was compared with the body.
     const value = name === "content-digest" ? contentDigest?.text : componentValue(name, message);
     if (value === undefined || !lineForm.test(value)) return undefined;
     lines.push(`"${name}": ${value}`);
@@ -217,9 +222,9 @@ export function signatureBase(
 function componentValue(name: string, { method, target, authority, headers }: ReceivedMessage): string | undefined {
   if (name === "@method") return method;
   if (name === "@path") return parseTarget(target)?.replace(/\?.*$/s, "");
-  // A missing query is "?" too (RFC 9421 section 2.2.7): "/domains" and "/domains?" are the same request.
+  // RFC 9421 section 2.2.7: a missing query is "?" as well, so "/domains" and "/domains?" are the same request.
   if (name === "@query") return parseTarget(target)?.replace(/^[^?]*\??/, "?");
-  // Without its default port (RFC 9421 section 2.2.3), of whichever scheme it is.
+  // Without the default port of either scheme (RFC 9421 section 2.2.3).
   if (name === "@authority") return authority?.toLowerCase().replace(/:(?:80|443)$/, "");
   const value = headers[name];
   return typeof value === "string" ? value : undefined;

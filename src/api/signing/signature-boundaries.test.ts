@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { otherReadings, parseAuthorization, verifySignature } from "#api/signing/signature.ts";
 import { keyId, secret, sign } from "#api/signing/test-signature-client.ts";
 
-// The fields of the signed string, in order. Whoever holds a signed request could cut the string at other places.
+// The fields of the signed string, in order. An attacker who holds a signed request could cut the string elsewhere.
 const nowSeconds = 1700000123;
 const windowSeconds = 300;
 
@@ -16,7 +16,7 @@ interface Cut {
   nonce: string;
 }
 
-/** Whether a request cut so would pass: the header's grammar, the time window, the signature. */
+/** Whether a request cut like this would pass: the header's grammar, the time window, the signature. */
 function passes({ method, target, timestamp, nonce }: Cut, signature: string, body: string): boolean {
   const authorization = parseAuthorization(`hmac ${keyId}:${signature}:${nonce}:${timestamp}`);
   if (!authorization || Math.abs(authorization.timestamp - nowSeconds) > windowSeconds) return false;
@@ -27,7 +27,7 @@ const timely = fc.integer({ min: nowSeconds - windowSeconds, max: nowSeconds + w
 const word = (characters: string, size: { minLength: number; maxLength: number }) =>
   fc.string({ unit: fc.constantFrom(...characters), ...size });
 
-test("refuses a signed request whose fields were cut at other places", () => {
+test("refuses a signed request whose fields were cut elsewhere", () => {
   const request = fc.record({
     method: fc.constantFrom("get", "post", "delete"),
     path: word("ab179/.-", { minLength: 1, maxLength: 20 }),
@@ -81,7 +81,7 @@ test("refuses a signed request whose fields were cut at other places", () => {
   );
 });
 
-test("names every other reading of a nonce or a target that holds the time", () => {
+test("lists every other reading of a nonce or a target that contains the time", () => {
   const readings = (target: string, nonce: string, timestamp = 1700000000) =>
     otherReadings(
       { method: "GET", target, body: Buffer.alloc(0), authorization: { keyId, signature: "", nonce, timestamp } },
@@ -99,7 +99,7 @@ test("names every other reading of a nonce or a target that holds the time", () 
   assert.deepEqual(readings("/domains/x1600000009.be", "ab"), []);
 });
 
-test("leaves no cut of a signed string that is accepted and not named", () => {
+test("lists every cut of a signed string that would be accepted", () => {
   const arbitraryTime = fc.oneof(word("0179", { minLength: 0, maxLength: 12 }), timely.map(String));
   fc.assert(
     fc.property(

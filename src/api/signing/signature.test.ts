@@ -118,7 +118,7 @@ test("reads a header only of the exact form", () => {
   for (const header of malformed) assert.equal(parseAuthorization(header), undefined, String(header));
 });
 
-test("accepts the four URL-encodings in use, of the target as it is and decoded, in its case and in lower case", () => {
+test("accepts the four URL-encodings in use, of the target as sent and decoded, in its own case and in lower case", () => {
   const target = "/v1/x?a=~!*'()+b%20C%C3%BC";
   const [asIs, lower] = ["%2520C%25C3%25BC", "%2520c%25c3%25bc"];
   const start = "%2Fv1%2Fx%3Fa%3D";
@@ -147,7 +147,7 @@ test("accepts del for DELETE and for nothing else", () => {
   assert.equal(accepts("/a", "%2Fa", "DELETE", "DELETE"), false);
 });
 
-test("refuses a decoded form when an escape hides a character that means something", () => {
+test("refuses a decoded form when an escape hides a character with a meaning", () => {
   for (const character of ["/", "?", "&", "=", "#", "%", "+", "\\", "\0", "\n", "\x7f"]) {
     const escaped = `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
     const target = `/v1/domains/a${escaped}b%2Cc`;
@@ -156,7 +156,7 @@ test("refuses a decoded form when an escape hides a character that means somethi
   }
 });
 
-test("makes each string only when it is asked for: one for a plain lower-case path, none twice for any", () => {
+test("makes strings on demand: one for a plain lower-case path, never the same one twice", () => {
   const stringsFor = (target: string, method = "GET") => [
     ...stringsToSign({ method, target, body: Buffer.alloc(0), authorization: sign({ encoded: "x" }) }),
   ];

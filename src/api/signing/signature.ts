@@ -5,22 +5,22 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto";
 //   key id · method · URL-encoded path and query · unix seconds · nonce · base64(MD5(body)), nothing for an empty body
 //
 // so the grammars below keep its fields apart: the key has a fixed length, the encoded target begins with "%2F" (a
-// method has no "%"), the timestamp has ten digits, and a nonce can't hold the "==" that ends every base64 MD5. What
-// they can't do alone is tell digits at the end of a target from the timestamp, or the timestamp from digits at the
-// start of a nonce: there the ten digits that result lie outside the time window, and for the nonces where they do not
-// (a nonce that begins with the time of day), `otherReadings` names what has to be remembered as used.
+// method has no "%"), the timestamp has ten digits, and a nonce cannot contain the "==" that ends every base64 MD5. The
+// grammars alone cannot tell digits at the end of a target from the timestamp, or the timestamp from digits at the
+// start of a nonce. There, the ten digits that result usually lie outside the time window. For the nonces where they do
+// not (a nonce that begins with the time of day), `otherReadings` lists what must be remembered as used.
 //
-// Clients disagree on how to URL-encode, so a request is right when any of the strings in use is the one that was signed.
+// Clients disagree on how to URL-encode, so a request is accepted when any of the encodings in use was signed.
 
-/** The scheme word is case-insensitive (RFC 9110 section 11.1), the key is not. */
+/** The scheme name is case-insensitive (RFC 9110 section 11.1), the key is not. */
 const authorizationForm = /^[Hh][Mm][Aa][Cc] ([0-9a-f]{32}):([!-9;-~]+):([A-Za-z0-9._-]{1,128}):([1-9][0-9]{9})$/;
 const nonceCharsMax = 128;
-/** The base64 text of 32 bytes; the last character carries four bits, so 16 characters can stand there. */
+/** The base64 text of 32 bytes; the last character carries four bits, so only 16 characters can stand there. */
 const signatureForm = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 /** The scheme and authority of an absolute-form request target (RFC 9112 section 3.2.2). */
 const absoluteFormStart = /^https?:\/\/[^/?#]*/i;
 
-/** What an Authorization header says. `timestamp` is in unix seconds. */
+/** The contents of an Authorization header. `timestamp` is in unix seconds. */
 export interface Authorization {
   keyId: string;
   signature: string;
@@ -29,9 +29,9 @@ export interface Authorization {
 }
 
 /**
- * Reads `hmac {key id}:{signature}:{nonce}:{timestamp}`. The signature may be any visible text here: one that is not the
- * base64 of 32 bytes is a wrong signature, not a wrong header.
- * @returns nothing when the header is missing or not of this form
+ * Reads `hmac {key id}:{signature}:{nonce}:{timestamp}`. The signature may be any visible text here: text that is not
+ * the base64 of 32 bytes is a wrong signature, not a malformed header.
+ * @returns undefined when the header is missing or malformed
  */
 export function parseAuthorization(header: string | undefined): Authorization | undefined {
   const match = authorizationForm.exec(header ?? "");
@@ -42,8 +42,8 @@ export function parseAuthorization(header: string | undefined): Authorization | 
 
 /**
  * The path and query of a request target: what is signed and routed.
- * @param target the request-target as received, in origin form or absolute form
- * @returns nothing for the other forms (`*`, `host:port`)
+ * @param target the request target as received, in origin form or absolute form
+ * @returns undefined for the other forms (`*`, `host:port`)
  */
 export function parseTarget(target: string): string | undefined {
   const rest = target.replace(absoluteFormStart, "");
@@ -52,7 +52,7 @@ export function parseTarget(target: string): string | undefined {
   return `/${rest}`;
 }
 
-/** A request as it was received, and what its Authorization header says. */
+/** A request as received, with the contents of its Authorization header. */
 export interface SignedRequest {
   method: string;
   /** The exact request-target with its version prefix. ASCII: Node's parser refuses every other byte in it. */
@@ -62,8 +62,8 @@ export interface SignedRequest {
 }
 
 /**
- * Whether the request was signed with `secret`, in any of the ways in use. One HMAC for a plain lower-case path; a miss
- * costs one for each different string (at most 32, for a DELETE with unusual characters).
+ * Whether the request was signed with `secret`, in any of the encodings in use. A plain lower-case path costs one HMAC;
+ * a miss costs one for each different string (at most 32, for a DELETE with unusual characters).
  * @param secret the API secret: its characters are the HMAC key, as UTF-8
  */
 export function verifySignature(request: SignedRequest & { secret: string }): boolean {
@@ -77,10 +77,10 @@ export function verifySignature(request: SignedRequest & { secret: string }): bo
   return false;
 }
 
-/** As long as a real secret: whoever signs with it is refused all the same. */
+/** As long as a real secret. A request signed with it is still refused. */
 const unknownKeySecret = "0".repeat(64);
 
-/** Refuses a request whose key is unknown, revoked or expired, in the time that a wrong signature takes. */
+/** Refuses a request whose key is unknown, revoked or expired, in the same time as a wrong signature. */
 export function verifyUnknownKey(request: SignedRequest): false {
   verifySignature({ ...request, secret: unknownKeySecret });
   return false;
@@ -93,9 +93,9 @@ export interface Reading {
 }
 
 /**
- * The same signed string cut at other places. Almost always empty: ten digits elsewhere in the string have to be a time
- * inside the window. It happens with a nonce like `1790000001123.word` or a name like `test-1790000001.be`, which
- * are legitimate, so such a request is served, and the nonces of its other readings are to be remembered as used with it.
+ * The same signed string cut elsewhere. Almost always empty, because ten digits elsewhere in the string must be a time
+ * inside the window. A nonce like `1790000001123.word` or a name like `test-1790000001.be` has such a reading. Both are
+ * legitimate, so the request is served, and the nonces of its other readings become used with it.
  * @param nowSeconds unix time; @param windowSeconds how far a timestamp may be from it
  */
 export function otherReadings(
@@ -108,7 +108,7 @@ export function otherReadings(
   if (!hasOtherDigits(path, authorization.nonce, own)) return [];
   const readings = new Map<string, Reading>();
   for (const form of targetForms(path)) {
-    // What the nonce's grammar does not allow can't move from the target into it.
+    // Characters that a nonce cannot contain cannot move from the target into it.
     const tail = /[A-Za-z0-9._-]*$/.exec(form.slice(-nonceCharsMax))?.[0] ?? "";
     for (const match of `${tail}${own}`.matchAll(/(?=([1-9][0-9]{9})([A-Za-z0-9._-]{1,128})$)/g)) {
       const [, digits = "", nonce = ""] = match;
@@ -120,12 +120,16 @@ export function otherReadings(
   return [...readings.values()];
 }
 
-/** Whether ten digits stand anywhere but where the timestamp does; almost none have them, and to look closely costs 4 µs. */
+/**
+ * Whether ten digits stand anywhere except in the timestamp. Almost no request has them, and a closer look costs 4 µs.
+ */
 function hasOtherDigits(path: string, nonce: string, own: string): boolean {
   return path.includes("%") || /[0-9]{10}/.test(path) || /[0-9]{10}/.test(nonce) || /[0-9]{11}/.test(`${path}${own}`);
 }
 
-/** Every string that a client may have signed for this request, the usual one first, none twice; each is made when asked for. */
+/**
+ * Every string that a client may have signed for this request, the most common first, without repeats, made on demand.
+ */
 export function* stringsToSign({ method, target, body, authorization }: SignedRequest): Generator<string> {
   const path = parseTarget(target);
   if (path === undefined) return;
@@ -142,7 +146,7 @@ function methodWords(method: string): string[] {
   return method === "DELETE" ? ["delete", "del"] : [method.toLowerCase()];
 }
 
-/** The target as clients start from it, before they encode it; each character is one byte. None comes twice. */
+/** The target as a client has it before encoding; each character is one byte. Without repeats. */
 function* targetForms(target: string): Generator<string> {
   yield target;
   const inLowerCase = lowerCaseAscii(target);
@@ -159,13 +163,13 @@ export function lowerCaseAscii(text: string): string {
 }
 
 const anEscape = /%[0-9A-Fa-f]{2}/;
-/** The escapes of / ? & = # % + and backslash, and of control characters: decoded, they would make another request. */
+/** The escapes of / ? & = # % + and backslash, and of control characters: decoding them would make another request. */
 const hiddenStructure = /%(?:[01][0-9A-Fa-f]|2[356BbFf]|3[DdFf]|5[Cc]|7[Ff])/;
 
 /**
  * The target with its escapes decoded.
- * @returns nothing when one hides a character with a meaning of its own, or a new one results ("%%335"): two different
- * requests would then have one signature
+ * @returns undefined when an escape hides a character with a meaning, or decoding yields a new escape ("%%335"): two
+ * different requests would then have one signature
  */
 function decodeTarget(target: string): string | undefined {
   if (hiddenStructure.test(target)) return undefined;
@@ -173,14 +177,14 @@ function decodeTarget(target: string): string | undefined {
   return anEscape.test(decoded) ? undefined : decoded;
 }
 
-/** Decodes `%XX` and `+`; each character of the outcome is one byte. A malformed escape stays as it is. */
+/** Decodes `%XX` and `+`; each character of the result is one byte. A malformed escape stays as it is. */
 export function decodeEscapes(text: string): string {
   return text.replace(/\+|%([0-9A-Fa-f]{2})/g, (_escape, hex: string | undefined) =>
     hex === undefined ? " " : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }
 
-/** How one encoder writes each byte: letters, digits and `unreserved` as they are, all others as `%XX` in upper case. */
+/** How one encoder writes each byte: letters, digits and `unreserved` unchanged, all others as `%XX` in upper case. */
 function encodingTable(unreserved: string, space: "+" | "%20"): Buffer[] {
   return Array.from({ length: 256 }, (_, byte) => {
     const character = String.fromCharCode(byte);
@@ -196,12 +200,12 @@ const otherTables = [
   encodingTable("-_.!~*'()", "%20"), // encodeURIComponent
   encodingTable("!*()-_.", "+"), // .NET UrlEncode
 ];
-/** All others are written alike by every encoder. */
+/** The encoders agree on all other characters. */
 const disputedCharacters = [..." !'()*~"];
 
 /**
- * The form in each of the URL-encodings, none twice. What an encoder writes can be read back in one way only, so two forms
- * never meet in one encoding, and one form in two encoders only where it has none of the characters that they dispute.
+ * The form in each of the URL-encodings, without repeats. Encoded text decodes in one way only, so two forms never
+ * share an encoding, and two encoders agree on a form only if it has no disputed character.
  */
 function* encodings(form: string): Generator<string> {
   yield encode(form, usualTable);
@@ -217,7 +221,7 @@ function* encodings(form: string): Generator<string> {
   }
 }
 
-/** Into one buffer: a text that grows by a character costs four times as much for 8 KiB (measured). */
+/** Writes into one buffer: appending characters to a string costs four times as much for 8 KiB (measured). */
 function encode(form: string, table: readonly Buffer[]): string {
   const encoded = Buffer.allocUnsafe(form.length * 3);
   let length = 0;

@@ -1,6 +1,6 @@
 /**
- * Who signed a request. Between the look at the budget of failures and the count of a failure nothing is awaited, so of a
- * burst no more signatures are verified than may fail.
+ * Finds out who signed a request. Nothing is awaited between checking the budget of failures and counting a failure, so
+ * a burst cannot have more signatures verified than may fail.
  */
 import type { Credentials, WireRequest } from "#api/signing/credentials.ts";
 import type { SourceGuard } from "#api/source-guard.ts";
@@ -20,7 +20,8 @@ export async function findSigner(
   const isRight = key ? credentials.verify(key.secret.reveal()) : credentials.verifyUnknownKey();
   if (key && isRight) return key;
   const refusal = guard.refuse(request, "authorization_hmac_invalid", keyId);
-  // An unknown key has cost a look-up; so does a wrong signature, or the time taken would tell which keys exist.
+  // An unknown key costs a lookup. A wrong signature must cost one too, or the response time would reveal which keys
+  // exist.
   if (cached) await guard.inTurn("lookUp", request, keyId, () => keys.findFresh(keyId));
   throw refusal;
 }
@@ -33,7 +34,7 @@ async function lookUp(
 ): Promise<ApiKey | undefined> {
   guard.requireBudget(request, keyId);
   return guard.inTurn("lookUp", request, keyId, async () => {
-    // Those whose turns came first may have used the budget up, or cached the key.
+    // Requests with an earlier turn may have used up the budget or cached the key.
     guard.requireBudget(request, keyId);
     return keys.findCached(keyId) ?? (await keys.findFresh(keyId));
   });

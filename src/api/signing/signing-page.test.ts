@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { accepts, parse } from "#api/signing/test-message-signature-client.ts";
 import { keyId, secret, vectors } from "#api/signing/test-signature-client.ts";
 
-// docs/signing.md promises that its examples are right and that its code signs: what it says is run here.
+// docs/signing.md promises that its examples are correct and its code signs. This test runs them.
 
 const page = readFileSync(new URL("../../../docs/signing.md", import.meta.url), "utf8");
 const code = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = ""]) => block);

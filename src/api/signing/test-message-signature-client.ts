@@ -4,14 +4,14 @@ import { keyId, secret } from "#api/signing/test-signature-client.ts";
 
 // Signs requests by RFC 9421 as a client does, for the tests beside it.
 
-/** A request as a client writes it; the signature's own headers are made by `signed`. */
+/** A request as a client writes it; `signed` adds the signature's headers. */
 export interface Draft {
   method: string;
   target: string;
   body: string;
   authority: string;
   headers: Record<string, string>;
-  /** Covered beside method, path and query, in this order. */
+  /** Covered in addition to method, path and query, in this order. */
   covered: string[];
   nonce: string;
   created: number;

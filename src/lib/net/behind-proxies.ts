@@ -1,4 +1,4 @@
-/** Where requests come from when proxies bring them: by the PROXY protocol, by a header, or by both, one behind the other. */
+/** The origin of requests that come through proxies: by the PROXY protocol, by a header, or by both in a chain. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "node:net";
@@ -7,20 +7,20 @@ import { plainAddress } from "#lib/net/plain-address.ts";
 import { takeProxyHeader } from "#lib/net/proxy-protocol.ts";
 import type { TrustedProxies } from "#lib/net/trusted-proxies.ts";
 
-/** A proxy sends it with its connection's first packet. */
+/** A proxy sends the header with its connection's first packet. */
 const headerMsDefault = 5_000;
 
 export interface ProxySettings {
   trusted: TrustedProxies;
-  /** The only header that is believed; none: none is. */
+  /** The only header that is trusted; undefined trusts none. */
   header?: ForwardedHeader | undefined;
   /** Trusted peers begin each connection with a PROXY header. */
   proxyProtocol: boolean;
-  /** How long that may take. Default 5 s. */
+  /** The time limit for that header. Default 5 s. */
   proxyHeaderMs?: number;
 }
 
-/** Where a request comes from: the socket's peer, or whom that speaks for. */
+/** The client's address: the socket's peer, or the client that a trusted peer speaks for. */
 export function clientAddress(proxies: ProxySettings | undefined, { socket, headers }: IncomingMessage): string {
   const peer = plainAddress(socket.remoteAddress);
   if (proxies?.header === undefined) return peer;
@@ -29,15 +29,15 @@ export function clientAddress(proxies: ProxySettings | undefined, { socket, head
   return forwardedAddress(proxies.trusted, proxies.header, peer, typeof lines === "string" ? lines : undefined);
 }
 
-/** A socket of TLS shows no way to the one beneath it, but is opened in its context. */
+/** A TLS socket gives no access to the socket below it, but it is opened in that socket's async context. */
 const namedAddress = new AsyncLocalStorage<string>();
 
 /**
- * Takes the PROXY header off each connection of a trusted peer before anything else reads it, TLS included. From then on
- * `remoteAddress` is the client's, for whoever counts connections or answers requests. A trusted peer that sends none is
- * cut; of others none is read, so that one is garbage.
- * @param server everything else that listens to its connections does so already
- * @returns cuts the connections that wait for theirs
+ * Takes the PROXY header off each connection of a trusted peer before anything else reads it, including TLS. From then
+ * on `remoteAddress` is the client's, for connection counts and requests. A trusted peer that sends no header is cut.
+ * From other peers no header is read, so theirs is garbage.
+ * @param server everything else must already listen to its connections
+ * @returns cuts the connections that still wait for their header
  */
 export function readProxyHeaders(
   server: Server,

@@ -2,22 +2,22 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Cuts what an HTTP client sends behind blank lines. Every head ends with one, and so does every chunked body
- * (RFC 9112 sections 2.1 and 7.1): what is given to a parser up to the next blank line ends one of them at most. It
- * takes a bare LF for an end of line too, as lenient parsers do: a cut too many changes nothing for a parser.
+ * Splits an HTTP client's bytes after each blank line. Every head ends with one, and so does every chunked body (RFC
+ * 9112 sections 2.1 and 7.1), so a parser that gets the bytes up to the next blank line finishes at most one of them. A
+ * bare LF counts as an end of line, as in lenient parsers: an extra split changes nothing for a parser.
  */
 export class BlankLines {
-  /** What of the line that the last bytes belong to has been seen. */
+  /** What has been seen of the current line. */
   #line: "nothing" | "CR" | "text" = "nothing";
   #isBegun = false;
 
-  /** What comes next begins a message. Blank lines before it end nothing (RFC 9112 section 2.2). */
+  /** The next bytes begin a message. Blank lines before it end nothing (RFC 9112 section 2.2). */
   begin(): void {
     this.#line = "nothing";
     this.#isBegun = false;
   }
 
-  /** @returns how many of the bytes there are up to the end of the next blank line, or all of them */
+  /** @returns the number of bytes up to the end of the next blank line, or of all bytes */
   cut(bytes: Buffer): number {
     let start = 0;
     for (;;) {

@@ -5,11 +5,15 @@ import { type TestContext, test } from "node:test";
 import { type Admission, ConnectionLimits, type ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
 const generous = {
-  ...{ connectionsMax: 100, sourceConnectionsMax: 100, sourceHalfOpenMax: 100, halfOpenMs: 60_000 },
-  ...{ reservedPercent: 0, fewConnectionsMax: 8 },
+  connectionsMax: 100,
+  sourceConnectionsMax: 100,
+  sourceHalfOpenMax: 100,
+  halfOpenMs: 60_000,
+  reservedPercent: 0,
+  fewConnectionsMax: 8,
 };
 
-/** A listener under limits, that says what became of each connection. */
+/** A limited listener that records the outcome of each connection. */
 async function listen(t: TestContext, options: Partial<ConnectionLimitsOptions>) {
   const limits = new ConnectionLimits({ ...generous, ...options });
   const accepted: Socket[] = [];
@@ -28,7 +32,7 @@ async function listen(t: TestContext, options: Partial<ConnectionLimitsOptions>)
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  /** Opens them one after another, and gives what became of each. */
+  /** Opens connections one after another and returns the outcome of each. */
   const open = async (localAddress: string, count: number) => {
     const before = admissions.length;
     for (let opened = 0; opened < count; opened += 1) {
@@ -70,14 +74,18 @@ test("the last places are kept for sources with few connections", async (t) => {
   assert.equal(await open("127.0.0.4", 2), "served refused");
 });
 
-test("a trusted peer has no share of its own, and no time for its openings", async (t) => {
+test("a trusted peer has no share of its own and no time limit for its openings", async (t) => {
   const { open, accepted } = await listen(t, {
-    ...{ sourceConnectionsMax: 1, connectionsMax: 4, reservedPercent: 50, fewConnectionsMax: 1 },
-    ...{ halfOpenMs: 50, isTrusted: (address: string) => address === "127.0.0.9" },
+    sourceConnectionsMax: 1,
+    connectionsMax: 4,
+    reservedPercent: 50,
+    fewConnectionsMax: 1,
+    halfOpenMs: 50,
+    isTrusted: (address: string) => address === "127.0.0.9",
   });
   assert.equal(await open("127.0.0.9", 5), "served served served served refused");
   assert.equal(await open("127.0.0.2", 1), "refused");
-  // What was refused is cut in time, and is the only one that is.
+  // The refused connection is cut in time, and no other.
   await Promise.all(accepted.slice(4).map(closed));
   assert.equal(
     accepted.slice(0, 4).some((socket) => socket.destroyed),
@@ -85,10 +93,11 @@ test("a trusted peer has no share of its own, and no time for its openings", asy
   );
 });
 
-test("a source has only so many half-open connections, each for so long; opened ones stay", async (t) => {
+test("a source has a limited number of half-open connections for a limited time; opened ones stay", async (t) => {
   const ended: Socket[] = [];
   const { open, accepted, limits } = await listen(t, {
-    ...{ sourceHalfOpenMax: 2, halfOpenMs: 500 },
+    sourceHalfOpenMax: 2,
+    halfOpenMs: 500,
     endHalfOpen: (socket) => {
       ended.push(socket);
       socket.destroy();
@@ -97,12 +106,12 @@ test("a source has only so many half-open connections, each for so long; opened 
   await open("127.0.0.2", 6);
   limits.opened(accepted[0]!);
   await Promise.all(accepted.slice(1).map(closed));
-  // Those too many first, the oldest of them at their head.
+  // First the connections over the limit, beginning with the oldest.
   assert.deepEqual(
     ended.map((socket) => accepted.indexOf(socket)),
     [1, 2, 3, 4, 5],
   );
   assert.equal(accepted[0]?.destroyed, false);
-  // It still counts, and another source is not concerned.
+  // It still counts, and another source is not affected.
   assert.equal(await open("127.0.0.3", 1), "served");
 });

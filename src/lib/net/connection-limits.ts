@@ -1,15 +1,15 @@
 import type { Server, Socket } from "node:net";
 import { sourceOf } from "#lib/net/source-address.ts";
 
-/** How the places of a listener are shared among the sources of its connections. */
+/** How the connections of a listener are shared among their sources. */
 export interface SourceShares {
   /** Open connections of one source: an IPv4 address, or a /64 of IPv6. */
   sourceConnectionsMax: number;
-  /** Of them, those whose client has not got through its opening yet (handshake, first request, log-in). */
+  /** Connections whose client has not finished its opening yet (handshake, first request, login). */
   sourceHalfOpenMax: number;
   /** How long an opening may take. */
   halfOpenMs: number;
-  /** Of all places, those that only a source with few connections may take. */
+  /** The percentage of all connections that is reserved for sources with few connections. */
   reservedPercent: number;
   /** A source with fewer connections than this has few. */
   fewConnectionsMax: number;
@@ -26,15 +26,15 @@ export const sourceSharesDefault: SourceShares = {
 export interface ConnectionLimitsOptions extends SourceShares {
   /** Open connections in all. */
   connectionsMax: number;
-  /** A peer that brings many clients, such as a proxy of ours: only `connectionsMax` holds for it. */
+  /** A peer that brings many clients, such as our own proxy: only `connectionsMax` applies to it. */
   isTrusted?: ((address: string) => boolean) | undefined;
   /** Ends a connection whose opening took too long; by default it is cut. */
   endHalfOpen?: ((socket: Socket) => void) | undefined;
 }
 
 /**
- * What becomes of a new connection: it is served; or it is one too many, and may be told so in a few bytes; or there are
- * too many of those too, and it was cut.
+ * What happens to a new connection: it is served; or it is over the limit and may get a short refusal; or too many were
+ * refused already, and it is cut.
  */
 export type Admission = "served" | "refused" | "cut";
 
@@ -49,23 +49,26 @@ interface Connection {
   socket: Socket;
   source: Source;
   isServed: boolean;
-  /** How many looks it has outlasted as a half-open one. */
+  /** How many checks it has outlasted while half-open. */
   looks: number;
 }
 
-/** Looks at half-open connections within `halfOpenMs`. Age is counted in looks: a process that hung cuts nobody for it. */
+/**
+ * Checks of half-open connections within `halfOpenMs`. Age is counted in checks, so that a process that hung cuts
+ * nobody.
+ */
 const halfOpenLooks = 5;
-/** Refused connections, of all sources, that are not closed yet. */
+/** Refused connections of all sources that are not closed yet. */
 const refusedConnectionsMax = 1_000;
 
-/** For the kernel: when more wait to be accepted, it says nothing to a new client, which tries again after a second. */
+/** The kernel's limit: beyond it, the kernel does not answer a new client, which retries after a second. */
 export const acceptBacklogMax = 2_048;
 
-/** Shares the places of one listener among the sources of its connections, so that none takes them all. */
+/** Shares the connections of one listener among their sources, so that no source takes them all. */
 export class ConnectionLimits {
   readonly #options: ConnectionLimitsOptions;
   readonly #sources = new Map<string, Source>();
-  /** By peer, since a TLS socket is another object than the one that it came on. */
+  /** By peer, because a TLS socket is a different object from the socket below it. */
   readonly #connections = new Map<string, Connection>();
   #servedCount = 0;
   #halfOpenCount = 0;
@@ -75,9 +78,11 @@ export class ConnectionLimits {
     this.#options = options;
   }
 
-  /** Lets a server see only what is not cut. Whatever else it does with new connections is in its listeners by now. */
+  /**
+   * Passes only connections that are not cut on to the server. Call it after the server's own listeners are in place.
+   */
   guard(server: Server): void {
-    // Node closes those beyond without a word.
+    // Node closes connections beyond this number silently.
     server.maxConnections = this.#options.connectionsMax + refusedConnectionsMax;
     const listeners = server.listeners("connection");
     server.removeAllListeners("connection");
@@ -87,7 +92,7 @@ export class ConnectionLimits {
     });
   }
 
-  /** Counts a connection from its beginning until it closes. It is half-open until `opened`. */
+  /** Counts a connection from its start until it closes. It is half-open until `opened`. */
   add(socket: Socket): Admission {
     const peer = peerOf(socket);
     const address = socket.remoteAddress;
@@ -114,13 +119,13 @@ export class ConnectionLimits {
     return isServed ? "served" : "refused";
   }
 
-  /** The client has got through its opening. A connection that was refused stays half-open: it has to end soon. */
+  /** Ends a client's opening. A refused connection stays half-open, because it must end soon. */
   opened(socket: Socket): void {
     const connection = this.#find(socket);
     if (connection?.isServed) this.#unwatch(connection);
   }
 
-  /** Whether it is one too many. */
+  /** Whether the connection is over the limit. */
   isRefused(socket: Socket): boolean {
     const areAllServed = this.#connections.size === this.#servedCount;
     return !areAllServed && this.#find(socket)?.isServed === false;
@@ -160,8 +165,9 @@ export class ConnectionLimits {
   }
 
   /**
-   * Ends what is half-open for too long. Those that are too many of one source have the time between two looks, not none:
-   * a client that opens a hundred connections at once sends its requests right after, and TLS takes it several trips.
+   * Ends connections that have been half-open for too long. The excess connections of one source are ended only after
+   * they have lasted from one check to the next: a client that opens a hundred connections at once sends its requests
+   * right after, and TLS takes several round trips.
    */
   #look(): void {
     const { sourceHalfOpenMax, endHalfOpen = cut } = this.#options;
@@ -183,7 +189,7 @@ function cut(socket: Socket): "cut" {
   return "cut";
 }
 
-/** Unique among the open connections of one listener; nothing when the connection is gone. */
+/** Unique among the open connections of one listener; undefined when the connection is gone. */
 function peerOf({ remoteAddress, remotePort }: Socket): string | undefined {
   return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`;
 }

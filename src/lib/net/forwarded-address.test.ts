@@ -27,7 +27,7 @@ test("reads the list from the right, through trusted proxies only", () => {
   }
 });
 
-test("believes nothing of a peer that is not trusted", () => {
+test("ignores the header of a peer that is not trusted", () => {
   for (const peer of ["192.0.2.2", "::ffff:192.0.2.2", "2001:db8:fffe::1"]) {
     assert.equal(addressOf("x-forwarded-for", client, peer), peer.replace("::ffff:", ""));
     assert.equal(addressOf("forwarded", `for=${client}`, peer), peer.replace("::ffff:", ""));
@@ -37,7 +37,7 @@ test("believes nothing of a peer that is not trusted", () => {
   }
 });
 
-test("understands ports and brackets, and writes each address in one way", () => {
+test("understands ports and brackets, and writes each address in canonical form", () => {
   const nodes: [node: string, address: string][] = [
     ["203.0.113.5:4711", client],
     ["[2001:DB8:0:0::5]", "2001:db8::5"],
@@ -53,7 +53,7 @@ test("understands ports and brackets, and writes each address in one way", () =>
   assert.equal(addressOf("x-forwarded-for", "2001:DB8::5"), "2001:db8::5");
 });
 
-test("what hides the address or is malformed means the address of the proxy that said it", () => {
+test("an entry that is hidden or malformed yields the address of the proxy that wrote it", () => {
   const nodes = [
     "unknown",
     "_hidden",
@@ -69,15 +69,26 @@ test("what hides the address or is malformed means the address of the proxy that
     assert.equal(addressOf("forwarded", `for=${client}, for="${node}"`), proxy, node);
   }
   for (const element of [
-    ...[`by=${client}`, "for=", "for", `for=${client};for=${client}`, `for =${client}`, `for=${client} proto=http`],
-    ...["for=203.0.113.5:80", "for=[2001:db8::5]", 'for="203.0.113.5', 'for=203.0.113.5"', 'for="203.0.113.\\5"'],
-    ...[client, `for='${client}'`, "for=2001:db8::5"],
+    `by=${client}`,
+    "for=",
+    "for",
+    `for=${client};for=${client}`,
+    `for =${client}`,
+    `for=${client} proto=http`,
+    "for=203.0.113.5:80",
+    "for=[2001:db8::5]",
+    'for="203.0.113.5',
+    'for=203.0.113.5"',
+    'for="203.0.113.\\5"',
+    client,
+    `for='${client}'`,
+    "for=2001:db8::5",
   ]) {
     assert.equal(addressOf("forwarded", `for=${client}, ${element}`), proxy, element);
   }
 });
 
-test("nothing that a client writes on the left changes what its proxy wrote on the right", () => {
+test("nothing that a client writes on the left changes its proxy's entry on the right", () => {
   for (const spoofed of [
     'for="',
     'for="a,',

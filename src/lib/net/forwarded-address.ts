@@ -1,20 +1,20 @@
 /**
- * Whom a proxy speaks for. Each proxy adds the address that it was called from at the right end, so the list is read from
- * there, through proxies that are trusted, up to the first address that is not one of them. What stands further left came
- * from that client, which may have written anything.
+ * Finds the client that a proxy speaks for. Each proxy appends the address of its peer at the right end, so the list is
+ * read from there, through trusted proxies, up to the first address that is not one of them. Everything further left
+ * came from that client, which may have written anything.
  */
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { canonicalAddress } from "#lib/net/plain-address.ts";
 import type { TrustedProxies } from "#lib/net/trusted-proxies.ts";
 
-/** The header that the proxies write: RFC 7239, or what was usual before it. */
+/** The header that the proxies write: RFC 7239, or its predecessor. */
 export const forwardedHeaders = ["forwarded", "x-forwarded-for"] as const;
 export type ForwardedHeader = (typeof forwardedHeaders)[number];
 
 /**
- * @param peer the address that the connection comes from, as `plainAddress` gives it
- * @param list the header's value; several lines of it are one, joined by commas
- * @returns where the request comes from; the last proxy's own address when it does not say, or not as a plain address
+ * @param peer the address of the connection, as `plainAddress` returns it
+ * @param list the header's value; several lines of it are joined by commas
+ * @returns the client's address; the last proxy's own address when it gives none, or not a plain one
  */
 export function forwardedAddress(
   { isTrusted }: TrustedProxies,
@@ -28,7 +28,7 @@ export function forwardedAddress(
     const comma = lastComma(rest);
     const entry = rest.slice(comma + 1).trim();
     rest = rest.slice(0, Math.max(comma, 0));
-    // RFC 9110 section 5.6.1: empty elements of a list count for nothing.
+    // RFC 9110 section 5.6.1: empty elements of a list are ignored.
     if (entry === "") continue;
     const named = header === "forwarded" ? forwardedFor(entry) : entry;
     const next = named === undefined ? undefined : parseNode(named);
@@ -38,7 +38,7 @@ export function forwardedAddress(
   return address;
 }
 
-/** The last comma that is not in quotes, read from the right: a quote that a client left open on the left hides nothing. */
+/** The last comma outside quotes, read from the right: a quote that a client left open on the left hides nothing. */
 function lastComma(list: string): number {
   let isQuoted = false;
   for (let at = list.length - 1; at >= 0; at--) {
@@ -48,13 +48,13 @@ function lastComma(list: string): number {
   return -1;
 }
 
-/** RFC 7239 section 4. Escapes in quotes are understood by nobody alike, and no address needs one. */
+/** RFC 7239 section 4. Implementations disagree on escapes in quotes, and no address needs one. */
 const parameter = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)|"([^"\\]*)")$/;
 
-/** The `for` of one element; nothing when it has none, or two, or is malformed. */
+/** The `for` of one element; undefined when it has none, or two, or is malformed. */
 function forwardedFor(element: string): string | undefined {
   let found: string | undefined;
-  // A semicolon stands in no quotes that we understand: the parts would be malformed.
+  // No quoted value that we accept contains a semicolon: such parts are malformed.
   for (const part of element.split(";")) {
     if (part.trim() === "") continue;
     const [, name, token, quoted] = parameter.exec(part.trim()) ?? [];
@@ -66,13 +66,13 @@ function forwardedFor(element: string): string | undefined {
   return found;
 }
 
-/** An IPv4 address, or an IPv6 one with or without brackets, and a port or none; nothing for what hides the address. */
+/** An IPv4 address, or an IPv6 address with or without brackets, and an optional port; nothing else. */
 const node = /^(?:([0-9.]+)|\[([0-9A-Fa-f:.]+)\])(?::(?:[0-9]{1,5}|_[A-Za-z0-9._-]+))?$/;
 
 function parseNode(text: string): string | undefined {
   const [, v4, v6] = node.exec(text) ?? [];
   if (v4 !== undefined) return isIPv4(v4) ? v4 : undefined;
   if (v6 !== undefined) return isIPv6(v6) ? canonicalAddress(v6) : undefined;
-  // X-Forwarded-For has IPv6 addresses bare; a zone (%eth0) is nobody's address elsewhere.
+  // X-Forwarded-For contains bare IPv6 addresses; a zone (%eth0) has no meaning on another machine.
   return isIP(text) === 6 && !text.includes("%") ? canonicalAddress(text) : undefined;
 }

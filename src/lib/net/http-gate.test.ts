@@ -43,13 +43,13 @@ async function open(t: TestContext, port: number): Promise<Socket> {
 /** Everything that the server sends until it closes. */
 const received = (socket: Socket) => text(socket).catch(() => "");
 
-/** Each answer names the target that it belongs to. */
+/** Each answer names the target of its request. */
 const echo: Handler = (request, response) => {
   request.resume().on("end", () => response.end(`<${request.url}>`));
 };
 const targetsIn = (answers: string) => [...answers.matchAll(/<(.*?)>/g)].map(([, target]) => target);
 
-test("a connection has one request at work, however many it sends in one packet, and all are answered in order", async (t) => {
+test("a connection has one request in progress, however many it sends in one packet, and all are answered in order", async (t) => {
   let atWork = 0;
   let atWorkHighest = 0;
   const { port } = await gated(t, (request, response) => {
@@ -65,7 +65,7 @@ test("a connection has one request at work, however many it sends in one packet,
   assert.equal(atWorkHighest, 1);
 });
 
-/** Counts what happens in each turn of the event loop. `end` says how much it was in the fullest one. */
+/** Counts events in each turn of the event loop. `end` returns the count of the fullest turn. */
 function countByTurn() {
   const counts: number[] = [];
   let turn = 0;
@@ -86,7 +86,7 @@ function countByTurn() {
   };
 }
 
-test("one turn of the event loop begins a few dozen requests, however many connections have some, and none waits for ever", async (t) => {
+test("one turn of the event loop begins a few dozen requests, however many connections have some, and none starves", async (t) => {
   const turns = countByTurn();
   const { port } = await gated(t, (request, response) => {
     turns.count();
@@ -97,7 +97,7 @@ test("one turn of the event loop begins a few dozen requests, however many conne
   for (const socket of sockets) socket.end(head("/a").repeat(20));
   for (const answer of answers) assert.equal(targetsIn(await answer).length, 20);
   const most = turns.end();
-  // The room of one turn, and that of the next one, which may begin before the loop looks at its timers.
+  // One turn's quota and the next one's, which may begin before the loop checks its timers.
   assert.ok(most <= 64, `${most} in one turn`);
 });
 
@@ -129,7 +129,7 @@ test("while a request has no answer, no more than one read is taken from its con
   assert.ok(served.bytesRead <= 2 * readBytes, `${served.bytesRead} bytes were read`);
 });
 
-test("a body that nobody reads is not read from the connection either, and arrives whole once somebody does", async (t) => {
+test("a body that nobody reads stays on the connection, and arrives complete once somebody reads it", async (t) => {
   const requests: [IncomingMessage, ServerResponse][] = [];
   const { port, server } = await gated(t, (...request) => void requests.push(request));
   const accepted = once(server, "connection") as Promise<[Socket]>;
@@ -152,7 +152,7 @@ test("a body that nobody reads is not read from the connection either, and arriv
   assert.equal(requests[1]?.[0].url, "/next");
 });
 
-/** What a parser makes of some bytes that arrive in pieces, with or without the gate. */
+/** What a parser reads from bytes that arrive in pieces, with or without the gate. */
 async function readings(t: TestContext, gate: boolean, pieces: Buffer[]) {
   const seen: string[] = [];
   const server = createServer({ requireHostHeader: false }, async (request, response) => {
@@ -212,7 +212,7 @@ for (const [name, sent] of Object.entries(corpus)) {
   });
 }
 
-test("a client that has ended its side gets the answers to all that it sent", async (t) => {
+test("a client that has ended its side gets the answers to all its requests", async (t) => {
   const { port } = await gated(t, (request, response) => void setTimeout(echo, 20, request, response));
   const socket = await open(t, port);
   const answers = received(socket);
@@ -220,7 +220,7 @@ test("a client that has ended its side gets the answers to all that it sent", as
   assert.deepEqual(targetsIn(await answers), ["/a", "/b", "/c"]);
 });
 
-test("what follows an upgrade or CONNECT reaches its handler, byte by byte and in one packet", async (t) => {
+test("bytes after an upgrade or CONNECT reach their handler, byte by byte and in one packet", async (t) => {
   const { server, port } = await gated(t, echo);
   for (const event of ["upgrade", "connect"]) {
     server.on(event, async (_request, socket: Socket, bodyHead: Buffer) => {
@@ -261,7 +261,7 @@ test("a TLS server reads one request at a time too, and answers a client that ha
   assert.equal(atWorkHighest, 1);
 });
 
-test("a head that comes too slowly is still timed out, and an idle connection closed", async (t) => {
+test("a head that arrives too slowly still times out, and an idle connection is closed", async (t) => {
   const timeouts = { headersTimeout: 200, keepAliveTimeout: 200, connectionsCheckingInterval: 50 };
   const { server, port } = await gated(t, echo, timeouts);
   const timedOut = once(server, "clientError");
@@ -276,7 +276,7 @@ test("a head that comes too slowly is still timed out, and an idle connection cl
   assert.deepEqual(targetsIn(await received(idle)), ["/a"]);
 });
 
-test("what comes behind a refusal is dropped, unread", async (t) => {
+test("bytes after a refusal are dropped unread", async (t) => {
   let refused = 0;
   const { server, port } = await gated(t, echo);
   server.on("clientError", (_error, socket) => {

@@ -1,11 +1,11 @@
 /**
- * The gate before an HTTP server's parser. Node reads 64 KiB at once and dispatches every request in them, whatever is
- * paused or destroyed meanwhile: thousands from one read, and all of them are at work at the same time. So the gate takes
- * what a socket reads away from the server and gives it to the parser in slices: up to the next blank line, and nothing
- * but the body's bytes while a request has no answer. What waits, waits as raw bytes, one read of each connection. The
- * slices of all connections go through one queue.
+ * The gate before an HTTP server's parser. Node reads 64 KiB at once and dispatches every request in them, even when
+ * the socket is paused or destroyed in the meantime: thousands of requests from one read, all in progress at the same
+ * time. So the gate takes the bytes that a socket reads and passes them to the parser in slices: up to the next blank
+ * line, and only the bytes of the body while a request has no answer. The rest waits as raw bytes, one read per
+ * connection. The slices of all connections go through one queue.
  *
- * The gate decides nothing: a parser takes slices as it takes packets. Where requests begin and end is its business alone.
+ * The gate decides nothing: a parser takes slices as it takes packets, and it alone finds where requests begin and end.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
@@ -14,38 +14,39 @@ import { Server as TlsServer } from "node:tls";
 import { BlankLines } from "#lib/net/blank-lines.ts";
 import { TurnQueue } from "#lib/net/turn-queue.ts";
 
-/** 32 requests without a key take some 4 ms: so long a turn may keep others from being read. */
+/** 32 requests without a key take about 4 ms: a turn may delay other reads that long. */
 const turnSlicesMax = 32;
-/** A chunk may hold one byte, and costs as much as one of many: 170 of them take 0.2 ms, and one read has 11,000. */
+/** A chunk of one byte costs as much as a larger one: 170 of them take 0.2 ms, and one read has 11,000. */
 const chunkedSliceBytesMax = 1_024;
-/** Of all servers of this process, since they share its one thread. */
+/** Shared by all servers of this process, because they share its one thread. */
 const slices = new TurnQueue(turnSlicesMax);
 
 const connections = new WeakMap<Socket, GatedConnection>();
 
-// Of every request, also of those that Node answers by itself, such as one with an expectation that it does not know.
+// Fires for every request, including those that Node answers itself, such as one with an unknown expectation.
 subscribe("http.server.request.start", (message) => {
   const { request, response, socket } = message as Record<string, unknown>;
   connections.get(socket as Socket)?.begin(request as IncomingMessage, response as ServerResponse);
 });
 
 export interface GateOptions {
-  /** A socket's first request has come, with all of its head. */
+  /** A socket's first request has arrived, with its whole head. */
   opened?: (socket: Socket) => void;
-  /** The client has sent all that it will ever send, and may still read. */
+  /** The client has sent everything and may still read. */
   ended?: (socket: Socket) => void;
 }
 
 /**
- * Puts the gate before a server's parser, and lets a client that has ended its side read the answers to what it has sent.
- * @param server one that does not listen yet, plain or with TLS; what is not to be served is cut by its listeners so far
+ * Puts the gate before a server's parser, and lets a client that has ended its side read the answers to its requests.
+ * @param server a server that does not listen yet, plain or with TLS; its existing listeners cut what must not be
+ * served
  */
 export function gateRequests(server: HttpServer, options: GateOptions = {}): void {
-  // Without them Node closes the connection at the client's FIN: what is at work is carried out, and not answered.
+  // Otherwise Node closes the connection at the client's FIN: requests in progress are carried out but not answered.
   Object.assign(server, { allowHalfOpen: true, httpAllowHalfOpen: true });
-  // libuv 1.52 accepts one connection in a turn, so that a turn of many requests keeps all new clients waiting.
+  // libuv 1.52 accepts one connection per turn, so a turn with many requests would delay all new clients.
   server.on("connection", () => slices.shorten());
-  // Node's own listener, which makes the parser, comes before this one.
+  // Node's own listener, which creates the parser, runs before this one.
   server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) => {
     if (!socket.destroyed) connections.set(socket, new GatedConnection(socket, options));
   });
@@ -57,15 +58,15 @@ class GatedConnection {
   readonly #parse: (bytes: Buffer) => void;
   readonly #parseEnd: () => void;
   readonly #blankLines = new BlankLines();
-  /** What the parser has not been given yet. */
+  /** Bytes that the parser has not received yet. */
   #waiting: Buffer | undefined;
   #isQueued = false;
   #isHeld = false;
   #hasEnded = false;
-  /** The last one whose head was whole. */
+  /** The last request whose head is complete. */
   #request: IncomingMessage | undefined;
   #isAnswered = true;
-  /** Of a request that says how long its body is. */
+  /** Set for a request with a content length. */
   #bodyBytesLeft: number | undefined;
 
   constructor(socket: Socket, options: GateOptions) {
@@ -73,7 +74,7 @@ class GatedConnection {
     this.#options = options;
     this.#parse = takeListener(socket, "data");
     this.#parseEnd = takeListener(socket, "end");
-    // Node reads past a socket's stream until somebody listens to its data.
+    // Node bypasses a socket's stream until somebody listens to its data.
     socket.on("data", this.#read).on("end", this.#end).on("resume", this.#resumed);
   }
 
@@ -85,7 +86,7 @@ class GatedConnection {
     const length = request.headers["content-length"];
     const isChunked = request.headers["transfer-encoding"] !== undefined;
     this.#bodyBytesLeft = length === undefined || isChunked ? undefined : Number(length);
-    // Only then, not when it is finished, has Node let go of the answer.
+    // Node lets go of the response only on close, not when it is finished.
     response.on("close", this.#answered);
   }
 
@@ -106,7 +107,7 @@ class GatedConnection {
     if (this.#waiting === undefined) this.#parseEnd();
   };
 
-  /** Node resumes a socket when a message is complete, and when there is room again for more of a body. */
+  /** Node resumes a socket when a message is complete, and when there is room for more of a body. */
   readonly #resumed = (): void => {
     if (this.#isHeld) this.#stopReading();
     else setReading(this.#socket, true);
@@ -118,7 +119,7 @@ class GatedConnection {
     this.#advance();
   };
 
-  /** Gives the parser what it may have now, and reads on when nothing is left. */
+  /** Gives the parser what it may have now, and continues reading when nothing is left. */
   #advance(): void {
     while (this.#waiting !== undefined && !this.#isQueued && this.#isWanted()) {
       if (slices.takeNow()) {
@@ -132,10 +133,12 @@ class GatedConnection {
     else this.#hold();
   }
 
-  /** Whether the parser may have more: of the body that it is reading, or another request once the last is answered. */
+  /**
+   * Whether the parser may have more: of the body that it is reading, or another request after the last was answered.
+   */
   #isWanted(): boolean {
     if (!this.#socket.writable) {
-      // Nothing that comes now could be answered.
+      // Nothing that arrives now could be answered.
       this.#waiting = undefined;
       return false;
     }
@@ -168,7 +171,7 @@ class GatedConnection {
 
   #stopReading(): void {
     this.#socket.pause();
-    // A paused stream alone reads on until its own buffer is full.
+    // A paused stream alone continues to read until its own buffer is full.
     setReading(this.#socket, false);
   }
 
@@ -177,11 +180,11 @@ class GatedConnection {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     const body = this.#request?.complete === false ? this.#request : undefined;
-    // Whoever reads a body more slowly than it comes resumes the socket when there is room again.
+    // A handler that reads a body slowly resumes the socket when there is room again.
     if (body === undefined || body.readableLength < body.readableHighWaterMark) this.#socket.resume();
   }
 
-  /** Another protocol begins, which somebody else reads. */
+  /** Another protocol begins, and somebody else reads it. */
   #leave(): void {
     const socket = this.#socket;
     socket.off("data", this.#read).off("end", this.#end).off("resume", this.#resumed);
@@ -192,14 +195,14 @@ class GatedConnection {
   }
 }
 
-/** Takes the listener that Node's server has put there away from the socket. */
+/** Removes the listener of Node's server from the socket. */
 function takeListener(socket: Socket, event: "data" | "end"): (bytes?: Buffer) => void {
   const listener = socket.listeners(event).at(-1) as (bytes?: Buffer) => void;
   socket.off(event, listener);
   return listener;
 }
 
-/** What Node's own server asks: a parser is taken away when a request changes the protocol. */
+/** Node's server makes the same check: a socket loses its parser when a request changes the protocol. */
 function hasParser(socket: Socket): boolean {
   return Boolean((socket as { parser?: unknown }).parser);
 }
@@ -210,7 +213,7 @@ interface Handle {
   readStop(): void;
 }
 
-/** As Node's own server does, since streams have no way to say it. */
+/** Does what Node's own server does, because streams have no way to say it. */
 function setReading(socket: Socket, isWanted: boolean): void {
   const { _handle: handle } = socket as unknown as { _handle: Handle | null };
   if (!handle || handle.reading === isWanted) return;

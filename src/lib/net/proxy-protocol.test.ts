@@ -20,7 +20,7 @@ test("reads the address of version 1, and where the header ends", () => {
   }
 });
 
-test("reads the address of version 2 past what proxies add to it", () => {
+test("reads the address of version 2 and ignores proxies' additions", () => {
   const cases: [header: Buffer, address: string | undefined][] = [
     [hex(signature, "21 11 000c", v4), "203.0.113.5"],
     [hex(signature, "21 11 0013", v4, "04 0004 00000000"), "203.0.113.5"],
@@ -47,7 +47,7 @@ test("waits for the rest of a header, byte by byte", () => {
   }
 });
 
-test("takes nothing else for a header, and none that is too long", () => {
+test("accepts nothing else as a header, and none that is too long", () => {
   const addresses = "203.0.113.5 192.0.2.1 4711 443";
   for (const line of [
     ...[
@@ -58,8 +58,11 @@ test("takes nothing else for a header, and none that is too long", () => {
       "PROXY UNKNOWNS\r\n",
       "PROXY  UNKNOWN\r\n",
     ],
-    ...[`PROXY TCP6 ${addresses}\r\n`, `PROXY UDP4 ${addresses}\r\n`, `PROXY TCP4 ${addresses} \r\n`],
-    ...["PROXY TCP4 203.0.113.5 192.0.2.1 4711 65536\r\n", "PROXY TCP4 203.0.113.5 192.0.2.1 04711 443\r\n"],
+    `PROXY TCP6 ${addresses}\r\n`,
+    `PROXY UDP4 ${addresses}\r\n`,
+    `PROXY TCP4 ${addresses} \r\n`,
+    "PROXY TCP4 203.0.113.5 192.0.2.1 4711 65536\r\n",
+    "PROXY TCP4 203.0.113.5 192.0.2.1 04711 443\r\n",
     ...[
       "PROXY TCP4 203.0.113.05 192.0.2.1 1 1\r\n",
       "PROXY TCP6 fe80::1%1 fe80::2 1 1\r\n",
@@ -69,9 +72,14 @@ test("takes nothing else for a header, and none that is too long", () => {
     assert.equal(parseProxyHeader(Buffer.from(line)), "malformed", line);
   }
   for (const header of [
-    ...[hex(signature, "11 11 000c", v4), hex(signature, "22 11 000c", v4), hex(signature, "21 41 000c", v4)],
-    ...[hex(signature, "21 13 000c", v4), hex(signature, "21 11 000b", v4), hex(signature, "21 21 000c", v4)],
-    ...[hex(signature, "21 11 1000", v4), hex("0d0a0d0a000d0a515549540b")],
+    hex(signature, "11 11 000c", v4),
+    hex(signature, "22 11 000c", v4),
+    hex(signature, "21 41 000c", v4),
+    hex(signature, "21 13 000c", v4),
+    hex(signature, "21 11 000b", v4),
+    hex(signature, "21 21 000c", v4),
+    hex(signature, "21 11 1000", v4),
+    hex("0d0a0d0a000d0a515549540b"),
   ]) {
     assert.equal(parseProxyHeader(header), "malformed", header.toString("hex"));
   }

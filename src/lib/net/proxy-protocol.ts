@@ -1,22 +1,22 @@
 /**
- * The PROXY protocol, versions 1 and 2 (haproxy's proxy-protocol.txt): a header before the first byte of a connection, in
- * which a proxy that does not read what it forwards says where the connection comes from.
+ * The PROXY protocol, versions 1 and 2 (haproxy's proxy-protocol.txt): a header before the first byte of a connection,
+ * in which a proxy that does not read the forwarded bytes names the client.
  */
 import { isIPv4, isIPv6, type Socket } from "node:net";
 import { canonicalAddress } from "#lib/net/plain-address.ts";
 
-/** A connection's beginning, read. `address` is undefined when the proxy speaks for itself, as for its health checks. */
+/** The start of a connection. `address` is undefined when the proxy speaks for itself, as in health checks. */
 export type ProxyHeader = { bytes: number; address: string | undefined } | "incomplete" | "malformed";
 
-/** Section 2.1: what a receiver needs to have room for. */
+/** Section 2.1: the length that a receiver must accept. */
 const lineBytesMax = 107;
-/** Addresses and what proxies add to them; with a client's certificate, some of them add 2 KiB. */
+/** Addresses and the proxy's additions; some proxies add 2 KiB with a client's certificate. */
 const binaryBytesMax = 4_096;
 const fixedBytes = 16;
 const linePrefix = Buffer.from("PROXY ");
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n");
 
-/** Reads the header at the beginning of what has arrived. */
+/** Reads the header at the start of the received bytes. */
 export function parseProxyHeader(received: Buffer): ProxyHeader {
   const isLine = beginsWith(received, linePrefix);
   if (!isLine && !beginsWith(received, signature)) return "malformed";
@@ -24,7 +24,7 @@ export function parseProxyHeader(received: Buffer): ProxyHeader {
   return isLine ? parseLine(received) : parseBinary(received);
 }
 
-/** Whether it is, or may become, the beginning. */
+/** Whether the bytes are, or may become, the beginning. */
 function beginsWith(received: Buffer, beginning: Buffer): boolean {
   const common = Math.min(received.length, beginning.length);
   return received.subarray(0, common).equals(beginning.subarray(0, common));
@@ -56,7 +56,7 @@ function parseBinary(received: Buffer): ProxyHeader {
   const isKnown = command === 0x20 || command === 0x21;
   if (!isKnown || family >> 4 > 3 || (family & 15) > 2 || bytes > binaryBytesMax) return "malformed";
   if (received.length < bytes) return "incomplete";
-  // LOCAL, or neither IPv4 nor IPv6 over TCP: whatever addresses follow, they are not to be used.
+  // LOCAL, or neither IPv4 nor IPv6 over TCP: any addresses that follow must not be used.
   if (command === 0x20 || (family !== 0x11 && family !== 0x21)) return { bytes, address: undefined };
   if (length < (family === 0x11 ? 12 : 36)) return "malformed";
   const source = received.subarray(fixedBytes, fixedBytes + (family === 0x11 ? 4 : 16));
@@ -69,10 +69,10 @@ function ipv6Text(bytes: Buffer): string {
 }
 
 /**
- * Takes the header off a new connection; what came behind it is there to be read by whoever reads next.
+ * Takes the header off a new connection; the next reader gets the bytes after it.
  * @param signal ends the wait
- * @returns the address that it names; nothing when the proxy speaks for itself
- * @throws Error when the header is not one, the connection ends before it, or the signal fires
+ * @returns the address in the header; undefined when the proxy speaks for itself
+ * @throws Error when the header is malformed, the connection ends before it, or the signal fires
  */
 export function takeProxyHeader(socket: Socket, signal: AbortSignal): Promise<string | undefined> {
   let received: Buffer = Buffer.alloc(0);

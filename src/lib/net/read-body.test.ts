@@ -15,7 +15,7 @@ const bytesMax = 64 * 1024;
 const chunkedHead = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 const inChunksOfOne = (text: string) => [...text].map((character) => `1\r\n${character}\r\n`).join("");
 
-/** Sends what a client writes to a server, and gives the message and what was read of it. */
+/** Sends a client's bytes to a server, and returns the message and its body. */
 async function receive(t: TestContext, sent: string) {
   const server = createServer().listen(0, "127.0.0.1");
   t.after(() => server.close());
@@ -29,7 +29,7 @@ async function receive(t: TestContext, sent: string) {
   return { client, message, body: readBody(message, bytesMax) };
 }
 
-test("gives a body as it was sent, whole, in parts and in chunks of one byte", async (t) => {
+test("returns a body as it was sent, whole, in parts and in chunks of one byte", async (t) => {
   const text = "0123456789abcdef".repeat(1_000);
   const whole = await receive(t, `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
   assert.equal((await whole.body)?.toString(), text);
@@ -39,7 +39,7 @@ test("gives a body as it was sent, whole, in parts and in chunks of one byte", a
   assert.equal((await empty.body)?.length, 0);
 });
 
-test("takes a body of the greatest length, and none that is longer, whether it says so or not", async (t) => {
+test("accepts a body of the maximum length and none that is longer, declared or not", async (t) => {
   const longest = "a".repeat(bytesMax);
   const ofLength = (body: string) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   assert.equal((await (await receive(t, ofLength(longest))).body)?.length, bytesMax);
@@ -48,13 +48,13 @@ test("takes a body of the greatest length, and none that is longer, whether it s
   assert.equal(await (await receive(t, `${chunkedHead}${hex}\r\n${longest}a\r\n`)).body, undefined);
 });
 
-test("throws when a body does not come whole", async (t) => {
+test("throws when a body ends early", async (t) => {
   const { client, body } = await receive(t, `${chunkedHead}1\r\na\r\n`);
   client.destroy();
   await assert.rejects(body);
 });
 
-test("a body in chunks of one byte takes little memory while its end is waited for", async (t) => {
+test("a body in chunks of one byte takes little memory until its end", async (t) => {
   const chunksCount = 60_000;
   const sent = chunkedHead + inChunksOfOne("a".repeat(chunksCount));
   const { client, message, body } = await receive(t, chunkedHead);

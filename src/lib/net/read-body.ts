@@ -3,9 +3,9 @@ import type { IncomingMessage } from "node:http";
 const firstBytes = 1_024;
 
 /**
- * Reads a message's body to its end, unless it is longer. Each part is copied out of what the socket read: kept as they
- * come, parts of one byte take 210 each (measured), since each is an object and keeps all of its read.
- * @returns nothing when the body is longer; the rest of it stays unread @throws when it does not come whole
+ * Reads a message's body to its end. Each part is copied out of the socket's buffer: kept as they come, parts of one
+ * byte take 210 bytes each (measured), because each is an object and keeps its whole read in memory.
+ * @returns undefined when the body is longer than `bytesMax`; the rest stays unread @throws when it ends early
  */
 export function readBody(message: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();

@@ -1,6 +1,7 @@
 /**
- * Who stands behind a client's address, where limits count by source: a subscriber has a whole /64 of IPv6.
- * @returns the IPv4 address, also of an IPv4-mapped one (RFC 4291 section 2.5.5.2); the first 64 bits of an IPv6 address
+ * The source that limits count for a client's address: a subscriber has a whole /64 of IPv6.
+ * @returns the IPv4 address, also of an IPv4-mapped one (RFC 4291 section 2.5.5.2); the first 64 bits of an IPv6
+ * address
  */
 export function sourceOf(address: string): string {
   if (!address.includes(":")) return address;

@@ -1,14 +1,14 @@
-/** A certificate and its key, and the files that they are renewed in while a process runs. */
+/** A certificate and its key, and the files in which they are renewed while a process runs. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 /** PEM. */
 export interface TlsPair {
-  /** With those of the authorities between, behind it. */
+  /** Followed by the certificates of the intermediate authorities. */
   certificate: string;
   key: string;
-  /** Where they were read, if they were. */
+  /** The files that they were read from, if any. */
   files?: TlsFiles;
 }
 
@@ -17,13 +17,13 @@ export interface TlsFiles {
   key: string;
 }
 
-/** How a server speaks TLS with them. */
+/** The TLS options of a server with this pair. */
 export function secureOptions({ certificate, key }: TlsPair): SecureContextOptions {
   // RFC 8996
   return { cert: certificate, key, minVersion: "TLSv1.2" };
 }
 
-/** @throws Error that says what is wrong with them */
+/** @throws Error that says what is wrong with the files */
 export function readTlsPair(files: TlsFiles): TlsPair {
   const pair = readFiles(files);
   checkTlsPair(pair);
@@ -35,34 +35,34 @@ function readFiles(files: TlsFiles): TlsPair {
   return { certificate: read(files.certificate), key: read(files.key), files };
 }
 
-/** @throws Error when they cannot be read, or do not belong together */
+/** @throws Error when they cannot be parsed or do not match */
 export function checkTlsPair(pair: TlsPair): void {
   const first = new X509Certificate(pair.certificate);
-  // TLS would take a key of another kind for that of a second certificate.
+  // TLS would accept a key of another type as the key of a second certificate.
   if (!first.checkPrivateKey(createPrivateKey(pair.key))) throw new Error("the key is not that of the certificate");
   createSecureContext(secureOptions(pair));
 }
 
 export interface TlsFilesWatch {
   files: TlsFiles;
-  /** What is served. */
+  /** The pair that is served now. */
   served: TlsPair;
   lookMs: number;
-  /** Serves another pair to new connections. @throws Error when it must not be */
+  /** Serves another pair to new connections. @throws Error when the pair must not be served */
   serve(pair: TlsPair): void;
-  /** What is wrong with the files; undefined when nothing is any more. Told when it changes. */
-  tell(mistake: string | undefined): void;
+  /** Reports what is wrong with the files; undefined when they are right again. Called when it changes. */
+  report(mistake: string | undefined): void;
 }
 
 /**
- * Looks at the files again and again and serves what is new in them. It compares contents: whatever way a tool renews them
- * (a rename, another target of a link, a write in place), no date is to be trusted for it. What cannot be served leaves in
- * use what was.
- * @returns ends it
+ * Looks at the files repeatedly and serves a new pair. It compares contents: tools renew files in different ways (a
+ * rename, another target of a link, a write in place), and no date is reliable for all of them. When a new pair cannot
+ * be served, the old one stays in use.
+ * @returns stops watching
  */
-export function watchTlsFiles({ files, served, lookMs, serve, tell }: TlsFilesWatch): () => void {
+export function watchTlsFiles({ files, served, lookMs, serve, report }: TlsFilesWatch): () => void {
   let last = served;
-  let told: string | undefined;
+  let reported: string | undefined;
   let suspected: string | undefined;
 
   function mistakeNow(): string | undefined {
@@ -80,12 +80,12 @@ export function watchTlsFiles({ files, served, lookMs, serve, tell }: TlsFilesWa
 
   const timer = setInterval(() => {
     const mistake = mistakeNow();
-    // Between the renewal of one file and of the other they do not belong together: a mistake is what stays.
+    // Between the renewal of one file and the other, the two do not match: only a mistake that persists is reported.
     const isOld = mistake === suspected;
     suspected = mistake;
-    if (mistake === told || (mistake !== undefined && !isOld)) return;
-    told = mistake;
-    tell(mistake);
+    if (mistake === reported || (mistake !== undefined && !isOld)) return;
+    reported = mistake;
+    report(mistake);
   }, lookMs).unref();
   return () => clearInterval(timer);
 }

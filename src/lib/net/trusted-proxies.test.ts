@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 
-test("trusts the addresses and ranges that are named, in either way of writing them, and nobody else", () => {
+test("trusts the listed addresses and ranges in any notation, and nobody else", () => {
   const { isTrusted } = parseTrustedProxies(["192.0.2.1", "10.0.0.0/8", "2001:db8::/32", "::1"]);
   for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "10.255.0.1", "2001:DB8:0::7", "0:0::1"]) {
     assert.equal(isTrusted(address), true, address);

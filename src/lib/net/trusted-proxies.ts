@@ -1,13 +1,13 @@
 import { BlockList, isIP } from "node:net";
 
-/** The peers that are believed when they say for whom they speak. */
+/** The peers that are trusted to name the client they speak for. */
 export interface TrustedProxies {
   isTrusted(address: string): boolean;
 }
 
 /**
  * @param entries addresses and ranges (`10.0.0.0/8`, `2001:db8::/32`)
- * @throws Error that names the entry that is neither
+ * @throws Error that names the invalid entry
  */
 export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
   const ranges = new BlockList();
@@ -17,7 +17,7 @@ export function parseTrustedProxies(entries: readonly string[]): TrustedProxies 
     const family = version === 4 ? "ipv4" : "ipv6";
     const bits = version === 4 ? 32 : 128;
     if (version === 0 || Number(prefix ?? bits) > bits) throw new Error(`"${entry}" is not an address or a range`);
-    // Everybody could name any address as the one they speak for.
+    // Any client could claim to be any address.
     if (Number(prefix ?? bits) === 0) throw new Error(`"${entry}" is everybody: name the proxies only`);
     ranges.addSubnet(address, Number(prefix ?? bits), family);
   }

@@ -4,7 +4,7 @@ import { TurnQueue } from "#lib/net/turn-queue.ts";
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("works through its tasks in their order, so many in a turn", async () => {
+test("runs its tasks in order, a fixed number in a turn", async () => {
   const queue = new TurnQueue(3);
   const done: number[] = [];
   for (let task = 0; task < 8; task++) queue.add(() => done.push(task));
@@ -17,7 +17,7 @@ test("works through its tasks in their order, so many in a turn", async () => {
   assert.deepEqual(counts.filter(Boolean), [3, 6, 8]);
 });
 
-test("nobody overtakes a task that waits, and a turn that is full takes no more", async () => {
+test("no task overtakes a waiting one, and a full turn takes no more", async () => {
   const queue = new TurnQueue(2);
   assert.deepEqual([queue.takeNow(), queue.takeNow(), queue.takeNow()], [true, true, false]);
   let isDone = false;
@@ -29,7 +29,7 @@ test("nobody overtakes a task that waits, and a turn that is full takes no more"
   assert.equal(queue.takeNow(), true);
 });
 
-test("a turn that is shortened does one task, and later ones as many as before", async () => {
+test("a shortened turn runs one task, and later turns as many as before", async () => {
   const queue = new TurnQueue(3);
   const done: number[] = [];
   for (let task = 0; task < 7; task++) queue.add(() => done.push(task));

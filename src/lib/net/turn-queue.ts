@@ -1,14 +1,14 @@
 /**
- * Divides work among the turns of the event loop: so much in each, first come, first served. Between two turns the loop
- * accepts and reads, so a caller with little to do waits for what was there before it, never for what comes later.
+ * Divides work among the turns of the event loop: a fixed amount in each, first come, first served. Between two turns
+ * the loop accepts and reads, so a caller with little to do waits only for earlier work, never for later work.
  */
 export class TurnQueue {
   readonly #turnTasksMax: number;
   readonly #tasks: (() => void)[] = [];
-  /** Where the queue begins: tasks before it have run. */
+  /** The start of the queue: tasks before it have run. */
   #head = 0;
   #usedCount = 0;
-  /** Of this turn. */
+  /** For this turn. */
   #tasksMax: number;
   #isCrowded = false;
   #isScheduled = false;
@@ -18,13 +18,15 @@ export class TurnQueue {
     this.#tasksMax = turnTasksMax;
   }
 
-  /** Something else has to get on: this turn has room for one task only. */
+  /** Makes room for other work: this turn runs one task only. */
   shorten(): void {
     this.#isCrowded = true;
     this.#schedule();
   }
 
-  /** Whether the caller may do its work at once: nobody waits, and there is room in this turn. It is taken then. */
+  /**
+   * Whether the caller may do its work at once, because nobody waits and this turn has room. If so, the room is taken.
+   */
   takeNow(): boolean {
     if (this.#isCrowded || this.#head < this.#tasks.length || this.#usedCount >= this.#tasksMax) return false;
     this.#usedCount += 1;
@@ -32,7 +34,7 @@ export class TurnQueue {
     return true;
   }
 
-  /** Does the work when it is its turn. */
+  /** Does the work when its turn comes. */
   add(task: () => void): void {
     this.#tasks.push(task);
     this.#schedule();

@@ -7,7 +7,7 @@ export function addHostNameCommands(program: Command): void {
   operatorCommand(
     commandGroup(program, "hosting", "hosting accounts"),
     "hosts <identifier>",
-    "list the host names of an account: at which its site answers, and which wait for proof",
+    "list the host names of an account: those of its site, and those that wait for proof",
   )
     .addHelpText("after", "\nExample:\n  deedhouse hosting hosts hello.example")
     .action(

@@ -19,11 +19,11 @@ import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 import { printFields, printTable } from "../../../client/cli/output.ts";
 import { obtainPassword, type PasswordOptions } from "../../../client/cli/password.ts";
 
-/** Beside the reseller's own commands of this group, whose names these leave alone. */
+/** These share the group with the reseller's own commands, and use other names. */
 export function addHostingCommands(program: Command): void {
   const hosting = commandGroup(program, "hosting", "hosting accounts");
   addListCommand(hosting);
-  operatorCommand(hosting, "show <identifier>", "show all that is known about an account, and what happens next")
+  operatorCommand(hosting, "show <identifier>", "show everything about an account, and what happens next")
     .addHelpText("after", "\nExample:\n  deedhouse hosting show hello.example")
     .action(onDatabase((context, identifier: string) => reportAccount(context, identifier), printAccount));
   addSuspendCommands(hosting);
@@ -41,11 +41,11 @@ interface ListOptions {
 }
 
 function addListCommand(hosting: Command): void {
-  operatorCommand(hosting, "accounts", "list all resellers' accounts, the newest first")
-    .addOption(statusOption("only those in this status", hostingStatuses))
-    .option("--reseller <account>", "only those of this account")
-    .option("--node <id>", "only those on this node")
-    .option("--pending", "only those that are not yet what they shall be")
+  operatorCommand(hosting, "accounts", "list all resellers' accounts, newest first")
+    .addOption(statusOption("only accounts in this status", hostingStatuses))
+    .option("--reseller <account>", "only this reseller's")
+    .option("--node <id>", "only accounts on this node")
+    .option("--pending", "only accounts with a pending change")
     .addOption(limitOption())
     .addHelpText(
       "after",
@@ -58,8 +58,15 @@ function addListCommand(hosting: Command): void {
           return reportAccounts(context, { status, resellerId, nodeId: node, isPending: pending, limit });
         },
         asTable(
-          ...["identifier", "reseller", "servicepack_id", "status", "node", "changes_pending"],
-          ...["disk_used_bytes", "disk_quota_bytes", "alarm_since"],
+          "identifier",
+          "reseller",
+          "servicepack_id",
+          "status",
+          "node",
+          "changes_pending",
+          "disk_used_bytes",
+          "disk_quota_bytes",
+          "alarm_since",
         ),
       ),
     );
@@ -76,10 +83,10 @@ interface WaitOptions {
   timeout: number;
 }
 
-/** A command that changes an account, and can wait until that is in force. */
+/** A command that changes an account, and can wait until the change is in effect. */
 function changeCommand(hosting: Command, usage: string, description: string, example: string): Command {
   const command = operatorCommand(hosting, usage, description)
-    .option("--wait", "wait until it is in force")
+    .option("--wait", "wait until it is in effect")
     .addHelpText("after", `\nExample:\n  deedhouse hosting ${example}`);
   return addTimeoutOption(command, "with --wait");
 }
@@ -99,8 +106,8 @@ async function reportChange(
     return seen.changes_pending ? undefined : seen;
   });
   if (settled) return settled;
-  const advice = `Nothing is lost; see what it waits for: deedhouse hosting show ${identifier}`;
-  throw new CommandFailure(`the change of ${identifier} is not in force yet`, exitCodes.stillGoing, advice);
+  const advice = `Nothing is lost. To see what it waits for: deedhouse hosting show ${identifier}`;
+  throw new CommandFailure(`the change of ${identifier} is not in effect yet`, exitCodes.stillGoing, advice);
 }
 
 interface SuspendOptions extends WaitOptions {
@@ -111,21 +118,16 @@ function addSuspendCommands(hosting: Command): void {
   changeCommand(
     hosting,
     "suspend <identifier>",
-    "cut an account off: no FTP, open sessions end, the site answers 503",
+    "suspend an account: FTP is closed, open sessions end, the site answers 503",
     "suspend hello.example --reason 'sends phishing, ticket 4711' --wait",
   )
-    .requiredOption("--reason <text>", "why, for operators; the reseller does not see it", printableText)
+    .requiredOption("--reason <text>", "the reason, for operators; the reseller does not see it", printableText)
     .action(
       onDatabase(async (context, identifier: string, options: SuspendOptions) =>
         reportChange(context, await suspendAccount(context, identifier, options.reason), options),
       ),
     );
-  changeCommand(
-    hosting,
-    "resume <identifier>",
-    "let a suspended account work again",
-    "resume hello.example --wait",
-  ).action(
+  changeCommand(hosting, "resume <identifier>", "resume a suspended account", "resume hello.example --wait").action(
     onDatabase(async (context, identifier: string, options: WaitOptions) =>
       reportChange(context, await resumeAccount(context, identifier), options),
     ),
@@ -136,13 +138,13 @@ function addPasswordCommand(hosting: Command): void {
   changeCommand(
     hosting,
     "set-password <identifier>",
-    "give an account another FTP password; open sessions end",
+    "change an account's FTP password; open sessions end",
     "set-password hello.example --generate-password",
   )
-    .option("--password-file <file>", "read it from a file")
-    .addOption(new Option("--password-stdin", "read it from standard input").conflicts("passwordFile"))
+    .option("--password-file <file>", "read the password from a file")
+    .addOption(new Option("--password-stdin", "read the password from standard input").conflicts("passwordFile"))
     .addOption(
-      new Option("--generate-password", "make one up and show it once, on stderr").conflicts([
+      new Option("--generate-password", "generate a password and show it once, on stderr").conflicts([
         "passwordFile",
         "passwordStdin",
       ]),
@@ -170,7 +172,7 @@ function addPackCommand(hosting: Command): void {
   changeCommand(
     hosting,
     "pack <identifier> <pack>",
-    "give an account another service pack, or its own pack's newest version",
+    "change an account's service pack, or give it the newest version of its pack",
     "pack hello.example 14491 --wait",
   ).action(
     onDatabase(async (context, identifier: string, packId: string, options: WaitOptions) => {
@@ -182,7 +184,7 @@ function addPackCommand(hosting: Command): void {
 
 function parsePackId(text: string): number {
   if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
-  throw new CommandFailure("a service pack is named by its number: see deedhouse packs versions", exitCodes.usage);
+  throw new CommandFailure("a service pack is given by its number: see deedhouse packs versions", exitCodes.usage);
 }
 
 interface RemoveOptions extends WaitOptions {
@@ -193,10 +195,10 @@ function addRemoveCommand(hosting: Command): void {
   changeCommand(
     hosting,
     "remove <identifier>",
-    "delete an account; its node keeps the files in a trash for 30 days",
+    "delete an account; its node keeps the files in a trash folder for 30 days",
     "remove hello.example --yes --wait",
   )
-    .option("--yes", "do not ask")
+    .option("--yes", "do not ask for confirmation")
     .action(
       onDatabase(async (context, text: string, options: RemoveOptions) => {
         const identifier = parseIdentifier(text);

@@ -1,4 +1,4 @@
-/** Commands that bring accounts to other nodes. */
+/** Commands that move accounts to other nodes. */
 import type { Command } from "commander";
 import { parseIdentifier } from "#hosting/accounts/live-account.ts";
 import { endMove, findEmptying, getMove, listMoves, moveAllFrom } from "#hosting/moves/manage.ts";
@@ -27,17 +27,26 @@ interface MoveOptions extends WaitOptions {
 export function addMoveCommands(program: Command): void {
   addMoveCommand(program);
   addDrainCommand(program);
-  const moves = commandGroup(program, "moves", "accounts on their way to other nodes");
-  operatorCommand(moves, "list", "list the moves that go on, the newest first")
-    .option("--all", "also those that have ended")
+  const moves = commandGroup(program, "moves", "accounts that move to other nodes");
+  operatorCommand(moves, "list", "list the moves in progress, newest first")
+    .option("--all", "include moves that have ended")
     .addOption(limitOption())
     .addHelpText("after", "\nExample:\n  deedhouse moves list")
     .action(
       onDatabase(
         (context, { all = false, limit }: { all?: boolean; limit: number }) => listMoves(context, { all, limit }),
         asTable(
-          ...(["identifier", "state", "from_node", "to_node", "files_done", "files_total", "bytes_done"] as const),
-          ...(["since", "next_step_at", "note", "reason"] as const),
+          "identifier",
+          "state",
+          "from_node",
+          "to_node",
+          "files_done",
+          "files_total",
+          "bytes_done",
+          "since",
+          "next_step_at",
+          "note",
+          "reason",
         ),
       ),
     );
@@ -49,14 +58,14 @@ export function addMoveCommands(program: Command): void {
           getMove(context, await endMove(context, parseIdentifier(text), how)),
         ),
       );
-  addEnd("cancel", "leave an account where it is, as long as its move has not switched it");
-  addEnd("finish", "take a moved account's files from its old node now, without its grace time");
+  addEnd("cancel", "cancel a move before it has switched the account to its new node");
+  addEnd("finish", "delete a moved account's files on its old node now, before its grace time ends");
 }
 
 function graceOption(command: Command): Command {
   return command.option(
     "--grace-hours <n>",
-    "how long the old node goes on serving the site",
+    "how long the old node continues to serve the site",
     wholeNumber(0, graceHoursMax),
     graceHoursDefault,
   );
@@ -64,14 +73,14 @@ function graceOption(command: Command): Command {
 
 function addMoveCommand(program: Command): void {
   const hosting = commandGroup(program, "hosting", "hosting accounts");
-  const command = operatorCommand(hosting, "move <identifier>", "bring an account with its files to another node")
-    .option("--to <node>", "to this one; to the one with the most room when left out")
+  const command = operatorCommand(hosting, "move <identifier>", "move an account with its files to another node")
+    .option("--to <node>", "the new node; default: the node with the most room")
     .option("--wait", "wait until the account is on its new node")
     .addHelpText(
       "after",
-      "\nThe account is used on while its files are copied; FTP is closed for the last part, until all of them are read back" +
-        "\nand compared. From then on it is shown with its new node's FTP host. The old node serves the site as it was for the" +
-        "\ngrace time: by its end the site's DNS must lead to the new node." +
+      "\nThe account stays usable while its files are copied. FTP is closed for the last part, until all files are read back" +
+        "\nand compared. After that, the account shows its new node's FTP host. The old node serves the old site for the" +
+        "\ngrace time: before it ends, the site's DNS must point to the new node." +
         "\n\nExample:\n  deedhouse hosting move hello.example --to web-8 --wait",
     );
   addTimeoutOption(graceOption(command), "with --wait").action(
@@ -91,8 +100,8 @@ async function awaitSwitch(context: OpenOperatorContext, moveId: number, timeout
   if (ended?.switched_at) return ended;
   const { identifier, reason } = await getMove(context, moveId);
   if (!ended) {
-    const advice = "It goes on by itself: deedhouse moves list shows how far it is.";
-    throw new CommandFailure(`${identifier} is not moved yet`, exitCodes.stillGoing, advice);
+    const advice = "The move continues: deedhouse moves list shows its progress.";
+    throw new CommandFailure(`${identifier} has not moved yet`, exitCodes.stillGoing, advice);
   }
   throw new CommandFailure(`${identifier} stays where it was: ${reason}`, exitCodes.endedInFailure);
 }
@@ -104,8 +113,8 @@ interface DrainOptions extends Omit<MoveOptions, "to"> {
 function addDrainCommand(program: Command): void {
   const nodes = commandGroup(program, "node", "hosting nodes");
   const command = operatorCommand(nodes, "drain <id>", "place no more accounts on a hosting node")
-    .option("--move", "and move those that are there to others; said again it goes on with what is left")
-    .option("--wait", "with --move: wait until none is left there, and tell how far it is")
+    .option("--move", "also move its accounts to other nodes; a repeat continues with the rest")
+    .option("--wait", "with --move: wait until no account is left, and report progress")
     .addHelpText("after", "\nExample:\n  deedhouse node drain web-7 --move --wait");
   addTimeoutOption(graceOption(command), "with --wait").action(
     onDatabase(
@@ -125,14 +134,14 @@ function addDrainCommand(program: Command): void {
   );
 }
 
-/** Tells on stderr how far it is, whenever that has changed. */
+/** Reports progress on stderr whenever it has changed. */
 async function awaitEmpty(context: OpenOperatorContext, nodeId: string, timeout: number): Promise<void> {
-  let told = "";
+  let reported = "";
   await waitFor(context, timeout, async () => {
     const { accounts, moves, files_done: files, bytes_done: bytes } = await findEmptying(context, nodeId);
-    const line = `${accounts} accounts left, ${moves} on their way: ${files} files, ${bytes} bytes copied\n`;
-    if (line !== told) process.stderr.write(line);
-    told = line;
+    const line = `${accounts} accounts left, ${moves} moving: ${files} files, ${bytes} bytes copied\n`;
+    if (line !== reported) process.stderr.write(line);
+    reported = line;
     return moves === 0 ? true : undefined;
   });
 }

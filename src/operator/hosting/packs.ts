@@ -41,7 +41,7 @@ export function addPackCommands(program: Command): void {
   addCreateCommand(packs);
   addReviseCommand(packs);
   addOfferCommand(packs);
-  operatorCommand(packs, "retire", "offer a service pack no more; accounts that have it keep it")
+  operatorCommand(packs, "retire", "stop offering a service pack; accounts that have it keep it")
     .argument("<id>", "its number", packId)
     .addHelpText("after", "\nExample:\n  deedhouse packs retire 14490")
     .action(
@@ -50,15 +50,26 @@ export function addPackCommands(program: Command): void {
         return { id: String(id), status: "retired" };
       }),
     );
-  operatorCommand(packs, "versions", "list what is on offer, to whom, and how many accounts have it")
-    .option("--all", "also the versions that are not on offer any more")
+  operatorCommand(packs, "versions", "list the offered packs, their buyers, and the number of their accounts")
+    .option("--all", "include versions that are no longer offered")
     .addHelpText("after", "\nExample:\n  deedhouse packs versions --all")
     .action(
       onDatabase(
         async (context, { all = false }: { all?: boolean }) => listPackVersions(context, { all }),
         asTable(
-          ...["id", "version", "name", "status", "accounts", "disk_quota_bytes", "files_max", "ftp_sessions_max"],
-          ...["traffic_bytes_month", "host_names_max", "features", "node_tags", "offered_to"],
+          "id",
+          "version",
+          "name",
+          "status",
+          "accounts",
+          "disk_quota_bytes",
+          "files_max",
+          "ftp_sessions_max",
+          "traffic_bytes_month",
+          "host_names_max",
+          "features",
+          "node_tags",
+          "offered_to",
         ),
       ),
     );
@@ -77,13 +88,17 @@ function label(text: string, others: readonly string[] = []): string[] {
 
 function addTermOptions(command: Command): Command {
   return command
-    .option("--files <n>", "files and folders at the most", wholeNumber(1, filesMost))
-    .option("--ftp-sessions <n>", "FTP sessions at the same time", wholeNumber(1, ftpSessionsMost))
-    .option("--traffic-mb <n>", "what a site may send in a month; 0: as much as it likes", wholeNumber(0, trafficMbMax))
-    .option("--host-names <n>", "names beside the platform's own", wholeNumber(0, hostNamesMost))
-    .option("--no-ftp", "nobody can log in")
-    .option("--feature <label...>", "told to resellers", label)
-    .option("--node-tag <tag...>", "only nodes that have all of these take its accounts", label);
+    .option("--files <n>", "the maximum number of files and folders", wholeNumber(1, filesMost))
+    .option("--ftp-sessions <n>", "the maximum number of concurrent FTP sessions", wholeNumber(1, ftpSessionsMost))
+    .option("--traffic-mb <n>", "the traffic of a site in a month; 0: unlimited", wholeNumber(0, trafficMbMax))
+    .option(
+      "--host-names <n>",
+      "the maximum number of host names, beside the platform's own",
+      wholeNumber(0, hostNamesMost),
+    )
+    .option("--no-ftp", "without FTP login")
+    .option("--feature <label...>", "a label for resellers", label)
+    .option("--node-tag <tag...>", "place its accounts only on nodes with all of these tags", label);
 }
 
 function termsOf(options: TermOptions): Partial<PackTerms> {
@@ -105,10 +120,10 @@ function resellerIds(context: OpenOperatorContext, accounts: readonly string[]):
 
 function addCreateCommand(packs: Command): void {
   const create = operatorCommand(packs, "create", "offer a new service pack")
-    .argument("<name>", "what resellers see", printableName)
+    .argument("<name>", "the name for resellers", printableName)
     .requiredOption("--disk-mb <n>", "disk quota", wholeNumber(1, diskMbMax));
   addTermOptions(create)
-    .option("--offer-to <account...>", "only to these accounts; to all when left out")
+    .option("--offer-to <account...>", "only to these accounts; default: to all")
     .addHelpText("after", "\nExample:\n  deedhouse packs create Starter --disk-mb 500 --traffic-mb 50000")
     .action(
       onDatabase(async (context, name: string, options: CreateOptions) => {
@@ -120,34 +135,35 @@ function addCreateCommand(packs: Command): void {
 }
 
 function addReviseCommand(packs: Command): void {
-  const revise = operatorCommand(packs, "revise", "offer a pack's next version; accounts keep the one they have")
+  const revise = operatorCommand(packs, "revise", "offer a pack's next version; accounts keep their version")
     .argument("<id>", "its number", packId)
-    .option("--name <text>", "what resellers see", printableName)
+    .option("--name <text>", "the name for resellers", printableName)
     .option("--disk-mb <n>", "disk quota", wholeNumber(1, diskMbMax));
   addTermOptions(revise)
     .addHelpText(
       "after",
-      "\nWhat is left out stays as it was. Give an account the new version with: deedhouse hosting pack" +
+      "\nTerms that are left out stay the same. To give an account the new version: deedhouse hosting pack" +
         "\n\nExample:\n  deedhouse packs revise 14490 --disk-mb 1000",
     )
     .action(
       onDatabase(async (context, id: number, { name, ...options }: TermOptions & { name?: string }) => {
         const changes = { ...termsOf(options), ...(name !== undefined && { name }) };
-        if (Object.keys(changes).length === 0) throw new CommandFailure("say what is different", exitCodes.usage);
+        if (Object.keys(changes).length === 0)
+          throw new CommandFailure("give at least one term to change", exitCodes.usage);
         return { id: String(id), version: await revisePack(context, id, changes) };
       }),
     );
 }
 
 function addOfferCommand(packs: Command): void {
-  operatorCommand(packs, "offer", "say who can buy a service pack")
+  operatorCommand(packs, "offer", "set who can buy a service pack")
     .argument("<id>", "its number", packId)
     .option("--to <account...>", "only these accounts")
     .option("--to-all", "everybody")
     .addHelpText("after", "\nExample:\n  deedhouse packs offer 14490 --to acme")
     .action(
       onDatabase(async (context, id: number, { to, toAll = false }: { to?: string[]; toAll?: boolean }) => {
-        if ((to !== undefined) === toAll) throw new CommandFailure("say either --to or --to-all", exitCodes.usage);
+        if ((to !== undefined) === toAll) throw new CommandFailure("give either --to or --to-all", exitCodes.usage);
         await offerPack(context, id, to && (await resellerIds(context, to)));
         return { id: String(id), offered_to: to ?? "everybody" };
       }),

@@ -9,12 +9,12 @@ export function addHostingRetryCommand(program: Command): void {
   operatorCommand(
     commandGroup(program, "hosting", "hosting accounts"),
     "retry [identifier]",
-    "try now what an account waits for, instead of after its delay",
+    "retry an account's pending change now, without waiting for its delay",
   )
-    .option("--node <id>", "all accounts and moves that wait on this node, up to 1000 of each")
+    .option("--node <id>", "all accounts and moves that wait for this node, up to 1000 of each")
     .addHelpText(
       "after",
-      "\nAccounts whose node was away try by themselves once it answers again." +
+      "\nWhen a node answers again after an outage, its accounts are retried automatically." +
         "\n\nExamples:\n  deedhouse hosting retry hello.example\n  deedhouse hosting retry --node web-7",
     )
     .action(onDatabase(retry));

@@ -1,4 +1,4 @@
-/** `deedhouse node install`: runs on the machine that becomes a node, and needs no database. */
+/** `deedhouse node install`: runs on the machine that becomes a node, without a database. */
 import { hostname } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -31,35 +31,35 @@ interface NodeInstallOptions {
 
 export function addNodeInstallCommand(program: Command): void {
   const port = wholeNumber(1, portMax);
-  commandGroup(program, "node", "hosting nodes: the machines that accounts are on")
+  commandGroup(program, "node", "hosting nodes: the machines of hosting accounts")
     .command("install")
     .description(
-      "make this machine (Debian 12) a hosting node of ProFTPD and nginx; run it again to bring it up to date",
+      "set up this machine (Debian 12) as a hosting node of ProFTPD and nginx; a repeat brings it up to date",
     )
     .addOption(
       new Option(
         "--token-file <file>",
-        "what deedhouse node token <id> printed, good for one machine and 24 hours; - is standard input",
+        "the output of deedhouse node token <id>, valid for one machine and 24 hours; - is standard input",
       ).conflicts("token"),
     )
-    .option("--token <token>", "the token itself: others on the machine can see it while this runs")
-    .option("--dry-run", "say what would be changed, and change nothing")
-    .option("--yes", "do not ask")
-    .option("--host-name <name>", "what customers call the FTP server, for its certificate", hostname())
-    .option("--address <ip>", "listen there alone; 0.0.0.0 is everywhere, :: also by IPv6")
-    .option("--public-address <ip>", "where customers reach the machine, if it is behind address translation")
+    .option("--token <token>", "the token itself; other users of the machine can see it while this runs")
+    .option("--dry-run", "show the changes without making them")
+    .option("--yes", "do not ask for confirmation")
+    .option("--host-name <name>", "the FTP server's name for customers and for its certificate", hostname())
+    .option("--address <ip>", "listen on this address only; 0.0.0.0 is any, :: includes IPv6")
+    .option("--public-address <ip>", "the machine's address for customers, if it is behind NAT")
     .option("--ftp-port <n>", "instead of 21", port)
-    .option("--passive-ports <from-to>", "for FTP's data, one for each transfer; instead of 30000-30999", portRange)
+    .option("--passive-ports <from-to>", "FTP data ports, one per transfer, instead of 30000-30999", portRange)
     .option("--http-port <n>", "instead of 80", port)
     .option("--https-port <n>", "instead of 443", port)
     .option("--ftp-certificate <file>", "PEM with key and chain for FTP; without it, a self-signed one is made")
     .option("--site-certificate <file>", "PEM with key and chain for *.<site domain>; likewise")
-    .addOption(new Option("--root <dir>", "set up the system whose files are there, without starting it").default("/"))
+    .addOption(new Option("--root <dir>", "set up the system in this folder, without starting it").default("/"))
     .addHelpText(
       "after",
-      "\nWhat is not said stays as it was the last time. Files that are replaced are kept below" +
-        "\n/var/lib/deedhouse/backups. A token is needed once, and again when the gateway has another address or TLS key." +
-        "\nSee docs/hosting.md for what is needed beforehand." +
+      "\nOptions that are left out keep their last values. Replaced files are kept below" +
+        "\n/var/lib/deedhouse/backups. A token is needed once, and again when the gateway's address or TLS key changes." +
+        "\ndocs/hosting.md lists the prerequisites." +
         "\n\nExamples:" +
         "\n  deedhouse node install --token-file token.txt --dry-run" +
         "\n  deedhouse node install --token-file - --host-name ftp7.example.net --yes < token.txt" +
@@ -91,17 +91,15 @@ async function install(options: NodeInstallOptions): Promise<void> {
     });
     const changes = await pendingChanges(plan);
     show(changes, options.dryRun === true);
-    if (changes.length === 0) print("Nothing is to be changed: the machine is set up.");
+    if (changes.length === 0) print("Nothing to change: the machine is set up.");
     if (options.dryRun) return;
     if (changes.length > 0) {
       if (options.yes !== true) await confirm();
       await carryOut(plan, (summary) => print(`… ${summary}`));
     }
-    if (!machine.isBooted) return print("Nothing was started, for systemd does not run there now.");
+    if (!machine.isBooted) return print("Nothing was started, because systemd is not running there.");
     await probeNode(machine, settings, systemClock);
-    print(
-      "Done: FTP and web answer as they should. Accounts are placed here as soon as the gateway hears of the agent.",
-    );
+    print("Done: FTP and web work. The gateway places accounts here as soon as the agent connects to it.");
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     throw new CommandFailure((error as Error).message, exitCodes.refused);
@@ -117,7 +115,7 @@ function show(changes: readonly Change[], withDetail: boolean): void {
   }
 }
 
-/** What was said, and nothing else: the rest stays. */
+/** Only the options that were given: the other settings stay. */
 function settingsOf(options: NodeInstallOptions): Partial<MachineSettings> {
   const { address, publicAddress, ftpPort, passivePorts, httpPort, httpsPort } = options;
   const said = Object.entries({ address, publicAddress, ftpPort, passivePorts, httpPort, httpsPort });
@@ -129,9 +127,9 @@ const readToken = ({ token, tokenFile }: NodeInstallOptions) =>
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY) {
-    throw new CommandFailure("nobody is there to be asked whether to go on", exitCodes.usage, "Say --yes.");
+    throw new CommandFailure("standard input is not a terminal, so nobody can confirm", exitCodes.usage, "Use --yes.");
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Type "yes" to change this: ').finally(() => terminal.close());
+  const answer = await terminal.question('Type "yes" to make these changes: ').finally(() => terminal.close());
   if (answer.trim() !== "yes") throw new CommandFailure("nothing was changed", exitCodes.refused);
 }

@@ -13,7 +13,7 @@ import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 import { printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addNodeCommands(program: Command): void {
-  const nodes = commandGroup(program, "node", "hosting nodes: the machines that accounts are on").addHelpText(
+  const nodes = commandGroup(program, "node", "hosting nodes: the machines of hosting accounts").addHelpText(
     "after",
     "\nWithout a command: run an embedded hosting node alone; configured by environment variables (src/config.ts)" +
       "\nWith --agent: run the agent of a node of ProFTPD and nginx; has its own --help",
@@ -22,7 +22,11 @@ export function addNodeCommands(program: Command): void {
   addListCommands(nodes);
   addTokenCommand(nodes);
   addMachineCommands(nodes);
-  operatorCommand(nodes, "remove <id>", "forget a hosting node that holds no accounts; the machine is left as it is")
+  operatorCommand(
+    nodes,
+    "remove <id>",
+    "remove a hosting node without accounts from the database; the machine stays unchanged",
+  )
     .addHelpText("after", "\nExample:\n  deedhouse node remove web-7")
     .action(
       onDatabase(async (context, id: string) => {
@@ -33,21 +37,17 @@ export function addNodeCommands(program: Command): void {
 }
 
 function addMachineCommands(nodes: Command): void {
-  const reconcile = operatorCommand(
-    nodes,
-    "reconcile <id> [strays...]",
-    "compare what a node has with what it shall have",
-  )
-    .option("--repair", "bring accounts that are missing or different to what they shall be")
-    .option("--remove-strays", "remove the strays that are named, and no others; a trash keeps their files")
-    .option("--yes", "do not ask before strays are removed")
+  const reconcile = operatorCommand(nodes, "reconcile <id> [strays...]", "compare a node's accounts with the database")
+    .option("--repair", "repair accounts that are missing or different")
+    .option("--remove-strays", "remove the named strays; a trash folder keeps their files")
+    .option("--yes", "do not ask for confirmation")
     .addHelpText(
       "after",
-      "\nA worker asks the node. Exit code 1 when something is wrong. It is done every night too, and what it finds is an" +
-        "\nalarm. An account that is missing is made again without its files: look for them first." +
-        "\n\nA stray is an account on the node that this database does not know: also one that was made after the backup from" +
-        "\nwhich the database was restored. Without names strays are listed. With names of the last list those are removed" +
-        "\nthat are named and are strays still." +
+      "\nA worker asks the node. Exit code 1 when something is wrong. The comparison also runs every night, and raises an" +
+        "\nalarm. A missing account is created again without its files: look for them first." +
+        "\n\nA stray is an account on the node that this database does not know, such as one created after the backup from" +
+        "\nwhich the database was restored. Without names, strays are listed. Named strays are removed if the last list has" +
+        "\nthem and they are still strays." +
         "\n\nExamples:\n  deedhouse node reconcile web-7 --repair" +
         "\n  deedhouse node reconcile web-7 --remove-strays old.example lost.example --yes",
     );
@@ -61,14 +61,14 @@ function addMachineCommands(nodes: Command): void {
       },
     ),
   );
-  operatorCommand(nodes, "restored <id>", "after a backup was restored: go on with this database on a node")
+  operatorCommand(nodes, "restored <id>", "continue with a restored database on a node")
     .option("--yes", "do not ask")
     .addHelpText(
       "after",
-      "\nA node that knows more than this database is an alarm, and nothing is removed there. This command says what" +
-        "\nwill be done, asks, and ends that: what waits to be removed is removed, and a node with an agent is told" +
-        "\neverything in this database again, so what changed after the backup changes back. Accounts that were made after" +
-        "\nthe backup stay on the node as strays: see deedhouse node reconcile. docs/operating.md says what to do first." +
+      "\nA node that is ahead of this database raises an alarm, and nothing is removed there. This command shows what" +
+        "\nwill be done, asks for confirmation and ends that state: pending removals are carried out, and a node with an agent receives" +
+        "\neverything in this database again, so changes after the backup are undone. Accounts that were created after" +
+        "\nthe backup stay on the node as strays: see deedhouse node reconcile. docs/operating.md explains what to do first." +
         "\n\nExample:\n  deedhouse node restored web-7",
     )
     .action(
@@ -89,9 +89,10 @@ const namedMax = 20;
 function whatWillBeDone(id: string, { since, removals, told }: RestoredNode): string {
   const shown = removals.slice(0, namedMax).join(", ");
   const more = removals.length > namedMax ? ` and ${removals.length - namedMax} more` : "";
-  const removed = removals.length === 0 ? "Nothing waits to be removed there." : `Removed there: ${shown}${more}.`;
-  const changed = told === 0 ? "" : ` Told again as this database has them: ${told} accounts.`;
-  return `${id} has known more than this database since ${since.toISOString()}. ${removed}${changed}`;
+  const removed =
+    removals.length === 0 ? "Nothing is waiting to be removed there." : `Will be removed there: ${shown}${more}.`;
+  const changed = told === 0 ? "" : ` Will be sent again from this database: ${told} accounts.`;
+  return `${id} has been ahead of this database since ${since.toISOString()}. ${removed}${changed}`;
 }
 
 interface ReconcileOptions {
@@ -109,18 +110,18 @@ async function compareNode(
 ) {
   await getNode(context, id);
   if (strays.length > 0 && !removeStrays) {
-    throw new CommandFailure("names are of strays that shall be removed: say --remove-strays too", exitCodes.usage);
+    throw new CommandFailure("names are for removing strays: add --remove-strays", exitCodes.usage);
   }
   const removes = await findNamed(context, id, strays);
   if (removes.length > 0 && !yes) {
     const named = removes.map(({ identifier, uid }) => `${identifier} (uid ${uid})`).join(", ");
-    await confirm(`Removed from ${id}, files and all, into its trash if it has one: ${named}. Go on?`);
+    await confirm(`Remove these accounts with their files from ${id}, into its trash folder if it has one: ${named}?`);
   }
   const wantedAt = await askReconcile(context, id, { repairs: repair, removes });
   const result = await waitFor(context, timeout, () => findResult(context.database, id, wantedAt));
   if (result === undefined) {
-    const advice = "Its answer will be in the alarms; see that a worker runs.";
-    throw new CommandFailure(`the node ${id} is not compared yet`, exitCodes.stillGoing, advice);
+    const advice = "Its answer will appear in the alarms; make sure that a worker is running.";
+    throw new CommandFailure(`the node ${id} has not been compared yet`, exitCodes.stillGoing, advice);
   }
   if (typeof result === "string") throw new CommandFailure(`${id}: ${result}`, exitCodes.unavailable);
   const { counts, findings } = result;
@@ -128,7 +129,7 @@ async function compareNode(
   return { node: id, ...counts, ...(repair && { repairs: "enqueued" }), findings };
 }
 
-/** Those strays as the last comparison has listed them. @throws CommandFailure for a name that it has not */
+/** The strays with these names in the last comparison's list. @throws CommandFailure for a name that is not in it */
 async function findNamed(context: OpenOperatorContext, id: string, names: readonly string[]): Promise<NamedStray[]> {
   if (names.length === 0) return [];
   const listed = (await findListed(context.database, id)).filter(({ kind }) => kind === "stray");
@@ -137,7 +138,7 @@ async function findNamed(context: OpenOperatorContext, id: string, names: readon
     if (stray) return { identifier: stray.identifier, uid: stray.uid };
     const advice = `deedhouse node reconcile ${id} lists them.`;
     throw new CommandFailure(
-      `${name} was no stray of ${id} when it was compared last`,
+      `${name} was not a stray of ${id} in the last comparison`,
       exitCodes.refused,
       `Nothing was removed; ${advice}`,
     );
@@ -145,11 +146,11 @@ async function findNamed(context: OpenOperatorContext, id: string, names: readon
 }
 
 function addListCommands(nodes: Command): void {
-  operatorCommand(nodes, "list", "list the hosting nodes with what they hold")
+  operatorCommand(nodes, "list", "list the hosting nodes with their contents")
     .addHelpText(
       "after",
-      "\nCommitted are the disk quotas of the accounts on a node and of those that move to it or leave it; used is" +
-        "\nwhat they really use." +
+      "\nCommitted is the sum of the disk quotas of the accounts on a node and of those that move to it or leave it;" +
+        "\nused is their actual disk usage." +
         "\n\nExample:\n  deedhouse node list",
     )
     .action(
@@ -157,8 +158,16 @@ function addListCommands(nodes: Command): void {
         (context) => listNodes(context),
         (rows) =>
           asTable(
-            ...(["id", "kind", "state", "capacity", "committed", "used", "accounts", "moves"] as const),
-            ...(["tags", "last_seen_at"] as const),
+            "id",
+            "kind",
+            "state",
+            "capacity",
+            "committed",
+            "used",
+            "accounts",
+            "moves",
+            "tags",
+            "last_seen_at",
           )(
             rows.map(({ capacity_bytes, committed_bytes, used_bytes, accounts_count, accounts_max, ...row }) => ({
               ...row,

@@ -1,4 +1,4 @@
-/** `deedhouse node add` and `set`: what is written down of a hosting node. */
+/** `deedhouse node add` and `set`: the database's record of a hosting node. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { getNode, setNode } from "#hosting/nodes/manage.ts";
 import { type NodeKind, nodeKinds, readNodePlaces, registerNode } from "#hosting/nodes/nodes.ts";
@@ -76,18 +76,18 @@ function tag(text: string, others: readonly string[] = []): string[] {
 }
 
 function addAddCommand(nodes: Command): void {
-  const command = operatorCommand(nodes, "add", "let accounts be placed on one more hosting node")
-    .argument("<id>", "its name, for good", nodeId)
-    .addOption(new Option("--kind <kind>", "what runs on it").choices(nodeKinds).default("proftpd-nginx"))
-    .requiredOption("--capacity-gb <n>", "disk quotas that may be given away on it", wholeNumber(0, capacityGbMax))
-    .option("--accounts-max <n>", "accounts at the most", wholeNumber(0, accountsMost), accountsMaxDefault)
-    .option("--tag <tag>", "what packs may ask for; can be repeated", tag)
-    .requiredOption("--ftp <host:port>", "where customers find its FTP server", endpoint)
-    .requiredOption("--web <host:port>", "where its web server answers", endpoint)
-    .option("--https", "the web server answers with TLS there");
+  const command = operatorCommand(nodes, "add", "add a hosting node")
+    .argument("<id>", "its permanent id", nodeId)
+    .addOption(new Option("--kind <kind>", "its software").choices(nodeKinds).default("proftpd-nginx"))
+    .requiredOption("--capacity-gb <n>", "the total of the disk quotas that it may hold", wholeNumber(0, capacityGbMax))
+    .option("--accounts-max <n>", "the maximum number of accounts", wholeNumber(0, accountsMost), accountsMaxDefault)
+    .option("--tag <tag>", "a tag that packs can require; can be repeated", tag)
+    .requiredOption("--ftp <host:port>", "the address of its FTP server for customers", endpoint)
+    .requiredOption("--web <host:port>", "the address of its web server", endpoint)
+    .option("--https", "the web server uses TLS");
   addSettingsOptions(command)
-    .option("--panel-mail-domain <domain>", "cpanel: of the contact addresses by which our accounts are known again")
-    .option("--panel-installation <name>", "cpanel: for a panel that was added before, what was said then")
+    .option("--panel-mail-domain <domain>", "cpanel: the domain of the contact addresses that mark our accounts")
+    .option("--panel-installation <name>", "cpanel: for a panel that was added before, the same value as then")
     .addHelpText(
       "after",
       "\nExamples:" +
@@ -101,13 +101,14 @@ function addAddCommand(nodes: Command): void {
         const settings = newSettings(kind, options, context.random);
         const room = { capacityBytes: capacityGb * gigabyte, accountsMax, tags };
         if (!(await registerNode(context, { id, kind, ftp, web: { ...web, isHttps }, settings }, room, false))) {
-          const advice = "deedhouse node set changes it, another id adds another";
+          const advice = "deedhouse node set changes it; use another id to add another node";
           throw new OperatorError("refused", `there is a hosting node ${id} already: ${advice}`);
         }
         await wakeUnplaced(context.database);
         const { installation } = settings;
         return {
-          ...{ node: id, status: "added" },
+          node: id,
+          status: "added",
           ...(installation !== undefined && { installation }),
           ...(kind === "proftpd-nginx" && (await findToken(context, id))),
         };
@@ -116,23 +117,23 @@ function addAddCommand(nodes: Command): void {
 }
 
 function addSetCommands(nodes: Command): void {
-  const set = operatorCommand(nodes, "set <id>", "change what a hosting node can hold, or where it is found")
-    .option("--capacity-gb <n>", "disk quotas that may be given away on it", wholeNumber(0, capacityGbMax))
-    .option("--accounts-max <n>", "accounts at the most", wholeNumber(0, accountsMost))
-    .option("--tag <tag>", "what packs may ask for, instead of the tags that it has; can be repeated", tag)
-    .option("--no-tags", "take its tags away")
-    .option("--ftp <host:port>", "where customers find its FTP server", endpoint)
-    .option("--web <host:port>", "where its web server answers", endpoint)
-    .option("--https", "the web server answers with TLS there")
-    .option("--no-https", "it answers without TLS");
+  const set = operatorCommand(nodes, "set <id>", "change a hosting node's capacity or addresses")
+    .option("--capacity-gb <n>", "the total of the disk quotas that it may hold", wholeNumber(0, capacityGbMax))
+    .option("--accounts-max <n>", "the maximum number of accounts", wholeNumber(0, accountsMost))
+    .option("--tag <tag>", "a tag that packs can require, instead of its current tags; can be repeated", tag)
+    .option("--no-tags", "remove its tags")
+    .option("--ftp <host:port>", "the address of its FTP server for customers", endpoint)
+    .option("--web <host:port>", "the address of its web server", endpoint)
+    .option("--https", "the web server uses TLS")
+    .option("--no-https", "the web server does not use TLS");
   addSettingsOptions(set)
-    .option("--no-panel-package", "cpanel: the panel's default from now on")
-    .option("--no-panel-ca-file", "cpanel: a public authority has signed its certificates from now on")
+    .option("--no-panel-package", "cpanel: use the panel's default from now on")
+    .option("--no-panel-ca-file", "cpanel: trust public authorities from now on")
     .addHelpText(
       "after",
-      "\nAccounts that are there stay, also when there is less room now; those that wait for room try at once. How a node is" +
-        "\nreached holds at once. What a panel's accounts are known by (mail domain, installation) stays for good. A node of" +
-        "\nProFTPD and nginx is not reached, it calls: after another address or key of the gateway, see deedhouse node token." +
+      "\nExisting accounts stay, even when the capacity shrinks; accounts that wait for capacity are retried at once. New" +
+        "\naddresses apply at once. The marks of a panel's accounts (mail domain, installation) cannot change. The agent of a" +
+        "\nProFTPD and nginx node connects to the gateway: when the gateway's address or key changes, see deedhouse node token." +
         "\n\nExamples:" +
         "\n  deedhouse node set web-7 --capacity-gb 4000" +
         "\n  deedhouse node set panel-1 --panel-token-file /etc/deedhouse/panel-1.token" +

@@ -1,4 +1,7 @@
-/** How the gateway reaches a node that has no agent: options of `deedhouse node add` and `set`, as its driver takes them. */
+/**
+ * How the gateway reaches a node without an agent: options of `deedhouse node add` and `set`, in the form for its
+ * driver.
+ */
 import { X509Certificate } from "node:crypto";
 import type { Command } from "commander";
 import type { NodeKind, NodeSettings } from "#hosting/nodes/nodes.ts";
@@ -37,26 +40,23 @@ const kindOf: Record<keyof NewSettingsOptions, NodeKind> = {
   panelInstallation: "cpanel",
 };
 
-/** Those that can be given again. */
+/** The settings that can change later. */
 export function addSettingsOptions(command: Command): Command {
   return command
     .option("--control-url <url>", "embedded: its control port, such as http://127.0.0.1:7481")
-    .option(
-      "--control-token-file <path>",
-      "embedded: the file that holds the control port's token; - is standard input",
-    )
+    .option("--control-token-file <path>", "embedded: the file with the control port's token; - is standard input")
     .option("--panel-url <url>", "cpanel: its WHM, such as https://panel.example.net:2087")
-    .option("--panel-user <user>", "cpanel: the user of WHM whom the token belongs to")
-    .option("--panel-token-file <path>", "cpanel: the file that holds an API token of WHM; - is standard input")
+    .option("--panel-user <user>", "cpanel: the WHM user of the token")
+    .option("--panel-token-file <path>", "cpanel: the file with a WHM API token; - is standard input")
     .option("--panel-package <name>", "cpanel: the package of new accounts; the panel's default without it")
-    .option("--panel-ca-file <path>", "cpanel: PEM, who has signed its certificates, if no public authority has");
+    .option("--panel-ca-file <path>", "cpanel: PEM of the authority of its certificates, if it is not a public one");
 }
 
-/** Settings by their names; null takes one away. */
+/** Settings by name; null removes one. */
 export type SettingsChange = Readonly<Record<string, string | null>>;
 
 /**
- * What the options say, and nothing else: the rest stays.
+ * The changes that the options give; other settings stay.
  * @throws CommandFailure that says what to do
  */
 export function changedSettings(kind: NodeKind, options: SettingsOptions): SettingsChange {
@@ -64,12 +64,14 @@ export function changedSettings(kind: NodeKind, options: SettingsOptions): Setti
   const { controlUrl, controlTokenFile, panelUrl: url, panelUser: user, panelTokenFile } = options;
   const { panelPackage: plan, panelCaFile } = options;
   if (controlUrl !== undefined && !(/^https?:\/\//.test(controlUrl) && URL.canParse(controlUrl))) {
-    throw new CommandFailure(`${controlUrl} is no URL such as http://127.0.0.1:7481`, exitCodes.usage);
+    throw new CommandFailure(`${controlUrl} is not a URL such as http://127.0.0.1:7481`, exitCodes.usage);
   }
   check(url, /^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/?$/, "a URL such as https://panel.example.net:2087");
   check(user, /^[a-z][a-z0-9_-]{0,31}$/, "a user of WHM, such as root or a reseller");
   const said = {
-    ...{ controlUrl, url, user },
+    controlUrl,
+    url,
+    user,
     controlToken: readToken(controlTokenFile, /^[!-~]{1,500}$/, "the token of a control port"),
     token: readToken(panelTokenFile, /^[A-Za-z0-9]{1,200}$/, "an API token of WHM"),
     plan: plan === false ? null : plan,
@@ -82,39 +84,42 @@ export function changedSettings(kind: NodeKind, options: SettingsOptions): Setti
 export function newSettings(kind: NodeKind, options: NewSettingsOptions, random: Random): NodeSettings {
   checkKind(kind, options);
   if (kind === "embedded" && (options.controlUrl === undefined || options.controlTokenFile === undefined)) {
-    const advice = "They say how the gateway reaches the node: its DEEDHOUSE_NODE_CONTROL_PORT and _TOKEN.";
+    const advice = "They are the node's DEEDHOUSE_NODE_CONTROL_PORT and _TOKEN, through which the gateway reaches it.";
     throw new CommandFailure("--control-url and --control-token-file are missing", exitCodes.usage, advice);
   }
   const { panelUrl, panelUser, panelTokenFile, panelMailDomain: mailDomain } = options;
   if (kind === "cpanel" && [panelUrl, panelUser, panelTokenFile, mailDomain].includes(undefined)) {
-    const advice = "With --panel-mail-domain they say where the panel is, and how accounts there are known as ours.";
+    const advice = "With --panel-mail-domain they say where the panel is, and how our accounts there are recognised.";
     throw new CommandFailure("--panel-url, --panel-user or --panel-token-file is missing", exitCodes.usage, advice);
   }
   const settings = changedSettings(kind, options) as NodeSettings;
   if (mailDomain === undefined) return settings;
   check(mailDomain, /^(?=.{1,200}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/, "a domain such as ops.example.net");
   const installation = options.panelInstallation ?? random.bytes(installationBytes).toString("hex");
-  check(installation, /^[0-9a-z]{1,20}$/, "what an earlier node add has said, such as 3f9c02ab");
+  check(installation, /^[0-9a-z]{1,20}$/, "the value of an earlier node add, such as 3f9c02ab");
   return { ...settings, mailDomain, installation };
 }
 
-/** What may be shown of a node's settings. */
+/** The settings of a node that may be shown. */
 export function shownSettings({ controlUrl, url, user, plan, ca, mailDomain, installation }: NodeSettings) {
   return {
     control_url: controlUrl ?? null,
-    ...{ panel_url: url ?? null, panel_user: user ?? null, panel_package: plan ?? null },
-    ...{ panel_mail_domain: mailDomain ?? null, panel_installation: installation ?? null },
+    panel_url: url ?? null,
+    panel_user: user ?? null,
+    panel_package: plan ?? null,
+    panel_mail_domain: mailDomain ?? null,
+    panel_installation: installation ?? null,
     panel_ca: ca === undefined ? null : new X509Certificate(ca).subject,
   };
 }
 
-/** @throws CommandFailure when an option is for nodes of another kind */
+/** @throws CommandFailure when an option is for another kind of node */
 function checkKind(kind: NodeKind, options: NewSettingsOptions): void {
   for (const [name, forKind] of Object.entries(kindOf)) {
     const value = options[name as keyof NewSettingsOptions];
     if (value === undefined || forKind === kind) continue;
     const flag = `--${value === false ? "no-" : ""}${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    throw new CommandFailure(`${flag} is for a node of the kind ${forKind}, and this is ${kind}`, exitCodes.usage);
+    throw new CommandFailure(`${flag} is for nodes of the kind ${forKind}, and this one is ${kind}`, exitCodes.usage);
   }
 }
 
@@ -126,7 +131,7 @@ function readToken(path: string | undefined, pattern: RegExp, what: string): str
   if (path === undefined) return undefined;
   const token = readGivenFile(path).trim();
   if (pattern.test(token)) return token;
-  throw new CommandFailure(`${path === "-" ? "standard input" : path} does not hold ${what}`, exitCodes.usage);
+  throw new CommandFailure(`${path === "-" ? "standard input" : path} does not contain ${what}`, exitCodes.usage);
 }
 
 function readCertificate(path: string | undefined): string | undefined {
@@ -136,6 +141,6 @@ function readCertificate(path: string | undefined): string | undefined {
     new X509Certificate(pem);
     return pem;
   } catch {
-    throw new CommandFailure(`${path} holds no certificate in PEM`, exitCodes.usage);
+    throw new CommandFailure(`${path} contains no certificate in PEM`, exitCodes.usage);
   }
 }

@@ -1,4 +1,4 @@
-/** `deedhouse node token`: what makes a machine the node. */
+/** `deedhouse node token`: makes the token that turns a machine into a node. */
 import type { Command } from "commander";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { onDatabase, operatorCommand } from "#operator/command.ts";
@@ -6,17 +6,17 @@ import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#operator-error.ts";
 
 export function addTokenCommand(nodes: Command): void {
-  operatorCommand(nodes, "token <id>", "make a token with which one machine becomes the node, within 24 hours")
+  operatorCommand(nodes, "token <id>", "make a token that turns one machine into this node, within 24 hours")
     .addHelpText(
       "after",
-      "\nTokens that were made for it before are worth nothing. The machine that is the node already needs one when the" +
-        "\ngateway has another address or TLS key." +
+      "\nIt replaces the node's earlier tokens. The machine that already is the node needs a new one when the" +
+        "\ngateway's address or TLS key changes." +
         "\n\nExample:\n  deedhouse node token web-7",
     )
     .action(onDatabase((context, id: string) => makeToken(context, id)));
 }
 
-/** What its machine needs to become the node, or what has to be done before there can be a token. */
+/** The token for its machine, or what must be done before there can be one. */
 export async function findToken(context: OpenOperatorContext, id: string) {
   try {
     return await makeToken(context, id);
@@ -29,6 +29,6 @@ export async function findToken(context: OpenOperatorContext, id: string) {
 /** @throws OperatorError */
 async function makeToken(context: OpenOperatorContext, id: string) {
   const token = (await createJoinToken(context, id)).reveal();
-  const next = "on its machine, within 24 hours: deedhouse node install --token-file -, and the token as its input";
+  const next = "on its machine, within 24 hours: deedhouse node install --token-file -, with the token as its input";
   return { node: id, token, next };
 }

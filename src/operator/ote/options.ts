@@ -1,4 +1,4 @@
-/** Values of the options of `deedhouse ote`: what is wrong with one is told before anything is done. */
+/** Parses the options of `deedhouse ote`: a wrong value is reported before anything is done. */
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import { parseDomainName } from "#lib/domain-name.ts";
@@ -38,7 +38,7 @@ export function namesInList(text: string): string[] {
   throw new InvalidArgumentError("It must be names of steps such as domain-create,domain-info.");
 }
 
-/** Room is left for what is put before and behind it. */
+/** Leaves room for what is added before and after it. */
 const labelCharsMax = 50;
 
 export function oteLabel(text: string): string {

@@ -1,4 +1,4 @@
-/** Walks a registry's certification test (operational test and evaluation) over the gateway's own EPP client. */
+/** Takes a registry's certification test (operational test and evaluation) with the gateway's own EPP client. */
 import { createInterface } from "node:readline/promises";
 import { type Command, Option } from "commander";
 import {
@@ -21,22 +21,22 @@ import { printJson, printTable } from "../../../client/cli/output.ts";
 export function addOteCommand(program: Command): void {
   const command = program
     .command("ote <registry>")
-    .description("walk a registry's certification test and print every frame (operator)")
-    .option("--data <dir>", "the folder that deedhouse start was given", "data")
+    .description("take a registry's certification test and print every frame (operator)")
+    .option("--data <dir>", "the data folder of deedhouse start", "data")
     .addOption(registriesOption())
-    .option("--host <host>", "the registry's test system, when the profile names another one")
+    .option("--host <host>", "the registry's test system, if it is not the profile's host")
     .option("--port <n>", "its port", portNumber)
-    .option("--list", "print the steps, and which of them this registry has; logs in nowhere")
-    .option("--dry-run", "print the frames that would be sent; connects to nobody")
-    .option("--yes", "go on without asking");
+    .option("--list", "print the steps, and which of them apply to this registry, without a login")
+    .option("--dry-run", "print the frames that would be sent, without a connection")
+    .option("--yes", "do not ask for confirmation");
   addStepOptions(command);
   addNameOptions(command);
   command
-    .option("--second-registrar <id>", "a second account, for transfers: its password is read from standard input")
+    .option("--second-registrar <id>", "a second account, for transfers; its password is read from standard input")
     .option("--change-password", "change the password at login, and back again")
-    .option("--keep", "leave what is there at the end")
+    .option("--keep", "keep the test's objects at the end")
     .option("--out <dir>", "write every frame, and transcript.md, into a new folder")
-    .option("--secrets", "show passwords and authInfo, and frames as they went over the wire")
+    .option("--secrets", "show passwords and authInfo, and the frames exactly as sent")
     .option("--json", "print JSON")
     .addHelpText("after", help)
     .action(guarded(runOte));
@@ -44,23 +44,23 @@ export function addOteCommand(program: Command): void {
 
 function addStepOptions(command: Command): void {
   command
-    .option("--only <steps>", "these steps and what they build on, as a,b", namesInList)
+    .option("--only <steps>", "these steps and those that they build on, as a,b", namesInList)
     .option("--skip <steps>", "all steps but these", namesInList)
-    .option("--from <step>", "this step, all after it, and what they build on")
+    .option("--from <step>", "this step, all later ones, and those that they build on")
     .option(
       "--expect <step=code>",
-      "what is right here instead: domain-renew-again=2304,2105; repeat it",
+      "other result codes that are correct here: domain-renew-again=2304,2105; can be repeated",
       oteExpectation,
     );
 }
 
-/** Of the ranges for documentation: RFC 5737, RFC 3849. */
+/** From the ranges for documentation: RFC 5737, RFC 3849. */
 const testAddressesDefault = "192.0.2.53,2001:db8::53";
 
 function addNameOptions(command: Command): void {
   command
-    .option("--label <prefix>", "what all names begin with; else dh-ote- and six characters by chance", oteLabel)
-    .option("--suffix <suffix>", "where they are registered; else the profile's first suffix")
+    .option("--label <prefix>", "the prefix of all names; default: dh-ote- and six random characters", oteLabel)
+    .option("--suffix <suffix>", "the suffix of the names; default: the profile's first suffix")
     .option("--name-servers <hosts>", "two hosts outside of the registry, as a,b", outsideHosts)
     .addOption(
       new Option("--addresses <addresses>", "two addresses of a host below our name, as a,b")
@@ -68,22 +68,22 @@ function addNameOptions(command: Command): void {
         .default(testAddresses(testAddressesDefault), testAddressesDefault),
     )
     .option("--key-data", "secure names with keys instead of DS records (RFC 5910 §4)")
-    .option("--other-name <name>", "a name that another registrar holds, to be refused at", testName)
-    .option("--restore-name <name>", "a name of ours in redemption, to be restored", testName);
+    .option("--other-name <name>", "a name of another registrar, for commands that must be refused", testName)
+    .option("--restore-name <name>", "a name of ours in redemption, to restore", testName);
 }
 
 const help = `
 It registers, renews, changes and deletes names: run it at a registry's test system, because elsewhere that costs money.
-What it made is taken away at the end, also after a failure or Ctrl-C. docs/ote.md says what each step does.
+It removes the created objects at the end, also after a failure or Ctrl-C. docs/ote.md explains the steps.
 
-Exit codes: 0 all is well, 1 a step failed or it was interrupted, 2 wrong usage
+Exit codes: 0 success, 1 a step failed or the run was interrupted, 2 wrong usage
 
 Examples:
   deedhouse ote nic --dry-run
   deedhouse ote nic --host ote.nic.example --out certification
   deedhouse ote nic --second-registrar registrar-2 --yes < second-password.txt`;
 
-/** They change nothing: nobody has to be asked. */
+/** They change nothing, so they need no confirmation. */
 const sessionSteps: ReadonlySet<string> = new Set(["login", "hello", "logout"]);
 
 async function runOte(registry: string, options: OteOptions): Promise<void> {
@@ -121,7 +121,7 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
     import("#lib/clock.ts"),
   ]);
   const greeting = await readGreeting(plan.profile, systemClock).catch((error: Error) => {
-    process.stderr.write(`${error.message}\nWhich extensions it has is not known.\n`);
+    process.stderr.write(`${error.message}\nIts extensions are not known.\n`);
   });
   const rows = steps.map((step) => {
     const isUnknown = !greeting && step.needs?.extensionURI !== undefined;
@@ -135,34 +135,37 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
   else printTable(rows, ["step", "title", "rfc", "here"]);
 }
 
-/** Says where it goes and what it does, and asks. @throws CommandFailure when nobody can answer, or says no */
+/**
+ * Says where the test runs and what it does, and asks for confirmation. @throws CommandFailure when nobody can confirm,
+ * or the answer is no
+ */
 async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void> {
   const { profile, secondProfile, label, suffix } = plan;
   const second = secondProfile ? ` and ${secondProfile.registrarId}` : "";
-  const told = [
+  const lines = [
     `host       ${profile.host}:${profile.port}`,
     `registrar  ${profile.registrarId}${second}`,
     `names      ${label}.${suffix}, ${label}-2.${suffix}`,
     "",
-    "It registers, renews, changes and deletes names there, which costs what that costs there, and acknowledges every",
-    `message in the poll queue. ${keep ? "What is there at the end is left." : "What it made is taken away at the end."}`,
+    "It registers, renews, changes and deletes names there, at the registry's prices, and acknowledges every",
+    `message in the poll queue. ${keep ? "Its objects are kept at the end." : "Its objects are removed at the end."}`,
   ];
-  process.stderr.write(`${told.join("\n")}\n`);
+  process.stderr.write(`${lines.join("\n")}\n`);
   if (yes) return;
   if (!process.stdin.isTTY) {
-    throw new CommandFailure("nobody is there to be asked whether to go on", exitCodes.usage, "Say --yes.");
+    throw new CommandFailure("standard input is not a terminal, so nobody can confirm", exitCodes.usage, "Use --yes.");
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const left = new AbortController();
   terminal.on("SIGINT", () => left.abort()).on("close", () => left.abort());
-  const answer = await terminal.question('Type "yes" to go on: ', { signal: left.signal }).catch(() => "");
+  const answer = await terminal.question('Type "yes" to continue: ', { signal: left.signal }).catch(() => "");
   terminal.close();
   if (answer.trim() !== "yes") throw new CommandFailure("nothing was done", exitCodes.usage);
 }
 
 interface Interruption extends Disposable {
   signal: AbortSignal;
-  /** Ends the walk when the work fails: whatever cannot be told, what was made is taken away. */
+  /** Ends the walk when the work fails: even when nothing can be printed, created objects are removed. */
   unlessFails(work: () => void): void;
 }
 
@@ -172,7 +175,7 @@ function listenForInterruption(): Interruption {
   const controller = new AbortController();
   const stop = (reason: string) => {
     if (controller.signal.aborted) return;
-    process.stderr.write(`\n${reason}: taking away what was made. Ctrl-C leaves it.\n`);
+    process.stderr.write(`\n${reason}: removing the test's objects. Ctrl-C leaves them.\n`);
     stopListening();
     controller.abort();
   };
@@ -181,9 +184,9 @@ function listenForInterruption(): Interruption {
     for (const signal of endingSignals) process.off(signal, interrupt);
   };
   for (const signal of endingSignals) process.on(signal, interrupt);
-  // Elsewhere a reader that has gone (`| head`) ends the tool at once; here that would leave names behind.
-  process.stdout.removeAllListeners("error").on("error", () => stop("Nobody reads this"));
-  process.stderr.on("error", () => stop("Nobody reads this"));
+  // In other commands a closed reader (`| head`) ends the tool at once; here that would leave names behind.
+  process.stdout.removeAllListeners("error").on("error", () => stop("Nobody reads the output"));
+  process.stderr.on("error", () => stop("Nobody reads the output"));
   return {
     signal: controller.signal,
     unlessFails(work) {

@@ -1,4 +1,4 @@
-/** What `deedhouse ote` prints, and writes into its folder. */
+/** The output of `deedhouse ote`, on the terminal and in its folder. */
 import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OteOptions } from "#operator/ote/options.ts";
@@ -13,7 +13,7 @@ export interface OteOutput {
   end(report: WalkReport): void;
 }
 
-/** Frames tell who our customers are, and with --secrets the passwords: they are their owner's alone. */
+/** Frames reveal our customers and, with --secrets, passwords: only their owner may read them. */
 const folderMode = 0o700;
 const fileMode = 0o600;
 
@@ -48,7 +48,7 @@ function openFolder(folder: string): void {
   throw new CommandFailure(
     `${folder} is not empty`,
     exitCodes.usage,
-    "Name a new folder, so that no other walk's frames are in it.",
+    "Name a new folder, so that it does not mix the frames of two tests.",
   );
 }
 

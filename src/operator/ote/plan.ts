@@ -1,4 +1,4 @@
-/** The plan of a walk, from the file of profiles and the options. */
+/** The plan of a test, from the file of profiles and the options. */
 import { text as readAll } from "node:stream/consumers";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -30,7 +30,12 @@ export async function readWalkPlan(registry: string, options: OteOptions): Promi
   }
   const chosen = await chooseSteps(options);
   return {
-    ...{ profile, label, suffix, chosen, clock: systemClock, random: systemRandom },
+    profile,
+    label,
+    suffix,
+    chosen,
+    clock: systemClock,
+    random: systemRandom,
     secondProfile: await findSecond(profile, profiles, options),
     expected: options.expect ?? new Map(),
     passwordChange: options.changePassword ? await preparePasswordChange(file, profile, options) : undefined,
@@ -44,7 +49,7 @@ export async function readWalkPlan(registry: string, options: OteOptions): Promi
   };
 }
 
-/** A certificate bears the host's own name, unless the profile says which. */
+/** A certificate carries the host's own name, unless the profile names another one. */
 function atTestSystem(profile: RegistryProfile, { host = profile.host, port = profile.port }: OteOptions) {
   const servername = profile.servername === profile.host ? host : profile.servername;
   return { ...profile, host, port, servername };
@@ -69,7 +74,7 @@ async function findSecond(
 ): Promise<RegistryProfile | undefined> {
   if (secondRegistrar === undefined) return undefined;
   if (secondRegistrar === profile.registrarId) {
-    throw new CommandFailure("the second account must be another one", exitCodes.usage);
+    throw new CommandFailure("the second account must differ from the first", exitCodes.usage);
   }
   const own = profiles.find(({ registrarId }) => registrarId === secondRegistrar);
   if (own) return { ...profile, registrarId: own.registrarId, password: own.password, cert: own.cert, key: own.key };
@@ -80,14 +85,14 @@ async function findSecond(
   }
   const password = (await readAll(process.stdin)).replace(/\r?\n$/, "");
   if (!/^[\x21-\x7e]{6,128}$/.test(password)) {
-    throw new CommandFailure("standard input holds no password of 6 to 128 characters", exitCodes.usage);
+    throw new CommandFailure("standard input contains no password of 6 to 128 characters", exitCodes.usage);
   }
   return { ...profile, registrarId: secondRegistrar, password: new Secret(password) };
 }
 
 /**
- * The other password stands beside the file of profiles as long as it may hold, where `deedhouse registry password` finds
- * it: it brings to an end what went wrong in between.
+ * While the other password may be in effect, it is stored beside the file of profiles. `deedhouse registry password`
+ * finds it there and completes an interrupted change.
  */
 async function preparePasswordChange(
   file: string,
@@ -99,22 +104,22 @@ async function preparePasswordChange(
   const password = makePassword(systemRandom);
   if (list || dryRun) return { password, begin: () => undefined, end: () => undefined, findAdvice: () => undefined };
   if (host !== undefined || port !== undefined) {
-    const advice = "If it went wrong, nobody could bring it to an end. Write a profile of its own for the test system.";
+    const advice =
+      "If the change failed halfway, nobody could complete it. Write a separate profile for the test system.";
     throw new CommandFailure(
-      "the password is changed only where the profile says, not at --host",
+      "the password can be changed only at the profile's host, not at --host",
       exitCodes.usage,
       advice,
     );
   }
-  const advice = `Bring it to its end with deedhouse registry password ${profile.id} --registries ${file}.`;
+  const advice = `Complete it with deedhouse registry password ${profile.id} --registries ${file}.`;
   if (findDraftPassword(file, profile.id)) {
-    throw new CommandFailure("a change of the password was begun before and not ended", exitCodes.usage, advice);
+    throw new CommandFailure("an earlier change of the password is not complete", exitCodes.usage, advice);
   }
   return {
     password,
     begin: () => writeDraft(file, profile.id, password),
     end: () => dropDraft(file),
-    findAdvice: () =>
-      findDraftPassword(file, profile.id) && `The change of the password was begun and not ended. ${advice}`,
+    findAdvice: () => findDraftPassword(file, profile.id) && `The change of the password is not complete. ${advice}`,
   };
 }

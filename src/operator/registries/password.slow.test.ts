@@ -16,7 +16,7 @@ interface Stage {
   file: string;
   /** Runs the command with the new password on its standard input. */
   run(...args: string[]): ReturnType<typeof runTool>;
-  /** The password that the file of profiles has. */
+  /** The password in the file of profiles. */
   written(): Promise<string>;
 }
 
@@ -36,7 +36,7 @@ async function setStage(context: TestContext): Promise<Stage> {
     password: oldPassword,
     suffixes: ["test"],
     dataModel: "thin",
-    // After a lost answer twice this long is waited.
+    // After a lost answer, the command waits twice this long.
     transformTimeoutMs: 5,
   };
   const other = { ...profile, id: "other", suffixes: ["example"], password: "other-PW-3" };
@@ -55,7 +55,7 @@ async function setStage(context: TestContext): Promise<Stage> {
 const draftsIn = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".new-password"));
 
 describe("deedhouse registry password", () => {
-  test("changes it at the registry and in the file, which only its owner can read then", async (context) => {
+  test("changes it at the registry and in the file, which only its owner can read", async (context) => {
     const { server, folder, file, run, written } = await setStage(context);
     const { code, stdout, stderr } = await run();
     assert.deepEqual([code, stderr], [0, ""]);
@@ -66,7 +66,7 @@ describe("deedhouse registry password", () => {
     assert.doesNotMatch(stdout, /PW-/);
   });
 
-  test("makes one by itself when asked, of what every registry takes, and shows it to nobody", async (context) => {
+  test("generates one that every registry accepts, and shows it to nobody", async (context) => {
     const { server, run, written } = await setStage(context);
     const { code, stdout } = await run("--generate", "--json");
     assert.equal(code, 0);
@@ -76,16 +76,16 @@ describe("deedhouse registry password", () => {
     assert.equal(JSON.parse(stdout).password, "changed");
   });
 
-  test("leaves everything as it was when the registry refuses, and says why", async (context) => {
+  test("changes nothing when the registry refuses, and says why", async (context) => {
     const { server, folder, run, written } = await setStage(context);
     server.refusal = 2306;
     const { code, stderr } = await run();
     assert.equal(code, 3);
-    assert.match(stderr, /nic did not change the password: .*2306.*old password still holds/s);
+    assert.match(stderr, /nic did not change the password: .*2306.*old password is still in effect/s);
     assert.deepEqual([server.password, await written(), await draftsIn(folder)], [oldPassword, oldPassword, []]);
   });
 
-  test("finds out which password holds when the answer was lost", async (context) => {
+  test("finds out which password is in effect when the answer was lost", async (context) => {
     const { server, run, written } = await setStage(context);
     server.loss = "before";
     assert.equal((await run()).code, 3);
@@ -95,13 +95,13 @@ describe("deedhouse registry password", () => {
     assert.equal(await written(), newPassword);
   });
 
-  test("keeps both when it cannot find out, and does so when it is run again", async (context) => {
+  test("keeps both when it cannot find out, and finds out when it is run again", async (context) => {
     const { server, folder, run, written } = await setStage(context);
     server.loss = "after";
     server.plainAnswer = "close";
     const { code, stderr } = await run();
     assert.equal(code, 8);
-    assert.match(stderr, /whether nic changed the password is not known/);
+    assert.match(stderr, /it is not known whether nic changed the password/);
     assert.doesNotMatch(stderr, /PW-/);
     assert.deepEqual([await written(), await draftsIn(folder)], [oldPassword, ["registries.json.new-password"]]);
     server.plainAnswer = undefined;
@@ -126,11 +126,11 @@ describe("deedhouse registry password", () => {
     server.standIn.script = script;
     const { code, stdout } = await run();
     assert.equal(code, 0);
-    assert.match(stdout, /changed, as an earlier run had begun; nothing was read/);
+    assert.match(stdout, /changed, completing an earlier run; no password was read/);
     assert.deepEqual([await written(), await draftsIn(folder)], [newPassword, []]);
   });
 
-  test("refuses what no registry takes, and asks nobody", async (context) => {
+  test("refuses a password that no registry accepts, without asking one", async (context) => {
     const { server, file, folder } = await setStage(context);
     const refused = async (input: string, args: string[], code: number, sentence: RegExp) => {
       const ended = await runTool(["registry", "password", ...args], { input });
@@ -143,7 +143,7 @@ describe("deedhouse registry password", () => {
       ...["short", "with a space", "x".repeat(129)].map((input) =>
         refused(input, at, 2, /the new password cannot be used: it must have 6 to 16 characters/),
       ),
-      refused(oldPassword, at, 2, /the new password is the old one/),
+      refused(oldPassword, at, 2, /the new password is the same as the old one/),
       refused(newPassword, ["ghost", "--registries", file], 4, /has no registry ghost/),
       refused(newPassword, ["nic", "--registries", join(folder, "none.json")], 2, /there is no file of profiles/),
       refused(newPassword, ["nic", "--registries", join(folder, "ca.pem")], 2, /ca\.pem is not JSON/),
@@ -152,7 +152,7 @@ describe("deedhouse registry password", () => {
   });
 });
 
-test("a changed password outlives a restart of deedhouse start", async (context) => {
+test("a changed password survives a restart of deedhouse start", async (context) => {
   const folder = await systemFolder({ after: (work) => context.after(work) });
   const system = await startSystem(folder);
   const { password } = system.ready().registry;

@@ -1,4 +1,4 @@
-/** Changes the password that we log in to a registry with, there and in the file of profiles. */
+/** Changes our password at a registry, there and in the file of profiles. */
 import { dirname, join } from "node:path";
 import { text as readAll } from "node:stream/consumers";
 import type { Command } from "commander";
@@ -16,37 +16,37 @@ interface PasswordOptions extends OperatorOptions {
   generate?: boolean;
 }
 
-/** RFC 5730 §4.1 (pwType), and where the registry offers loginSec, RFC 8807. White space would be folded on the way. */
+/** RFC 5730 §4.1 (pwType), and RFC 8807 where the registry offers loginSec. White space would be folded in transit. */
 const allowedPassword = /^[\x21-\x7e]{6,128}$/;
 const plainPasswordCharsMax = 16;
-/** Registries want letters of both cases and digits; 12 bytes are 16 characters. */
+/** Registries require letters of both cases and digits; 12 bytes are 16 characters. */
 const generatedBytes = 12;
 const generatedPassword = /^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9_-]+$/;
 
 export function addRegistryPasswordCommand(program: Command): void {
   const registry = commandGroup(program, "registry", "the registries");
-  operatorCommand(registry, "password <id>", "change the password that we log in to a registry with")
+  operatorCommand(registry, "password <id>", "change our password at a registry")
     .addOption(registriesOption())
-    .option("--generate", "make a password of 16 characters instead of reading one from standard input")
+    .option("--generate", "generate a password of 16 characters instead of reading one from standard input")
     .addHelpText(
       "after",
-      "\nThe new password is changed at the registry and then written into the file of profiles. One that was interrupted" +
-        "\nis brought to its end by the same command. Afterwards the worker has to be started again." +
+      "\nThe password is changed at the registry and then in the file of profiles. If the change was interrupted, the" +
+        "\nsame command completes it. Restart the worker afterwards." +
         "\n\nExamples:\n  deedhouse registry password nic --generate\n  deedhouse registry password nic < new-password.txt",
     )
     .action(
       guarded(async (id: string, options: PasswordOptions) => {
-        const told = await changeRegistryPassword(id, options);
-        if (options.json) printJson(told);
-        else printFields(told);
+        const outcome = await changeRegistryPassword(id, options);
+        if (options.json) printJson(outcome);
+        else printFields(outcome);
       }),
     );
 }
 
-/** A registry, and the files that its password stands in. */
+/** A registry, and the files with its password. */
 interface Account {
   profile: RegistryProfile;
-  /** Files with the id that the password stands under; the profiles' own comes last. */
+  /** Files, and the ids in them that have the password; the profiles' own file comes last. */
   places: { file: string; id: string }[];
 }
 
@@ -62,7 +62,7 @@ async function changeRegistryPassword(id: string, options: PasswordOptions): Pro
   const eppOptions = await eppOptionsFor(profile);
 
   const draft = files.findDraftPassword(profiles.file, id);
-  // One that the file has already is left over from a change that is done.
+  // A draft that the file already contains is left over from a completed change.
   const interrupted = draft?.reveal() === profile.password.reveal() ? undefined : draft;
   const wanted = interrupted ?? (await newPassword(account, options, systemRandom));
   for (const place of places) files.writeDraft(place.file, place.id, wanted);
@@ -73,8 +73,8 @@ async function changeRegistryPassword(id: string, options: PasswordOptions): Pro
     else files.dropDraft(place.file);
   }
   if (change.result === "unchanged") throw unchangedFailure(profile, change, interrupted !== undefined);
-  const restart = "start the worker (or deedhouse start) again: until then it logs in with the old password";
-  const password = interrupted ? "changed, as an earlier run had begun; nothing was read" : "changed";
+  const restart = "restart the worker (or deedhouse start): until then it logs in with the old password";
+  const password = interrupted ? "changed, completing an earlier run; no password was read" : "changed";
   return { registry: id, password, file: places.map(({ file }) => file).join(", "), next: restart };
 }
 
@@ -85,7 +85,7 @@ async function findAccount(id: string, options: PasswordOptions): Promise<Accoun
   const profile = profiles.find((candidate) => candidate.id === id);
   if (!profile) throw new CommandFailure(`${file} has no registry ${id}`, exitCodes.notFound);
   try {
-    // deedhouse start writes its profile anew each time, with the password of its own registry's account.
+    // deedhouse start writes its profile at each start, with the password of its own registry's account.
     const accounts = join(dirname(file), "registrars.json");
     const own = findPasswordIn(accounts, profile.registrarId);
     const isBuiltIn = own?.reveal() === profile.password.reveal();
@@ -108,7 +108,7 @@ async function eppOptionsFor(profile: RegistryProfile): Promise<PasswordChangeOp
 async function newPassword(account: Account, { generate }: PasswordOptions, random: Random): Promise<Secret> {
   if (generate) return generatePassword(random);
   if (process.stdin.isTTY) {
-    const advice = "Give it there, as in deedhouse registry password ID < FILE, or let --generate make one.";
+    const advice = "Use deedhouse registry password ID < FILE, or --generate.";
     throw new CommandFailure("the new password is read from standard input", exitCodes.usage, advice);
   }
   const password = (await readAll(process.stdin)).replace(/\r?\n$/, "");
@@ -120,7 +120,7 @@ async function newPassword(account: Account, { generate }: PasswordOptions, rand
     throw new CommandFailure("the built-in registry's passwords have at most 16 characters", exitCodes.usage);
   }
   if (password === account.profile.password.reveal()) {
-    throw new CommandFailure("the new password is the old one", exitCodes.usage);
+    throw new CommandFailure("the new password is the same as the old one", exitCodes.usage);
   }
   return new Secret(password);
 }
@@ -133,17 +133,17 @@ function generatePassword(random: Random): Secret {
 }
 
 function unchangedFailure({ id }: RegistryProfile, { reason }: PasswordChange, isResumed: boolean): CommandFailure {
-  const told = isResumed ? `the change that was begun has not happened at ${id}` : `${id} did not change the password`;
+  const reported = isResumed ? `the earlier change did not take effect at ${id}` : `${id} did not change the password`;
   const advice =
-    "The old password still holds, and no file was changed. Run the command again once the reason is gone.";
-  return new CommandFailure(`${told}: ${reason}`, exitCodes.refused, advice);
+    "The old password is still in effect, and no file was changed. Run the command again once the reason is gone.";
+  return new CommandFailure(`${reported}: ${reason}`, exitCodes.refused, advice);
 }
 
 function unknownFailure({ profile, places }: Account, { reason }: PasswordChange): CommandFailure {
   const drafts = places.map(({ file }) => `${file}.new-password`).join(" and ");
   const advice = `Both are kept, the new one in ${drafts}. Run the command again to find out; to be safe, stop the worker until then.`;
   return new CommandFailure(
-    `whether ${profile.id} changed the password is not known: ${reason}`,
+    `it is not known whether ${profile.id} changed the password: ${reason}`,
     exitCodes.unavailable,
     advice,
   );

@@ -1,4 +1,4 @@
-/** Has a registry that was away tried again now. */
+/** Probes a registry that was away, now. */
 import type { Command } from "commander";
 import { reportRegistry } from "#domains/registry/report.ts";
 import { askProbe, findProbeAnswer } from "#jobs/registry-probe.ts";
@@ -13,12 +13,12 @@ export function addRegistryProbeCommand(program: Command): void {
   const probe = operatorCommand(
     registry,
     "probe <id>",
-    "log in now at a registry that was away, and say what came of it",
+    "log in now at a registry that was away, and report the result",
   ).addHelpText(
     "after",
-    "\nA registry that stays away is tried again by itself, with delays of up to ten minutes. When it is back, its circuit" +
-      "\ncloses and orders that wait go on at once. Where the circuit is closed there is nothing to do. A registry that" +
-      "\nrefuses our login may lock the account when it is tried too often." +
+    "\nA registry that stays away is probed automatically, with delays of up to ten minutes. When it is back, its circuit" +
+      "\ncloses and waiting orders continue at once. If the circuit is closed, there is nothing to do. A registry that" +
+      "\nrefuses our login may lock the account after too many attempts." +
       "\n\nExample:\n  deedhouse registry probe sandbox",
   );
   addTimeoutOption(probe, "for the login").action(
@@ -26,21 +26,21 @@ export function addRegistryProbeCommand(program: Command): void {
   );
 }
 
-/** @throws CommandFailure when the registry is still away, or nobody can say so; OperatorError when it is not known */
+/** @throws CommandFailure when the registry is still away or nobody can tell; OperatorError when it is unknown */
 async function probeRegistry(context: OpenOperatorContext, id: string, timeoutSeconds: number) {
   const registry = await reportRegistry(context, id);
   if (!registry) throw unknownRegistry(id);
   if (registry.owner !== "alive") {
-    const advice = "Start deedhouse worker, or deedhouse start: it logs in by itself.";
-    throw new CommandFailure(`no worker runs that could log in at ${id}`, exitCodes.unavailable, advice);
+    const advice = "Start deedhouse worker or deedhouse start: it logs in automatically.";
+    throw new CommandFailure(`no worker is running that could log in at ${id}`, exitCodes.unavailable, advice);
   }
   const probeId = await askProbe(context, id);
   const answer = await waitFor(context, timeoutSeconds, () => findProbeAnswer(context, id, probeId));
   if (!answer) {
-    const advice = `See whether it worked: deedhouse registry show ${id}`;
+    const advice = `To see the result: deedhouse registry show ${id}`;
     throw new CommandFailure(`the worker has not answered in ${timeoutSeconds} s`, exitCodes.stillGoing, advice);
   }
   if (answer.probe_failure === null) return { registry: id, circuit: "closed" };
-  const advice = `It is tried again by itself; see when: deedhouse registry show ${id}`;
+  const advice = `It is probed again automatically. To see when: deedhouse registry show ${id}`;
   throw new CommandFailure(`${id} is still away: ${answer.probe_failure}`, exitCodes.unavailable, advice);
 }

@@ -7,7 +7,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 export function registriesOption(): Option {
-  const description = "the file of profiles; else DEEDHOUSE_REGISTRIES_FILE, or the data folder's";
+  const description = "the file of profiles; default: DEEDHOUSE_REGISTRIES_FILE, or the data folder's";
   return new Option("--registries <file>", description);
 }
 

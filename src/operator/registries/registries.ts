@@ -11,7 +11,7 @@ import { printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addRegistryCommands(program: Command): void {
   const registry = commandGroup(program, "registry", "the registries");
-  operatorCommand(registry, "list", "list the registries and how they are")
+  operatorCommand(registry, "list", "list the registries and their state")
     .addHelpText("after", "\nExample:\n  deedhouse registry list")
     .action(
       onDatabase(
@@ -19,7 +19,7 @@ export function addRegistryCommands(program: Command): void {
         asTable("registry", "owner", "circuit", "paused", "maintenance", "live_orders", "open_messages"),
       ),
     );
-  operatorCommand(registry, "show <id>", "show how a registry is, and its live orders by state")
+  operatorCommand(registry, "show <id>", "show a registry's state, and its live orders by state")
     .addHelpText("after", "\nExample:\n  deedhouse registry show sandbox")
     .action(onDatabase((context, id: string) => getRegistry(context, id), printRegistry));
   addPauseCommands(registry);
@@ -33,7 +33,7 @@ async function getRegistry(context: OpenOperatorContext, id: string) {
 }
 
 export function unknownRegistry(id: string): OperatorError {
-  return new OperatorError("not-found", `no registry ${id} is known: deedhouse registry list shows those that are`);
+  return new OperatorError("not-found", `no registry ${id} is known: deedhouse registry list lists the known ones`);
 }
 
 function printRegistry({ orders, ...registry }: Printable<Awaited<ReturnType<typeof getRegistry>>>): void {
@@ -44,12 +44,12 @@ function printRegistry({ orders, ...registry }: Printable<Awaited<ReturnType<typ
 }
 
 function addPauseCommands(registry: Command): void {
-  operatorCommand(registry, "pause <id>", "take no registrations at a registry until it is resumed")
-    .requiredOption("--reason <text>", "why, for whoever looks later", printableText)
+  operatorCommand(registry, "pause <id>", "pause registrations at a registry until it is resumed")
+    .requiredOption("--reason <text>", "the reason, for the record", printableText)
     .addHelpText(
       "after",
-      "\nNew registrations are answered with 503. Orders that are accepted already wait before their create is sent;" +
-        "\nwhat was sent is still resolved." +
+      "\nNew registrations are answered with 503. Accepted orders wait before their create is sent;" +
+        "\norders that were sent are still resolved." +
         "\n\nExample:\n  deedhouse registry pause sandbox --reason 'prices change tonight'",
     )
     .action(
@@ -59,7 +59,7 @@ function addPauseCommands(registry: Command): void {
         return { registry: id, status: "paused" };
       }),
     );
-  operatorCommand(registry, "resume <id>", "take registrations again at a registry that was paused")
+  operatorCommand(registry, "resume <id>", "resume registrations at a paused registry")
     .addHelpText("after", "\nExample:\n  deedhouse registry resume sandbox")
     .action(
       onDatabase(async (context, id: string) => {
@@ -78,13 +78,13 @@ interface MaintenanceOptions {
 }
 
 function addMaintenanceCommand(registry: Command): void {
-  operatorCommand(registry, "maintenance <id>", "tell that a registry announced a maintenance, or that it is over")
+  operatorCommand(registry, "maintenance <id>", "record a maintenance that a registry has announced, or its end")
     .option("--from <time>", "when it begins, as 2027-01-31T18:00:00Z", pointInTime)
     .option("--to <time>", "when it ends", pointInTime)
-    .option("--end", "it is over, or does not take place")
+    .option("--end", "the maintenance is over or cancelled")
     .addHelpText(
       "after",
-      "\nWhile it lasts new registrations are answered with 503 and its end as retry-after; accepted orders wait, and" +
+      "\nDuring the maintenance, new registrations are answered with 503 and its end as retry-after; accepted orders wait, and" +
         "\nnothing counts as a failure." +
         "\n\nExamples:\n  deedhouse registry maintenance sandbox --from 2027-01-31T18:00:00Z --to 2027-01-31T20:00:00Z" +
         "\n  deedhouse registry maintenance sandbox --end",
@@ -106,6 +106,6 @@ function addMaintenanceCommand(registry: Command): void {
 function maintenanceOf({ clock }: OpenOperatorContext, from: Date | undefined, until: Date | undefined) {
   if (!from || !until) throw new CommandFailure("a maintenance needs --from and --to", exitCodes.usage);
   if (from >= until) throw new CommandFailure("--to must be later than --from", exitCodes.usage);
-  if (until <= clock.now()) throw new CommandFailure("--to is over already", exitCodes.usage);
+  if (until <= clock.now()) throw new CommandFailure("--to is already over", exitCodes.usage);
   return { from, until };
 }

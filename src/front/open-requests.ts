@@ -1,14 +1,17 @@
 import type { ServerResponse } from "node:http";
 import { sourceOf } from "#lib/net/source-address.ts";
 
-/** Requests that have arrived and are not answered yet, by source: a proxy brings those of everybody over its connections. */
-export interface RequestsAtWork {
-  /** Counts a request until its answer is out or its connection is gone. Returns false when it is one too many. */
+/** Unanswered requests by source, because a proxy's connections carry the requests of many clients. */
+export interface OpenRequests {
+  /**
+   * Counts a request until its answer is sent or its connection is closed. Returns false when the source is over its
+   * limit.
+   */
   take(address: string, response: ServerResponse): boolean;
 }
 
-/** @param sourceRequestsMax of one source: an IPv4 address, or a /64 of IPv6 */
-export function createRequestsAtWork(sourceRequestsMax: number): RequestsAtWork {
+/** @param sourceRequestsMax the limit for one source: an IPv4 address, or a /64 of IPv6 */
+export function createOpenRequests(sourceRequestsMax: number): OpenRequests {
   const counts = new Map<string, number>();
   return {
     take(address, response) {
