@@ -8,8 +8,11 @@ const absenceToleratedMs = 10 * 60_000;
 // Kept in the database: an owner that is restarted every few minutes begins no new patience.
 const writeAway = statement(
   "registry-away-since",
-  `UPDATE registries SET away_since = CASE WHEN $2 THEN coalesce(away_since, $3::timestamptz) WHEN $4 THEN away_since END
-   WHERE id = $1 RETURNING away_since`,
+  `UPDATE registries SET away_since = CASE
+     WHEN $is_away THEN coalesce(away_since, $now::timestamptz)
+     WHEN $is_first_look THEN away_since
+   END
+   WHERE id = $id RETURNING away_since`,
   { away_since: "timestamptz?" },
 );
 
@@ -18,7 +21,8 @@ export async function watchForAbsence({ context, profile, pool }: RegistrySessio
   const alarm = { kind: "registry-away", subject: profile.id } as const;
   const now = context.clock.now();
   const isAway = pool.circuit().state !== "closed" || pool.silentMs() > 0;
-  const [row] = await context.database.query(writeAway, [profile.id, isAway, now, round === 0]);
+  const values = { id: profile.id, is_away: isAway, now, is_first_look: round === 0 };
+  const [row] = await context.database.query(writeAway, values);
   const since = row?.away_since;
   if (!since) return void (await resolveAlarm(context, alarm));
   if (now.getTime() - since.getTime() < absenceToleratedMs) return;

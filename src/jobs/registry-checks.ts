@@ -5,7 +5,7 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const answerCheck = statement(
   "registry-check-answer",
-  `SELECT 0 AS item, pg_notify('${checkAnswerChannel}', $1::text)::text AS notified`,
+  `SELECT 0 AS item, pg_notify('${checkAnswerChannel}', $items::text)::text AS notified`,
   { item: "int4", notified: "text" },
 );
 

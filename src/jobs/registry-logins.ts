@@ -16,7 +16,7 @@ const toldCharsMax = 500;
 
 const openAlarms = statement(
   "registry-login-alarms",
-  "SELECT subject FROM alarms WHERE kind = 'registry-login' AND resolved_at IS NULL AND starts_with(subject, $1)",
+  "SELECT subject FROM alarms WHERE kind = 'registry-login' AND resolved_at IS NULL AND starts_with(subject, $prefix)",
   { subject: "text" },
 );
 
@@ -62,7 +62,7 @@ export function createLoginWatch(
       await raiseAlarm(context, { kind, subject: `${id} ${what}`, note: `${said}: ${advice}` });
     }
     if (!isComplete) return;
-    for (const { subject } of await context.database.query(openAlarms, [`${id} `])) {
+    for (const { subject } of await context.database.query(openAlarms, { prefix: `${id} ` })) {
       if (!notes.has(subject.slice(id.length + 1))) await resolveAlarm(context, { kind, subject });
     }
   }

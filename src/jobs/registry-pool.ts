@@ -8,7 +8,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 
 const writeCircuit = statement(
   "registry-circuit",
-  `INSERT INTO registries (id, circuit_open_until, updated_at) VALUES ($1, $2, $3)
+  `INSERT INTO registries (id, circuit_open_until, updated_at) VALUES ($id, $open_until, $now)
    ON CONFLICT (id) DO UPDATE SET circuit_open_until = excluded.circuit_open_until, updated_at = excluded.updated_at`,
   {},
 );
@@ -51,5 +51,5 @@ async function saveCircuit(
   registryId: string,
   openUntil: Date | undefined,
 ): Promise<void> {
-  await database.query(writeCircuit, [registryId, openUntil ?? null, clock.now()]);
+  await database.query(writeCircuit, { id: registryId, open_until: openUntil ?? null, now: clock.now() });
 }

@@ -11,19 +11,19 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 const probeChannel = "registry_probe";
 const idBytes = 9;
 
-const ask = statement("registry-probe-ask", `SELECT pg_notify('${probeChannel}', $1::text)::text AS notified`, {
+const ask = statement("registry-probe-ask", `SELECT pg_notify('${probeChannel}', $payload::text)::text AS notified`, {
   notified: "text",
 });
 
 const findAnswer = statement(
   "registry-probe-find",
-  "SELECT probe_failure FROM registries WHERE id = $1 AND probe_id = $2",
+  "SELECT probe_failure FROM registries WHERE id = $registry_id AND probe_id = $probe_id",
   { probe_failure: "text?" },
 );
 
 const writeAnswer = statement(
   "registry-probe-answer",
-  "UPDATE registries SET probe_id = $2, probe_failure = $3 WHERE id = $1",
+  "UPDATE registries SET probe_id = $probe_id, probe_failure = $failure WHERE id = $registry_id",
   {},
 );
 
@@ -44,13 +44,13 @@ type AskContext = Pick<Context, "database" | "random">;
 /** Has the owner of the registry's sessions probe its circuit, if it hears it. @returns the id for `findProbeAnswer` */
 export async function askProbe({ database, random }: AskContext, registryId: string): Promise<string> {
   const id = random.bytes(idBytes).toString("base64url");
-  await database.query(ask, [`${id} ${registryId}`]);
+  await database.query(ask, { payload: `${id} ${registryId}` });
   return id;
 }
 
 /** What the probe failed with, `null` for nothing; no row while there is no answer. */
 export async function findProbeAnswer({ database }: AskContext, registryId: string, id: string) {
-  return (await database.query(findAnswer, [registryId, id]))[0];
+  return (await database.query(findAnswer, { registry_id: registryId, probe_id: id }))[0];
 }
 
 /** Probes when an operator asks for it. Where that works, orders that wait go on at once. @returns what ends it */
@@ -59,7 +59,11 @@ export function answerProbes(sessions: RegistrySessions): () => void {
   const answer = async (id: string) => {
     const failure = await pool.probe();
     await context.database.transaction(async (tx) => {
-      await tx.query(writeAnswer, [profile.id, id, failure?.message ?? null]);
+      await tx.query(writeAnswer, {
+        registry_id: profile.id,
+        probe_id: id,
+        failure: failure?.message ?? null,
+      });
       if (failure) return;
       await tx.query(endWaits, { registry_id: profile.id, now: context.clock.now() });
     });

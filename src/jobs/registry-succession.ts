@@ -38,32 +38,33 @@ type OwnerOptions = { context: Context; profile: RegistryProfile };
 const endHungOwner = statement(
   "registry-owner-end",
   `SELECT held.pid, pg_terminate_backend(held.pid) AS is_ended
-   FROM (${ownerLock("$1")}) AS held JOIN pg_stat_activity AS activity USING (pid)
-   LEFT JOIN registry_leases AS lease ON lease.registry_id = $1
+   FROM (${ownerLock("$registry_id")}) AS held JOIN pg_stat_activity AS activity USING (pid)
+   LEFT JOIN registry_leases AS lease ON lease.registry_id = $registry_id
      AND lease.lock_pid = held.pid AND lease.lock_started_at = activity.backend_start
    WHERE CASE WHEN lease.registry_id IS NOT NULL THEN lease.expires_at < now()
-     ELSE activity.application_name = $2 AND activity.state = 'idle'
+     ELSE activity.application_name = $application_name AND activity.state = 'idle'
        AND activity.state_change < now() - interval '${takenMsMax} milliseconds' END`,
   { pid: "int4?", is_ended: "bool" },
 );
 
-const mayYield = "registry_id = $1 AND epoch = $2 AND (yielded_at IS NULL OR yielded_at < now() - interval '1 minute')";
+const mayYield = `registry_id = $registry_id AND epoch = $epoch
+  AND (yielded_at IS NULL OR yielded_at < now() - interval '1 minute')`;
 
 const ask = statement(
   "registry-greeting-ask",
-  `SELECT pg_notify('${askChannel}', $3::text)::text AS notified FROM registry_leases WHERE ${mayYield}`,
+  `SELECT pg_notify('${askChannel}', $payload::text)::text AS notified FROM registry_leases WHERE ${mayYield}`,
   { notified: "text" },
 );
 
 const tellGreeting = statement(
   "registry-greeting-tell",
-  `SELECT pg_notify('${answerChannel}', $1::text)::text AS notified`,
+  `SELECT pg_notify('${answerChannel}', $payload::text)::text AS notified`,
   { notified: "text" },
 );
 
 const yieldLease = statement(
   "registry-lease-yield",
-  `UPDATE registry_leases SET yielded_at = now(), yielded_to = $3 WHERE ${mayYield} RETURNING holder`,
+  `UPDATE registry_leases SET yielded_at = now(), yielded_to = $pid WHERE ${mayYield} RETURNING holder`,
   { holder: "text" },
 );
 
@@ -79,7 +80,8 @@ export async function standBy(options: OwnerOptions, pid: number, ended: AbortSi
     await sleep(lookMs, ended);
     if (ended.aborted) break;
     try {
-      const [hung] = await context.database.query(endHungOwner, [profile.id, lockConnectionName(profile.id)]);
+      const owner = { registry_id: profile.id, application_name: lockConnectionName(profile.id) };
+      const [hung] = await context.database.query(endHungOwner, owner);
       if (hung) context.log.warn({ registry: profile.id, ...hung }, "the owner hangs: its lock's connection is ended");
     } catch (error) {
       context.log.warn({ err: error, registry: profile.id }, "whether the registry's owner hangs is not known");
@@ -95,7 +97,7 @@ function answerAsks({ context, profile }: OwnerOptions, pid: number): () => void
     isReading = true;
     try {
       await readGreeting(profile, context.clock);
-      await context.database.query(tellGreeting, [`${id} ${pid}`]);
+      await context.database.query(tellGreeting, { payload: `${id} ${pid}` });
     } catch (error) {
       context.log.debug({ err: error, registry: profile.id }, "the registry does not greet this process either");
     } finally {
@@ -124,10 +126,10 @@ export async function yieldWhenCutOff(
   const isFresh = (id: string) =>
     clock.monotonicMs() - (askedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) <= greetingFreshMs;
   const isSilent = () => pool.silentMs() >= silentMsMax;
-  const values = [profile.id, lease.epoch];
+  const owned = { registry_id: profile.id, epoch: lease.epoch };
 
   async function yieldTo(pid: number): Promise<void> {
-    const [yielded] = await database.query(yieldLease, [...values, pid]);
+    const [yielded] = await database.query(yieldLease, { ...owned, pid });
     if (!yielded) return;
     log.warn({ registry: profile.id }, "the registry is silent here, and greets another worker: this one lets go");
     lease.abandon();
@@ -145,7 +147,7 @@ export async function yieldWhenCutOff(
     const id = context.random.bytes(idBytes).toString("base64url");
     for (const old of askedAtMs.keys()) if (!isFresh(old)) askedAtMs.delete(old);
     askedAtMs.set(id, clock.monotonicMs());
-    await database.query(ask, [...values, `${id} ${profile.id}`]).catch(failed);
+    await database.query(ask, { ...owned, payload: `${id} ${profile.id}` }).catch(failed);
     await sleep(pool.silentMs() < longSilenceMs ? askEveryMs : askSeldomMs, ended);
   }
   stopListening();

@@ -10,7 +10,7 @@ import { registryOwnerAlive } from "#locks/owner-lock.ts";
 // Every name is in one of the two indexes: without a renewal, or with one that has not ended.
 const unserved = statement(
   "registries-unserved",
-  `SELECT id FROM registries WHERE id <> ALL($1::text[]) AND NOT ${registryOwnerAlive("id")} AND (
+  `SELECT id FROM registries WHERE id <> ALL($served::text[]) AND NOT ${registryOwnerAlive("id")} AND (
      EXISTS (SELECT FROM registration_orders
        WHERE registry_id = registries.id AND status IN ('NotProvisioned', 'Processing', 'Pending'))
      OR EXISTS (SELECT FROM domains WHERE registry_id = registries.id AND renewal_id IS NULL)
@@ -19,7 +19,8 @@ const unserved = statement(
 );
 
 export async function tellOfUnservedRegistries(context: Context): Promise<void> {
-  for (const { id } of await context.database.query(unserved, [context.registries.map((profile) => profile.id)])) {
+  const served = context.registries.map((profile) => profile.id);
+  for (const { id } of await context.database.query(unserved, { served })) {
     const note = `no profile of the registry ${id}: its orders wait, and its names are not renewed`;
     await raiseAlarm(context, { kind: "registry-away", subject: id, note });
   }

@@ -1,7 +1,7 @@
 /** SQL about session-level advisory locks with two keys: a class of ours, and the hash of a name. They end with their connection. */
 
 /** SQL: a lock's second key, as pg_locks has it. `name` is SQL of type text. */
-export const lockKey = (name: string) => `(hashtext(${name}::text)::int8 & 4294967295)::oid`;
+export const lockKey = <Sql extends string>(name: Sql) => `(hashtext(${name}::text)::int8 & 4294967295)::oid` as const;
 
 /** SQL: the locks of the class that are held in this database, as `key` and `pid`; AND may follow, about pg_locks' columns. */
 export const heldLocks = (lockClass: number) => `

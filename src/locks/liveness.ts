@@ -15,13 +15,11 @@ const ownPidsMax = 10;
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
 
-/** SQL: who holds a lock of that name, as heldLocks has them. `name` is SQL too. */
-const holdersOf = (name: string) => `${heldLocks(livenessLockClass)} AND objid = ${lockKey(name)}`;
-
 const holderElsewhere = statement(
   "liveness-elsewhere",
   `SELECT coalesce(substring(application_name FROM '^deedhouse-liveness (.+)$'), '(unknown)') AS process
-   FROM (${holdersOf("$1")} AND pid <> ALL($2::int4[])) AS held LEFT JOIN pg_stat_activity USING (pid) LIMIT 1`,
+   FROM (${heldLocks(livenessLockClass)} AND objid = ${lockKey("$name")} AND pid <> ALL($own_pids::int4[])) AS held
+   LEFT JOIN pg_stat_activity USING (pid) LIMIT 1`,
   { process: "text" },
 );
 
@@ -96,7 +94,7 @@ export function startLiveness(
       follow();
     },
     async findElsewhere(name) {
-      const [holder] = await context.database.query(holderElsewhere, [name, ownPids]);
+      const [holder] = await context.database.query(holderElsewhere, { name, own_pids: ownPids });
       return holder && `process ${holder.process}`;
     },
     async close() {
