@@ -29,11 +29,15 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     exclusion: { until: ended },
   };
   const orders = startMachine(context, {
-    ...{ name: machineName("order", profile.id), rows: dueOrders(context, profile), ...limits },
+    name: machineName("order", profile.id),
+    rows: dueOrders(context, profile),
+    ...limits,
     step: orderStep(sessions),
   });
   const renewals = startMachine(context, {
-    ...{ name: machineName("renewal", profile.id), rows: dueRenewals(context, profile), ...limits },
+    name: machineName("renewal", profile.id),
+    rows: dueRenewals(context, profile),
+    ...limits,
     step: (id) => advance(sessions, renewalMachine, id),
   });
   return {

@@ -112,8 +112,13 @@ export async function takeLease(
   }
 
   return {
-    ...{ registryId, epoch, predecessorMs: Math.max(0, Number(taken.predecessor_ms ?? 0)), lost: lost.signal },
-    ...{ isHeld, msLeft, lose },
+    registryId,
+    epoch,
+    predecessorMs: Math.max(0, Number(taken.predecessor_ms ?? 0)),
+    lost: lost.signal,
+    isHeld,
+    msLeft,
+    lose,
     heldMs: () => clock.monotonicMs() - takenAt.monotonicMs,
     abandon() {
       renewedAt = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY };

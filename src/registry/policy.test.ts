@@ -38,7 +38,8 @@ describe("a name with a price of its own", () => {
   const premium = { amountMax: 100, currency: "EUR" };
   const fees = (own: Partial<DomainFees>, amount?: string, isStandard = false): { fees: DomainFees } => ({
     fees: {
-      ...{ currency: "EUR", class: "premium" },
+      currency: "EUR",
+      class: "premium",
       prices: [{ command: "create", periodYears: 1, amount, isStandard, reason: undefined }],
       ...own,
     },

@@ -15,8 +15,13 @@ before(async () => {
 });
 
 const entry: RegistryEntry = {
-  ...{ id: "nic", host: "epp.nic.example", port: 700, caFile: "ca.pem" },
-  ...{ registrarId: "registrar-1", password: "secret-PW-1", suffixes: ["example"] },
+  id: "nic",
+  host: "epp.nic.example",
+  port: 700,
+  caFile: "ca.pem",
+  registrarId: "registrar-1",
+  password: "secret-PW-1",
+  suffixes: ["example"],
 };
 
 /** Loads a file of profiles, with the certificates beside it that they may name. */

@@ -27,8 +27,14 @@ const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*
 const nothingElse = { additionalProperties: false };
 /** What a result code may mean for an order, and for a renewal: events of `states.ts` in src/domains/orders/ and renewals/. */
 export const createMeanings = [
-  ...["created", "create-pending", "exists", "rejected", "operator-needed", "out-of-credit"],
-  ...["not-executed", "unanswered"],
+  "created",
+  "create-pending",
+  "exists",
+  "rejected",
+  "operator-needed",
+  "out-of-credit",
+  "not-executed",
+  "unanswered",
 ];
 export const renewalMeanings = [
   "answered",

@@ -54,7 +54,12 @@ async function logInOnce(
   const { host, port, tls, services, registrarId, clock, random, onFrame } = options;
   try {
     const session = await openSession({
-      ...{ host, port, tls, services, clock, random },
+      host,
+      port,
+      tls,
+      services,
+      clock,
+      random,
       credentials: { registrarId, password, newPassword },
       timeouts: { ...eppTimeoutsDefault, ...options.timeouts },
       validate: await loadFrameValidator(),

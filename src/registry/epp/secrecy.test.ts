@@ -24,7 +24,9 @@ const secret = new Secret(authInfo);
 const name = "example.com";
 const commands: EppCommand<unknown>[] = [
   domainCreate({
-    ...{ name, periodYears: 1, authInfo: secret },
+    name,
+    periodYears: 1,
+    authInfo: secret,
     secDns: { keyData: [{ flags: 257, protocol: 3, alg: 8, pubKey }] },
   }),
   domainInfo(name, { authInfo: secret }),

@@ -31,7 +31,12 @@ const services = {
 const profileWith = (own: Partial<RegistryEntry>) =>
   completeProfile(
     {
-      ...{ id: "nic", host: "127.0.0.1", port: 700, caFile: "ca.pem", registrarId: "ClientX", password: "foo-BAR2" },
+      id: "nic",
+      host: "127.0.0.1",
+      port: 700,
+      caFile: "ca.pem",
+      registrarId: "ClientX",
+      password: "foo-BAR2",
       suffixes: ["example"],
       ...own,
     },

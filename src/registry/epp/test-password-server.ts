@@ -28,7 +28,13 @@ export async function startPasswordServer(context: TestContext, password: string
   const standIn = await startStandIn({ certificate });
   context.after(() => standIn.close());
   const server: PasswordServer = {
-    ...{ standIn, certificate, password, loss: "none", failureCode: 2400, refusal: undefined, plainAnswer: undefined },
+    standIn,
+    certificate,
+    password,
+    loss: "none",
+    failureCode: 2400,
+    refusal: undefined,
+    plainAnswer: undefined,
     tried: [],
   };
   standIn.script = ({ name, clTRID, xml }) => {

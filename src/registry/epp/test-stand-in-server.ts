@@ -68,7 +68,8 @@ export async function createCertificate(
   valid: { from?: Date; until?: Date } = {},
 ): Promise<StandInCertificate> {
   const made = await generate([{ name: "commonName", value: commonName }], {
-    ...{ notBeforeDate: valid.from, notAfterDate: valid.until },
+    notBeforeDate: valid.from,
+    notAfterDate: valid.until,
     keyType: "ec",
     algorithm: "sha256",
     extensions: [{ name: "subjectAltName", altNames: [bears] }],

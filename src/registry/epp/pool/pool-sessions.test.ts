@@ -70,7 +70,8 @@ describe("logins that fail", () => {
 
   test("are not repeated at once: those who ask meanwhile hear why, and nothing is sent", async (context) => {
     const { standIn, pool } = await startFixture(context, {
-      ...{ random, circuit: patientCircuit },
+      random,
+      circuit: patientCircuit,
       timeouts: { loginPauseFirstMs: 60_000, loginPauseMsMax: 60_000 },
     });
     standIn.script = ({ name, clTRID }) => (name === "login" ? { xml: responseXml(2400, clTRID) } : undefined);
@@ -82,7 +83,9 @@ describe("logins that fail", () => {
 
   test("are repeated after a pause, for those who wait for a session too", async (context) => {
     const { standIn, pool } = await startFixture(context, {
-      ...{ random, circuit: patientCircuit, sessionsMax: 3 },
+      random,
+      circuit: patientCircuit,
+      sessionsMax: 3,
       timeouts: { loginPauseFirstMs: 2, loginPauseMsMax: 8 },
     });
     using first = await pool.acquire("check", { waitMs });
@@ -102,7 +105,9 @@ describe("the registry's limits", () => {
   test("never more sessions than allowed, whatever happens to them, and each is counted once", async (context) => {
     const sessionsMax = 3;
     const { standIn, pool } = await startFixture(context, {
-      ...{ sessionsMax, sessionsMin: 2, circuit: patientCircuit },
+      sessionsMax,
+      sessionsMin: 2,
+      circuit: patientCircuit,
       timeouts: { loginPauseFirstMs: 1, loginPauseMsMax: 2 },
     });
     let mostOpen = 0;

@@ -119,7 +119,15 @@ export class SessionOpener {
     const { pool, timeouts } = this.#options;
     const { host, port, tls, registrarId, password, services, clock, random, onLogin, mayWrite } = pool;
     return openSession({
-      ...{ host, port, tls, services, clock, random, timeouts, onLogin, mayWrite },
+      host,
+      port,
+      tls,
+      services,
+      clock,
+      random,
+      timeouts,
+      onLogin,
+      mayWrite,
       credentials: { registrarId, password },
       validate: await loadFrameValidator(),
       trace: pool.onFrame && ((direction, xml) => this.#trace(direction, xml)),
