@@ -37,6 +37,6 @@ async function answer({ context, profile, pool }: RegistrySessions, id: string, 
   // Its successor knows better, and was asked too.
   if (!context.lease.isHeld()) return;
   await context.database
-    .together(answerCheck, { id, ...answered } satisfies CheckAnswer)
+    .batched(answerCheck, { id, ...answered } satisfies CheckAnswer)
     .catch((error: unknown) => context.log.warn({ err: error }, "a question about a name could not be answered"));
 }

@@ -78,7 +78,7 @@ function itemOf<Row extends ChangeRow, Happening extends Outcome>(
 /** Many begin and end in the same moment, and share a statement. What is held up in between holds up nobody else. */
 function writeOne(database: Database, { writer }: { writer: Writer }, item: { is_over: boolean; events: object[] }) {
   const isBegun = "command" in item && item.events.length > 0;
-  return isBegun || item.is_over ? database.together(writer, item) : database.query(writer, [itemsText([item])]);
+  return isBegun || item.is_over ? database.batched(writer, item) : database.query(writer, [itemsText([item])]);
 }
 
 /** Nothing was written. @throws ChangeConflict, LeaseLost */

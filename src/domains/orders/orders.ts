@@ -160,7 +160,7 @@ const registeredValues = (registered: Registered | undefined) =>
   };
 
 export async function findOrder({ database, clock }: ChangeContext, id: number): Promise<Order | undefined> {
-  const [row] = await database.together(ordersById, { id, at: clock.now() });
+  const [row] = await database.batched(ordersById, { id, at: clock.now() });
   return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
 }
 

@@ -77,7 +77,7 @@ function itemOf(context: Context, order: NewOrder, answered: CommittedRow | unde
  * @throws DatabaseError a unique violation of committed_requests, when this very request was committed meanwhile
  */
 export async function placeOrder(context: Context, order: NewOrder, answered: CommittedRow): Promise<boolean> {
-  const placed = await context.database.together(insertOrders, itemOf(context, order, answered));
+  const placed = await context.database.batched(insertOrders, itemOf(context, order, answered));
   return placed.length > 0;
 }
 

@@ -284,7 +284,7 @@ interface WantedName {
 
 async function readFacts(context: Context, { resellerId, registryId, ...name }: WantedName) {
   const wanted = { reseller_id: resellerId, registry_id: registryId, ...name, at: context.clock.now() };
-  const [found] = await context.database.together(facts, wanted);
+  const [found] = await context.database.batched(facts, wanted);
   if (!found) throw new Error("the facts query returned no row");
   return found;
 }
