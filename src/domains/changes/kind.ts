@@ -16,7 +16,7 @@ import { answeredAttempt, answerInWords, lostAnswer, type Sent, send } from "#do
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
 /** An answer of the registry, with what its code means. */
@@ -31,8 +31,8 @@ export interface Answer<Happening extends Outcome, Data> {
 export interface Kind<Row extends ChangeRow, Happening extends Outcome, Data = unknown> {
   /** The name of its command. */
   command: string;
-  /** The line in which it waits for a session, and so does its question. */
-  lanes: { command: Lane; info: Lane };
+  /** What its command and its `<info>` acquire a session for. */
+  purposes: { command: SessionPurpose; info: SessionPurpose };
   /** Whether so many may be under way that none should hold a session while its attempt row is committed. */
   isInCrowds?(row: Row): boolean;
   /** The command, or what happens in place of sending it. */
@@ -73,13 +73,13 @@ export async function sendKind<Row extends ChangeRow, Happening extends Outcome,
   if ("instead" in made) return made.instead;
   const before = ofEarlierOwners(sentAs(row.attempts, kind.command), sessions.context);
   const isRepeat = before.some(({ result_code }) => result_code === null);
-  const how = { table, row, lane: kind.lanes.command };
+  const how = { table, row, purpose: kind.purposes.command };
   if (!kind.lookAgain || !isRepeat) {
     const beginsFirst = kind.isInCrowds?.(row) ?? false;
     return readSent(sessions, row, kind, await send(sessions, made.command, { ...how, beginsFirst }));
   }
   try {
-    using session = await sessions.pool.acquire(kind.lanes.command, { waitMs: sessionWaitMs });
+    using session = await sessions.pool.acquire(kind.purposes.command, { waitMs: sessionWaitMs });
     const instead = await kind.lookAgain(session, sessions, row);
     return instead ?? (await readSent(sessions, row, kind, await send(sessions, made.command, { ...how, session })));
   } catch (error) {
@@ -120,7 +120,7 @@ export async function verifyKind<Row extends ChangeRow, Happening extends Outcom
   row: Row,
   kind: Kind<Row, Happening, Data>,
 ): Promise<Happening> {
-  const name = await askInfo(sessions, row.domain_name, kind.lanes.info);
+  const name = await askInfo(sessions, row.domain_name, kind.purposes.info);
   return believeKind(sessions, row, kind, await kind.proof(sessions, row, name));
 }
 

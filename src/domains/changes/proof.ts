@@ -6,7 +6,7 @@ import type { Attempt, ChangeRow, Outcome } from "#domains/changes/change.ts";
 import { lateFrameMs } from "#domains/registry/owner-lease.ts";
 import { type OwnerContext, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
-import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 
 /** What `<info>` proves about a command. */
 export type Proof<Happening extends Outcome> =
@@ -72,10 +72,14 @@ export type NameInfo =
   /** By our registrar account; through which order is another question. */
   | { is: "held-by-us"; info: DomainInfo };
 
-/** Never throws. @param lane in which it waits for a session: a night's renewals must not hold up a registration */
-export async function askInfo(sessions: RegistrySessions, name: string, lane: Lane = "check"): Promise<NameInfo> {
+/** Never throws. @param purpose its place in the line for sessions: a night's renewals must not hold up a registration */
+export async function askInfo(
+  sessions: RegistrySessions,
+  name: string,
+  purpose: SessionPurpose = "check",
+): Promise<NameInfo> {
   try {
-    using session = await sessions.pool.acquire(lane, { waitMs: sessionWaitMs });
+    using session = await sessions.pool.acquire(purpose, { waitMs: sessionWaitMs });
     return await askInfoOn(session, sessions, name);
   } catch (error) {
     return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };

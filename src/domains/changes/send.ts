@@ -8,7 +8,7 @@ import { begin } from "#domains/changes/write.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 import { EppFrameInvalid } from "#registry/epp/xml/schema.ts";
 
@@ -35,7 +35,7 @@ export interface Sending<Row extends ChangeRow, Happening extends Outcome> {
   table: ChangeTable<Row, Happening>;
   row: Row;
   /** The line in which it waits for a session. */
-  lane?: Lane;
+  purpose?: SessionPurpose;
   /** One that the caller has; it is given back. */
   session?: Lease;
   /**
@@ -49,7 +49,7 @@ export interface Sending<Row extends ChangeRow, Happening extends Outcome> {
 export async function send<Data, Row extends ChangeRow, Happening extends Outcome>(
   sessions: RegistrySessions,
   command: EppCommand<Data>,
-  { table, row, lane = "transform", session, beginsFirst = false }: Sending<Row, Happening>,
+  { table, row, purpose = "transform", session, beginsFirst = false }: Sending<Row, Happening>,
 ): Promise<Sent<Data>> {
   const beginNow = () => begin(sessions.context, table, row, command.name);
   let begun = beginsFirst ? await beginNow() : undefined;
@@ -57,7 +57,7 @@ export async function send<Data, Row extends ChangeRow, Happening extends Outcom
   try {
     // The others in line are commands like this one: there is nothing better to do than to wait.
     const waitMs = beginsFirst ? sessions.profile.transformTimeoutMs : sessionWaitMs;
-    lease = session ?? (await sessions.pool.acquire(lane, { waitMs }));
+    lease = session ?? (await sessions.pool.acquire(purpose, { waitMs }));
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     const { message: reason } = error;

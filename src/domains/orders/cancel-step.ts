@@ -141,7 +141,7 @@ function deletePending(sessions: RegistrySessions): OrderHappening {
 /** @param registered what the order finishes with when the registry refuses; without it the order stays pending */
 const deleteKindOf = (registered?: Registered): Kind<Order, OrderHappening> => ({
   command: deleteName,
-  lanes: { command: "transform", info: "check" },
+  purposes: { command: "transform", info: "check" },
 
   async frame(sessions, order) {
     const sent = sentAs(order.attempts, deleteName).length;

@@ -130,7 +130,7 @@ async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promi
  */
 export const createKind: Kind<Order, OrderHappening, DomainCreated> = {
   command: createName,
-  lanes: { command: "transform", info: "check" },
+  purposes: { command: "transform", info: "check" },
   // A claim has just shown that there are sessions.
   isInCrowds: ({ attempts }) => sentAs(attempts, createName).length === 0,
 

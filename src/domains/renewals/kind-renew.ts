@@ -153,7 +153,7 @@ function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappe
 
 /** What both commands of a renewal have alike. */
 export const ofRenewals = {
-  lanes: { command: "renewal", info: "renewal" },
+  purposes: { command: "renewal", info: "renewal" },
   answered: (_sessions, _renewal, { event, attempt, reason }) =>
     event === "answered" ? { event, attempt } : { event, attempt, countsAsFailure: true, reason },
   unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),

@@ -72,8 +72,8 @@ describe("lending sessions", () => {
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const { pool } = await startFixture(context, { sessionsMax: 1, clock });
     const order: string[] = [];
-    const work = async (what: string, lane: "check" | "transform") => {
-      using _ = await pool.acquire(lane, { waitMs });
+    const work = async (what: string, purpose: "check" | "transform") => {
+      using _ = await pool.acquire(purpose, { waitMs });
       order.push(what);
     };
     const first = await pool.acquire("check", { waitMs });
@@ -92,8 +92,8 @@ describe("lending sessions", () => {
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const { pool } = await startFixture(context, { sessionsMax: 1, clock });
     const order: string[] = [];
-    const work = async (what: string, lane: "check" | "transform" | "renewal") => {
-      using _ = await pool.acquire(lane, { waitMs });
+    const work = async (what: string, purpose: "check" | "transform" | "renewal") => {
+      using _ = await pool.acquire(purpose, { waitMs });
       order.push(what);
     };
     const first = await pool.acquire("check", { waitMs });
@@ -120,9 +120,9 @@ describe("lending sessions", () => {
     assert.deepEqual(sent, ["domain:info", "domain:info", "domain:check", "domain:info", "domain:info"]);
   });
 
-  test("a lone session is shared by every lane", async (context) => {
+  test("a single session serves every purpose", async (context) => {
     const { pool } = await startFixture(context, { sessionsMax: 1 });
-    for (const lane of ["transform", "poll", "check"] as const) (await pool.acquire(lane, { waitMs })).release();
+    for (const purpose of ["transform", "poll", "check"] as const) (await pool.acquire(purpose, { waitMs })).release();
   });
 
   test("a lease that is given back with its command unanswered takes the session with it", async (context) => {

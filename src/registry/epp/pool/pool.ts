@@ -14,7 +14,7 @@ import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { PremiumPolicy } from "#registry/premium.ts";
 
 /** What a session is wanted for; a renewal has weeks, and lets the others go first. */
-export type Lane = "check" | "transform" | "poll" | "renewal";
+export type SessionPurpose = "check" | "transform" | "poll" | "renewal";
 
 export interface EppPoolOptions {
   /** For logs. */
@@ -72,7 +72,7 @@ export interface Lease {
 
 export interface EppPool {
   /** @throws EppUnavailable certainly nothing was sent */
-  acquire(lane: Lane, options: AcquireOptions): Promise<Lease>;
+  acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease>;
   /**
    * Asks the registry about one name; callers who ask at the same time share the answer. What nobody waits for any more is
    * not sent, and what a session's end leaves unanswered is asked again. A name with a price that `premium` does not allow

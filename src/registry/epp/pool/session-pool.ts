@@ -12,7 +12,7 @@ import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.
 import type { CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { Circuit, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { CoalescedChecks } from "#registry/epp/pool/coalesced-checks.ts";
-import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { AcquireOptions, EppPool, EppPoolOptions, Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 import { isSessionLimit, SessionOpener } from "#registry/epp/pool/session-opener.ts";
 import { SignsOfLife } from "#registry/epp/pool/signs-of-life.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
@@ -31,7 +31,7 @@ export class SessionPool implements EppPool {
   readonly #checks: CoalescedChecks;
   readonly #signs: SignsOfLife;
   readonly #idle: EppSession[] = [];
-  readonly #lent = new Map<EppSession, Lane>();
+  readonly #lent = new Map<EppSession, SessionPurpose>();
   readonly #closing = new Map<EppSession, Promise<void>>();
   readonly #waiters: WaitingLine;
   #isDraining = false;
@@ -57,12 +57,12 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  async acquire(lane: Lane, options: AcquireOptions): Promise<Lease> {
+  async acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease> {
     if (this.#isDraining) throw new EppUnavailable("draining");
     if (!this.#circuit.isClosed) throw this.#circuitOpen();
     // Nothing that could be waited for: what the last login came to is all there is to tell.
     if (this.#sessionCount === 0 && this.#opener.pauseCause) throw this.#opener.pauseCause;
-    const lease = this.#waiters.join(lane, options);
+    const lease = this.#waiters.join(purpose, options);
     this.#serve();
     return lease;
   }
@@ -116,7 +116,7 @@ export class SessionPool implements EppPool {
       const waiter = this.#waiters.next(slowFree <= 0);
       const session = waiter && this.#takeIdle();
       if (!session) break;
-      if (waiter.lane !== "check") slowFree -= 1;
+      if (waiter.purpose !== "check") slowFree -= 1;
       this.#lend(session, waiter);
     }
     const wanted = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
@@ -130,7 +130,7 @@ export class SessionPool implements EppPool {
   }
 
   get #slowCount(): number {
-    return [...this.#lent.values()].filter((lane) => lane !== "check").length;
+    return [...this.#lent.values()].filter((purpose) => purpose !== "check").length;
   }
 
   get #sessionCount(): number {
@@ -146,11 +146,11 @@ export class SessionPool implements EppPool {
   }
 
   #lend(session: EppSession, waiter: Waiter): void {
-    this.#lent.set(session, waiter.lane);
+    this.#lent.set(session, waiter.purpose);
     this.#waiters.serve(waiter, this.#leaseOf(session, waiter));
   }
 
-  #leaseOf(session: EppSession, { lane, isWanted }: Waiter): Lease {
+  #leaseOf(session: EppSession, { purpose, isWanted }: Waiter): Lease {
     let isReleased = false;
     const release = () => {
       if (isReleased) return;
@@ -160,7 +160,7 @@ export class SessionPool implements EppPool {
     return {
       extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
-        const isItsTurn = await this.#bucket.take(rankOf(lane, this.#options.clock), isWanted);
+        const isItsTurn = await this.#bucket.take(rankOf(purpose, this.#options.clock), isWanted);
         if (!isItsTurn) throw new EppNotSent("nobody waits for it any more");
         if (isReleased) throw new EppNotSent("the lease was released");
         return this.#request(session, command, requestOptions);

@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
-import type { AcquireOptions, Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { AcquireOptions, Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 
 /** More callers than this are refused at once. */
 const waitersMax = 1000;
@@ -8,16 +8,16 @@ const waitersMax = 1000;
  * Those who come up to so much later go first. Somebody waits for a check, and gives up after a few seconds; a renewal has
  * weeks, and there may be thousands. What has waited longer takes its turn, so nothing without end holds up the rest for good.
  */
-const yieldsMs: Record<Lane, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
+const yieldsMs: Record<SessionPurpose, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
 
 /** The earlier, the sooner it is its turn. */
-export function rankOf(lane: Lane, clock: Clock): number {
-  return clock.monotonicMs() + yieldsMs[lane];
+export function rankOf(purpose: SessionPurpose, clock: Clock): number {
+  return clock.monotonicMs() + yieldsMs[purpose];
 }
 
 /** A caller who waits for a session. */
 export interface Waiter {
-  readonly lane: Lane;
+  readonly purpose: SessionPurpose;
   readonly isWanted: () => boolean;
   readonly lent: PromiseWithResolvers<Lease>;
   readonly timer: NodeJS.Timeout;
@@ -45,14 +45,14 @@ export class WaitingLine {
   }
 
   /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs` or when unwanted, or what `refuseAll` says */
-  join(lane: Lane, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
+  join(purpose: SessionPurpose, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
     const lent = Promise.withResolvers<Lease>();
     if (this.checksCount + this.othersCount >= waitersMax) {
       lent.reject(new EppUnavailable("pool-full"));
       return lent.promise;
     }
     const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
-    const waiter: Waiter = { lane, isWanted, lent, timer, rankMs: rankOf(lane, this.#clock) };
+    const waiter: Waiter = { purpose, isWanted, lent, timer, rankMs: rankOf(purpose, this.#clock) };
     this.#lineOf(waiter).add(waiter);
     return lent.promise;
   }
@@ -94,9 +94,9 @@ export class WaitingLine {
     clearTimeout(waiter.timer);
   }
 
-  #lineOf({ lane }: Waiter): Set<Waiter> {
-    if (lane === "check") return this.#checks;
-    return lane === "renewal" ? this.#renewals : this.#others;
+  #lineOf({ purpose }: Waiter): Set<Waiter> {
+    if (purpose === "check") return this.#checks;
+    return purpose === "renewal" ? this.#renewals : this.#others;
   }
 }
 
