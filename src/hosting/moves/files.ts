@@ -4,16 +4,16 @@
  * What goes from one side to the other is never held whole; only names and sizes are.
  */
 import {
+  type CopierOptions,
+  type Copiers,
   CopyFailed,
   FileNotAvailable,
-  type LaneOptions,
-  type Lanes,
   notAvailableCode,
   root,
-  withLanes,
-} from "#hosting/moves/lanes.ts";
+  withCopiers,
+} from "#hosting/moves/copiers.ts";
 
-export interface CopyOptions extends LaneOptions {
+export interface CopyOptions extends CopierOptions {
   /** Asked again and again; what it throws ends the copying. */
   report(progress: CopyProgress): Promise<void>;
 }
@@ -37,13 +37,13 @@ interface Tree {
  * @throws CopyFailed, the errors of the drivers, and what `report` throws
  */
 export async function copyFiles(options: CopyOptions): Promise<void> {
-  await withLanes(options, async (lanes) => {
-    const [source, target] = await Promise.all([listTree(lanes, "source"), listTree(lanes, "target")]);
-    await alignFolders(lanes, source, target);
+  await withCopiers(options, async (copiers) => {
+    const [source, target] = await Promise.all([listTree(copiers, "source"), listTree(copiers, "target")]);
+    await alignFolders(copiers, source, target);
     const missing = [...source.files].filter(([path, bytes]) => target.files.get(path) !== bytes);
     const progress = startProgress(options, source, missing.length);
-    await lanes.each(missing, async (lane, [path]) => {
-      const bytes = await lane.copy(path).catch(ignoreGone);
+    await copiers.each(missing, async (copier, [path]) => {
+      const bytes = await copier.copy(path).catch(ignoreGone);
       await progress(bytes?.bytes ?? 0);
     });
   });
@@ -56,20 +56,20 @@ export async function copyFiles(options: CopyOptions): Promise<void> {
  * @throws as `copyFiles`
  */
 export async function finishCopy(options: CopyOptions): Promise<{ files: number; bytes: number }> {
-  return withLanes(options, async (lanes) => {
-    const [source, target] = await Promise.all([listTree(lanes, "source"), listTree(lanes, "target")]);
-    await alignFolders(lanes, source, target);
+  return withCopiers(options, async (copiers) => {
+    const [source, target] = await Promise.all([listTree(copiers, "source"), listTree(copiers, "target")]);
+    await alignFolders(copiers, source, target);
     const progress = startProgress(options, source, source.files.size);
-    await lanes.each([...source.files], async (lane, [path, bytes]) => {
-      if (target.files.get(path) !== bytes || !(await lane.isSame(path))) {
-        const { digest } = await lane.copy(path);
-        if (digest !== (await lane.digestOfCopy(path))) {
+    await copiers.each([...source.files], async (copier, [path, bytes]) => {
+      if (target.files.get(path) !== bytes || !(await copier.isSame(path))) {
+        const { digest } = await copier.copy(path);
+        if (digest !== (await copier.digestOfCopy(path))) {
           throw new CopyFailed(`${path} reads back as something else than was sent`);
         }
       }
       await progress(bytes);
     });
-    const copy = await listTree(lanes, "target");
+    const copy = await listTree(copiers, "target");
     const difference = differenceOf(source, copy);
     if (difference !== undefined) throw new CopyFailed(`the copies differ in ${difference}`);
     const bytes = [...source.files.values()].reduce((sum, size) => sum + size, 0);
@@ -107,17 +107,17 @@ function differenceOf(source: Tree, target: Tree): string | undefined {
 }
 
 /** Takes away from the target what the source has not, and makes its folders. */
-async function alignFolders(lanes: Lanes, source: Tree, target: Tree): Promise<void> {
+async function alignFolders(copiers: Copiers, source: Tree, target: Tree): Promise<void> {
   const extraFiles = [...target.files.keys()].filter((path) => !source.files.has(path));
-  await lanes.each(extraFiles, (lane, path) => lane.run(({ to }) => to.remove(root + path)));
+  await copiers.each(extraFiles, (copier, path) => copier.run(({ to }) => to.remove(root + path)));
   const extraFolders = [...target.folders].filter((path) => !source.folders.has(path)).reverse();
   const newFolders = [...source.folders].filter((path) => !target.folders.has(path));
   // In their order: a folder goes after, and comes before, what is in it.
-  await lanes.one(async (lane) => {
-    for (const path of extraFolders) await lane.run(({ to }) => to.removeEmptyDir(root + path));
+  await copiers.one(async (copier) => {
+    for (const path of extraFolders) await copier.run(({ to }) => to.removeEmptyDir(root + path));
     for (const path of newFolders) {
       // Sent before, and its answer lost: then it is there.
-      await lane.run(
+      await copier.run(
         ({ to }) => to.send(`MKD ${root}${path}`),
         (error) => error.code === notAvailableCode || error.code === 521,
       );
@@ -125,13 +125,13 @@ async function alignFolders(lanes: Lanes, source: Tree, target: Tree): Promise<v
   });
 }
 
-async function listTree(lanes: Lanes, side: "source" | "target"): Promise<Tree> {
+async function listTree(copiers: Copiers, side: "source" | "target"): Promise<Tree> {
   const tree: Tree = { folders: new Set(), files: new Map() };
   // It grows while it is walked: a folder's own follow it.
   const queue = [""];
-  await lanes.one(async (lane) => {
+  await copiers.one(async (copier) => {
     for (const folder of queue) {
-      for (const entry of await lane.list(side, folder)) {
+      for (const entry of await copier.list(side, folder)) {
         const path = `${folder}/${entry.name}`;
         if (entry.isDirectory) {
           tree.folders.add(path);

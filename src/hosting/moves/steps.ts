@@ -9,8 +9,8 @@
 import type { Context } from "#context.ts";
 import { type Account, findAccount } from "#hosting/accounts/accounts.ts";
 import { desiredAccount } from "#hosting/accounts/desired.ts";
+import { CopyFailed } from "#hosting/moves/copiers.ts";
 import { type CopyOptions, type CopyProgress, copyFiles, finishCopy } from "#hosting/moves/files.ts";
-import { CopyFailed } from "#hosting/moves/lanes.ts";
 import { claimMove, happenToMove, isAsRead, type Move, MoveOvertaken, recordProgress } from "#hosting/moves/move.ts";
 import type { MoveState } from "#hosting/moves/states.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";

@@ -1,12 +1,12 @@
-/** The sessions over which files go from one node to another: some pairs, each for one file at a time. */
+/** Copies files from one node to another over pairs of FTP sessions. */
 import { createHash } from "node:crypto";
 import { Transform, Writable } from "node:stream";
 import { Client, FTPError } from "basic-ftp";
 import type { OneTimeLogin } from "#nodes/driver.ts";
 
 /** Files that are copied at the same time, each over a session at both nodes. */
-const lanesMax = 3;
-const triesMax = 3;
+const copiersMax = 3;
+const attemptsMax = 3;
 /** A connection on which nothing moves for so long is given up. */
 const stalledMs = 30_000;
 /** Of one folder. 200,000 names of 250 characters. */
@@ -27,7 +27,7 @@ export class FileNotAvailable extends CopyFailed {
 }
 
 /** Opens a new one-time login at either node. */
-export interface LaneOptions {
+export interface CopierOptions {
   openSource(): Promise<OneTimeLogin>;
   openTarget(): Promise<OneTimeLogin>;
 }
@@ -37,12 +37,12 @@ interface Pair {
   to: Client;
 }
 
-/** A session at both nodes, for one file at a time. */
-export class Lane {
-  readonly #options: LaneOptions;
+/** Copies one file at a time, over a session at each node. */
+export class Copier {
+  readonly #options: CopierOptions;
   #pair: Pair | undefined;
 
-  constructor(options: LaneOptions) {
+  constructor(options: CopierOptions) {
     this.#options = options;
   }
 
@@ -54,7 +54,7 @@ export class Lane {
     work: (pair: Pair) => Promise<Result>,
     isDone: (error: FTPError) => boolean = () => false,
   ): Promise<Result | undefined> {
-    for (let tries = 1; ; tries++) {
+    for (let attempt = 1; ; attempt++) {
       const pair = await this.#open();
       try {
         return await work(pair);
@@ -63,7 +63,7 @@ export class Lane {
         this.close();
         const { message } = error as Error;
         if (error instanceof FTPError && error.code === notAvailableCode) throw new FileNotAvailable(message);
-        if (tries === triesMax) throw new CopyFailed(message, { cause: error });
+        if (attempt === attemptsMax) throw new CopyFailed(message, { cause: error });
       }
     }
   }
@@ -155,27 +155,27 @@ async function logIn(client: Client, { certificate, password, ...login }: OneTim
   await client.access({ ...login, password: password.reveal(), secure: true, secureOptions });
 }
 
-export interface Lanes {
-  /** Does the work for every item, several at a time; the first failure ends it. */
-  each<Item>(items: readonly Item[], work: (lane: Lane, item: Item) => Promise<unknown>): Promise<void>;
-  /** Does the work in one lane. */
-  one(work: (lane: Lane) => Promise<void>, side?: "source" | "target"): Promise<void>;
+export interface Copiers {
+  /** Runs `work` for every item, several at a time; the first failure ends it. */
+  each<Item>(items: readonly Item[], work: (copier: Copier, item: Item) => Promise<unknown>): Promise<void>;
+  /** Runs `work` with one copier. */
+  one(work: (copier: Copier) => Promise<void>, side?: "source" | "target"): Promise<void>;
 }
 
-/** Gives the work its lanes, and closes them after it. */
-export async function withLanes<Result>(
-  options: LaneOptions,
-  work: (lanes: Lanes) => Promise<Result>,
+/** Runs `work` with some copiers, and closes them afterwards. */
+export async function withCopiers<Result>(
+  options: CopierOptions,
+  work: (copiers: Copiers) => Promise<Result>,
 ): Promise<Result> {
-  const all = Array.from({ length: lanesMax }, () => new Lane(options));
-  const lanes: Lanes = {
+  const all = Array.from({ length: copiersMax }, () => new Copier(options));
+  const copiers: Copiers = {
     async each(items, workOn) {
       let next = 0;
       let hasFailed = false;
-      const takeAll = async (lane: Lane) => {
+      const takeAll = async (copier: Copier) => {
         while (next < items.length && !hasFailed) {
           const item = items[next++];
-          await workOn(lane, item as (typeof items)[number]).catch((error: unknown) => {
+          await workOn(copier, item as (typeof items)[number]).catch((error: unknown) => {
             hasFailed = true;
             throw error;
           });
@@ -184,11 +184,11 @@ export async function withLanes<Result>(
       const outcomes = await Promise.allSettled(all.slice(0, items.length).map(takeAll));
       for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
     },
-    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as Lane),
+    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as Copier),
   };
   try {
-    return await work(lanes);
+    return await work(copiers);
   } finally {
-    for (const lane of all) lane.close();
+    for (const copier of all) copier.close();
   }
 }
