@@ -9,7 +9,7 @@ import {
   rgpNamespace,
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
-import type { WantedServices } from "#registry/epp/services.ts";
+import type { ServiceRequirements } from "#registry/epp/services.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The part of `EppPoolOptions` that the profile decides; what is left is the caller's: clock, randomness, log. */
@@ -22,7 +22,7 @@ export function eppOptionsOf(profile: RegistryProfile) {
     tls: { ca, cert, key: key === undefined ? undefined : new Secret(key), servername },
     registrarId,
     password,
-    services: wantedServices(profile),
+    services: servicesOf(profile),
     sessionsMax: profile.sessionsMax,
     sessionsMin: profile.sessionsMin,
     commandsPerSecond: profile.commandsPerSecond,
@@ -38,7 +38,7 @@ const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespa
 export const dispensableServices = [hostNamespace, ...extensions];
 
 /** A thin registry has no contacts, and one with host attributes no hosts, even where it offers the objects. */
-function wantedServices({ dataModel, hostModel, withoutServices }: RegistryProfile): WantedServices {
+function servicesOf({ dataModel, hostModel, withoutServices }: RegistryProfile): ServiceRequirements {
   const isWanted = (uri: string) => !withoutServices.includes(uri);
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],

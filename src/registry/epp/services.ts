@@ -3,7 +3,7 @@ import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { Greeting } from "#registry/epp/greeting.ts";
 
 /** What we would like of a registry. */
-export interface WantedServices {
+export interface ServiceRequirements {
   /** Objects, as namespaces, without which a session is of no use. */
   readonly requiredObjectURIs: readonly string[];
   /** Objects and extensions that are used where they are offered. */
@@ -16,14 +16,14 @@ export interface WantedServices {
  * and some use an extension towards those who asked for it only.
  * @throws EppUnavailable that names what is missing
  */
-export function chooseServices(wanted: WantedServices, offered: Greeting): EppServices {
+export function chooseServices(ours: ServiceRequirements, offered: Greeting): EppServices {
   const isOffered = (uri: string) => offered.objectURIs.includes(uri);
-  const missing = wanted.requiredObjectURIs.filter((uri) => !isOffered(uri));
+  const missing = ours.requiredObjectURIs.filter((uri) => !isOffered(uri));
   if (missing.length > 0) throw notOffered(`the registry does not offer ${missing.join(", ")}`);
   if (!offered.versions.includes("1.0")) throw notOffered("the registry does not speak EPP 1.0");
   return {
-    objectURIs: [...wanted.requiredObjectURIs, ...wanted.optionalObjectURIs.filter(isOffered)],
-    extensionURIs: wanted.extensionURIs.filter((uri) => offered.extensionURIs.includes(uri)),
+    objectURIs: [...ours.requiredObjectURIs, ...ours.optionalObjectURIs.filter(isOffered)],
+    extensionURIs: ours.extensionURIs.filter((uri) => offered.extensionURIs.includes(uri)),
     language: offered.languages.includes("en") ? "en" : (offered.languages[0] ?? "en"),
   };
 }

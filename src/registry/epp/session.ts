@@ -22,7 +22,7 @@ import { loginSecNamespace } from "#registry/epp/namespaces.ts";
 import { hideSecrets, secretsIn } from "#registry/epp/redaction.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
 import { isGreeting, parseResponse } from "#registry/epp/response.ts";
-import type { WantedServices } from "#registry/epp/services.ts";
+import type { ServiceRequirements } from "#registry/epp/services.ts";
 import { chooseServices, notOffered } from "#registry/epp/services.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -55,7 +55,7 @@ export interface LoginNews {
 
 export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "greetingMs"> {
   readonly credentials: Credentials;
-  readonly services: WantedServices;
+  readonly services: ServiceRequirements;
   readonly timeouts: EppTimeouts;
   readonly clock: Clock;
   readonly random: Random;

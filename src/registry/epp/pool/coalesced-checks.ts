@@ -9,7 +9,7 @@ import { createClTRID } from "#registry/epp/session.ts";
 import { premiumDecision } from "#registry/premium.ts";
 
 /** So many sessions in a row may end under one question: a registry that is started anew ends all of them. */
-const triesMax = 3;
+const attemptsMax = 3;
 
 interface CheckOptions extends Pick<EppPoolOptions, "premium" | "periodYears"> {
   /** How long a check waits for a session. */
@@ -74,11 +74,11 @@ export class CoalescedChecks {
 
   /** A session that ends says nothing about the name, and a check may be repeated at will. */
   async #askUntilKnown(question: Question): Promise<DomainAvailability> {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#ask(question);
       } catch (error) {
-        if (tries === triesMax || question.askersCount === 0 || !isSessionLost(error)) throw error;
+        if (attempt === attemptsMax || question.askersCount === 0 || !isSessionLost(error)) throw error;
       }
     }
   }

@@ -8,7 +8,7 @@ import { passwordCharsMax, passwordCharsMin } from "#registry/epp/commands/sessi
 import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
 import type { CircuitSettings, CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { SessionPool } from "#registry/epp/pool/session-pool.ts";
-import type { WantedServices } from "#registry/epp/services.ts";
+import type { ServiceRequirements } from "#registry/epp/services.ts";
 import type { EppResponse, LoginNews, RequestOptions } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { PremiumPolicy } from "#registry/premium.ts";
@@ -24,7 +24,7 @@ export interface EppPoolOptions {
   readonly tls: EppTls;
   readonly registrarId: string;
   readonly password: Secret;
-  readonly services: WantedServices;
+  readonly services: ServiceRequirements;
   /** What the registry allows us. With one session, checks share it with everything else. */
   readonly sessionsMax: number;
   /** Kept open while nobody needs them, so that the first caller does not wait for a handshake. Default 0. */
