@@ -10,7 +10,7 @@ import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { reconcileNode } from "#hosting/nodes/reconcile.ts";
 import { wakeUnplacedOnRoom } from "#hosting/wake.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
-import { type StepUnderWay, startMachine } from "#progress/engine.ts";
+import { type StepInProgress, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
 
 /** Rows of each machine that a worker has at work at once. Accounts wait for their nodes most of the time. */
@@ -41,7 +41,7 @@ const reconcileRows = progressRows("hosting-reconciles", {
 
 export interface HostingMachines {
   /** The steps under way. */
-  doing(): StepUnderWay[];
+  stepsInProgress(): StepInProgress[];
   /** Waits for them. */
   close(): Promise<void>;
 }
@@ -89,7 +89,7 @@ export function startHostingMachines(context: Context, locks: RowLocks, nodes: H
   ];
   const wakes = wakeUnplacedOnRoom(context);
   return {
-    doing: () => machines.flatMap((machine) => machine.doing()),
+    stepsInProgress: () => machines.flatMap((machine) => machine.stepsInProgress()),
     async close() {
       wakes.close();
       lookup.close();

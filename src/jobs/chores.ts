@@ -5,7 +5,7 @@ import { answerAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
-import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
+import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
@@ -25,7 +25,7 @@ interface Chore {
 }
 
 const chores = {
-  housekeeping: { run: keepHouse, next: (now) => new Date(now.getTime() + minuteMs) },
+  housekeeping: { run: runHousekeeping, next: (now) => new Date(now.getTime() + minuteMs) },
   reconciles: {
     run: askAllReconciles,
     next(now) {
@@ -90,12 +90,12 @@ const dropOldIdempotent = statement(
 );
 
 /** Forgets what is too old to matter, and tells operators of nodes that are away and registries that nobody serves. */
-async function keepHouse(context: Context): Promise<void> {
+async function runHousekeeping(context: Context): Promise<void> {
   const { database, clock } = context;
   const seconds = Math.floor(clock.now().getTime() / 1000);
   await database.query(dropOldCommitted, { signed_before: seconds - committedRequestsKeptSeconds });
   await database.query(dropOldIdempotent, { now: clock.now() });
   await endTrafficAlarms(context);
-  await tellOfUnservedRegistries(context);
+  await alarmUnservedRegistries(context);
   await tellOfAbsentNodes(context);
 }

@@ -9,14 +9,14 @@ import { sleep } from "#lib/clock.ts";
 import type { Liveness } from "#locks/liveness.ts";
 
 /** Between two looks whether it is still at work. */
-const betweenLooksMs = 250;
+const pollMs = 250;
 /** One that is only slow has ended its work by then: its statements are over (src/db/connection.ts). */
 const endsMsMax = 15_000;
 /** While it hangs, its alarm is raised again so often. */
 const hangingMs = 60_000;
 
 /** The lock of who works on a registry's changes. */
-export const changesAtWork = (registryId: string) => `orders of ${registryId}`;
+export const changesLock = (registryId: string) => `orders of ${registryId}`;
 
 /** Resolves when it has ended, or its lease would have. Never throws. @param leaseMs how long that would have lasted yet */
 export async function awaitPredecessor(
@@ -28,14 +28,14 @@ export async function awaitPredecessor(
   const untilMs = clock.monotonicMs() + leaseMs;
   while (!ended.aborted && clock.monotonicMs() < untilMs) {
     try {
-      if ((await liveness.findElsewhere(changesAtWork(lease.registryId))) === undefined) return;
+      if ((await liveness.findElsewhere(changesLock(lease.registryId))) === undefined) return;
     } catch (error) {
       log.warn(
         { err: error, registry: lease.registryId },
         "it is not known whether the owner before this one is at work",
       );
     }
-    await sleep(betweenLooksMs, ended);
+    await sleep(pollMs, ended);
   }
 }
 
@@ -47,23 +47,23 @@ export async function watchPredecessor(
 ): Promise<void> {
   const { clock, lease, log } = context;
   const alarm = { kind: "worker-stuck", subject: lease.registryId } as const;
-  let nextTellMs = clock.monotonicMs() + endsMsMax;
+  let nextAlarmMs = clock.monotonicMs() + endsMsMax;
   while (!ended.aborted) {
     try {
-      const holder = await liveness.findElsewhere(changesAtWork(lease.registryId));
+      const holder = await liveness.findElsewhere(changesLock(lease.registryId));
       // One that the owner before this one has raised may be open.
       if (holder === undefined) {
         await resolveAlarm(context, alarm);
         return;
       }
-      if (clock.monotonicMs() > nextTellMs) {
-        nextTellMs += hangingMs;
+      if (clock.monotonicMs() > nextAlarmMs) {
+        nextAlarmMs += hangingMs;
         const note = `the worker of ${holder} hangs: it has lost the lease of ${lease.registryId} to another one and does not end its work; kill it`;
         await raiseAlarm(context, { ...alarm, note });
       }
     } catch (error) {
       log.warn({ err: error, registry: lease.registryId }, "whether the owner before this one hangs is not known");
     }
-    await sleep(betweenLooksMs, ended);
+    await sleep(pollMs, ended);
   }
 }

@@ -9,7 +9,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 /** The message queue is read this many times less often while no order waits for a message. */
 const idlePollFactor = 10;
 
-const certificateLookMs = 3_600_000;
+const certificateCheckMs = 3_600_000;
 
 interface Chore {
   name: string;
@@ -26,7 +26,7 @@ const chores: Chore[] = [
 /** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
 export async function doChores(
   sessions: RegistrySessions,
-  lookAtLogins: () => Promise<void>,
+  checkLogins: () => Promise<void>,
   ended: AbortSignal,
 ): Promise<void> {
   const { context, profile } = sessions;
@@ -40,7 +40,7 @@ export async function doChores(
   };
   const itsOwn: Chore[] = [
     { name: "watch for its absence", intervalMs: (profile) => profile.pollIntervalMs, run: watchForAbsence },
-    { name: "look at our certificate", intervalMs: () => certificateLookMs, run: lookAtLogins },
+    { name: "look at our certificate", intervalMs: () => certificateCheckMs, run: checkLogins },
   ];
   await Promise.all([...chores, ...itsOwn].map(repeat));
 }

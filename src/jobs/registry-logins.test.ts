@@ -34,12 +34,12 @@ function event(type: string, own: Partial<LoginSecurityEvent> = {}): LoginSecuri
 test("what a registry says of our login is one alarm for each type, until a login that it says nothing more of", async (t) => {
   const { watch, watchOf, open } = await startWatch(t);
   const other = watchOf("nic2");
-  other.hear({ isIn: true, events: [event("custom")] });
-  await other.look();
+  other.onLogin({ succeeded: true, events: [event("custom")] });
+  await other.check();
   const password = event("password", { exDate: new Date("2026-02-01") });
   const logins = event("stat", { name: "failedLogins", value: "100", duration: "P1D" });
-  watch.hear({ isIn: true, events: [password, logins, event("stat", { name: "weakOnes" }), event("its own")] });
-  await watch.look();
+  watch.onLogin({ succeeded: true, events: [password, logins, event("stat", { name: "weakOnes" }), event("its own")] });
+  await watch.check();
   const [others, ...alarms] = await open();
   assert.deepEqual(
     alarms.map(({ subject }) => subject),
@@ -50,8 +50,8 @@ test("what a registry says of our login is one alarm for each type, until a logi
     "the registry says of our login: warning, password until 2026-02-01T00:00:00.000Z: about password: change it: deedhouse registry password nic",
   );
   assert.match(alarms[1]?.note ?? "", /stat failedLogins 100 in P1D: about stat; .*stat weakOnes/);
-  watch.hear({ isIn: true, events: [password] });
-  await watch.look();
+  watch.onLogin({ succeeded: true, events: [password] });
+  await watch.check();
   assert.deepEqual(
     (await open()).map(({ subject }) => subject),
     [others?.subject, "nic password"],
@@ -60,19 +60,22 @@ test("what a registry says of our login is one alarm for each type, until a logi
 
 test("a login that is refused adds what the registry says of it, and ends no alarm", async (t) => {
   const { watch, watchOf, open } = await startWatch(t);
-  watch.hear({ isIn: true, events: [event("cipher")] });
-  await watch.look();
+  watch.onLogin({ succeeded: true, events: [event("cipher")] });
+  await watch.check();
   const successor = watchOf("nic");
-  successor.hear({ isIn: false, events: [event("password", { level: "error", exDate: new Date("2025-12-31") })] });
-  await successor.look();
+  successor.onLogin({
+    succeeded: false,
+    events: [event("password", { level: "error", exDate: new Date("2025-12-31") })],
+  });
+  await successor.check();
   const alarms = await open();
   assert.deepEqual(
     alarms.map(({ subject }) => subject),
     ["nic cipher", "nic password"],
   );
   assert.match(alarms[1]?.note ?? "", /: error, password since 2025-12-31T/);
-  successor.hear({ isIn: true, events: [] });
-  await successor.look();
+  successor.onLogin({ succeeded: true, events: [] });
+  await successor.check();
   assert.deepEqual(await open(), []);
 });
 
@@ -80,11 +83,11 @@ test("our client certificate is an alarm thirty days before its end, and another
   const [from, until] = [new Date("2025-12-31"), new Date("2026-02-20")];
   const { cert } = await createCertificate("ours", undefined, { from, until });
   const { watch, clock, open } = await startWatch(t, cert);
-  watch.hear({ isIn: true, events: [] });
+  watch.onLogin({ succeeded: true, events: [] });
   const subjects: string[] = [];
   for (const days of [0, 19, 20, 42, 43, 51]) {
     clock.set((Date.UTC(2026, 0, 1) + days * dayMs + 60_000) / 1000);
-    await watch.look();
+    await watch.check();
     const alarms = await open();
     subjects.push(`day ${days}: ${alarms.map(({ subject, note }) => `${subject}, ${note.split(" 2026")[0]}`)}`);
   }

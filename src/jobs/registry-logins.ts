@@ -8,11 +8,11 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { findCertificateTrouble } from "#registry/epp/client-certificate.ts";
 import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
-import type { LoginNews } from "#registry/epp/session.ts";
+import type { LoginReport } from "#registry/epp/session.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** What the registry writes goes into an alarm's note up to here. */
-const toldCharsMax = 500;
+const eventCharsMax = 500;
 
 const openAlarms = statement(
   "registry-login-alarms",
@@ -35,9 +35,9 @@ const adviceOf: Readonly<Record<string, (registryId: string) => string>> = {
 
 export interface LoginWatch {
   /** To be told of every login that was answered. */
-  hear(news: LoginNews): void;
+  onLogin(report: LoginReport): void;
   /** To be called from time to time: a certificate ends while nobody logs in, too. */
-  look(): Promise<void>;
+  check(): Promise<void>;
 }
 
 /** Of one registry and the process that owns its sessions. An alarm that could not be written comes with the next login or look. */
@@ -68,26 +68,26 @@ export function createLoginWatch(
   }
 
   /** One after the other, so that what was heard last is what is written last. */
-  const look = () => {
+  const check = () => {
     const writing = written.then(write);
     written = writing.catch(() => {});
     return writing;
   };
   return {
-    hear(news) {
-      isComplete ||= news.isIn;
-      const byType = Map.groupBy(news.events, ({ type }) => (Object.hasOwn(adviceOf, type) ? type : "custom"));
-      events = new Map([...(news.isIn ? [] : events), ...byType]);
-      look().catch((error: unknown) =>
+    onLogin(report) {
+      isComplete ||= report.succeeded;
+      const byType = Map.groupBy(report.events, ({ type }) => (Object.hasOwn(adviceOf, type) ? type : "custom"));
+      events = new Map([...(report.succeeded ? [] : events), ...byType]);
+      check().catch((error: unknown) =>
         context.log.error({ err: error, registry: id }, "an alarm could not be written"),
       );
     },
-    look,
+    check,
   };
 }
 
 function describe({ type, level, name, value, duration, exDate, text }: LoginSecurityEvent): string {
   const what = [type, name, value, duration && `in ${duration}`].filter(Boolean).join(" ");
   const until = exDate && (level === "error" ? ` since ${exDate.toISOString()}` : ` until ${exDate.toISOString()}`);
-  return `the registry says of our login: ${level}, ${what}${until ?? ""}: ${text}`.slice(0, toldCharsMax);
+  return `the registry says of our login: ${level}, ${what}${until ?? ""}: ${text}`.slice(0, eventCharsMax);
 }

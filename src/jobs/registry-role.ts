@@ -7,7 +7,7 @@
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { awaitPredecessor, changesAtWork, watchPredecessor } from "#jobs/predecessor.ts";
+import { awaitPredecessor, changesLock, watchPredecessor } from "#jobs/predecessor.ts";
 import { startChanges } from "#jobs/registry-changes.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
@@ -74,7 +74,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       gone.signal.addEventListener("abort", lease.lose);
       if (gone.signal.aborted) lease.lose();
       await keepWhile(lease, () =>
-        own(options, lease, {
+        runAsOwner(options, lease, {
           ended: AbortSignal.any([lease.lost, stopped.signal]),
           onServing: started.resolve,
         }),
@@ -146,11 +146,15 @@ interface Ownership {
   onServing(): void;
 }
 
-async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onServing }: Ownership): Promise<void> {
+async function runAsOwner(
+  options: RegistryRoleOptions,
+  lease: HeldLease,
+  { ended, onServing }: Ownership,
+): Promise<void> {
   const { profile } = options;
   const context = { ...options.context, lease };
   const logins = createLoginWatch(context, profile);
-  const pool = await openRegistryPool(context, profile, { onLogin: logins.hear, mayWrite: lease.isHeld });
+  const pool = await openRegistryPool(context, profile, { onLogin: logins.onLogin, mayWrite: lease.isHeld });
   // What is under way may still be answered while nobody else can have the lease.
   const drain = () => pool.drain(lease.lost.aborted ? Math.min(drainMs, lease.msLeft()) : drainMs);
   lease.lost.addEventListener("abort", drain);
@@ -164,7 +168,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const { liveness } = options;
-  await liveness.add(changesAtWork(profile.id));
+  await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
   void context.listener.listening().then(onServing);
@@ -173,7 +177,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     watchPredecessor(context, liveness, ended),
   ];
   try {
-    const chores = doChores(sessions, logins.look, ended);
+    const chores = doChores(sessions, logins.check, ended);
     await awaitPredecessor(context, liveness, lease.predecessorMs, ended);
     const changes = startChanges(sessions, ended);
     await chores;
@@ -182,7 +186,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     stopAnswering();
     stopProbing();
     await Promise.all(watching);
-    liveness.remove(changesAtWork(profile.id));
+    liveness.remove(changesLock(profile.id));
     await drain();
   }
 }

@@ -15,7 +15,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 const askChannel = "registry_greeting_asked";
 const answerChannel = "registry_greeting_read";
 
-const lookMs = 1_000;
+const pollMs = 1_000;
 /** Who has the lock takes the lease in a moment. */
 const takenMsMax = 10_000;
 /** An owner without a sign of life from the registry for so long yields … */
@@ -56,8 +56,8 @@ const ask = statement(
   { notified: "text" },
 );
 
-const tellGreeting = statement(
-  "registry-greeting-tell",
+const sendGreetingAnswer = statement(
+  "registry-greeting-answer",
   `SELECT pg_notify('${answerChannel}', $payload::text)::text AS notified`,
   { notified: "text" },
 );
@@ -77,7 +77,7 @@ export async function standBy(options: OwnerOptions, pid: number, ended: AbortSi
   const { context, profile } = options;
   const stopAnswering = answerAsks(options, pid);
   while (!ended.aborted) {
-    await sleep(lookMs, ended);
+    await sleep(pollMs, ended);
     if (ended.aborted) break;
     try {
       const owner = { registry_id: profile.id, application_name: lockConnectionName(profile.id) };
@@ -97,7 +97,7 @@ function answerAsks({ context, profile }: OwnerOptions, pid: number): () => void
     isReading = true;
     try {
       await readGreeting(profile, context.clock);
-      await context.database.query(tellGreeting, { payload: `${id} ${pid}` });
+      await context.database.query(sendGreetingAnswer, { payload: `${id} ${pid}` });
     } catch (error) {
       context.log.debug({ err: error, registry: profile.id }, "the registry does not greet this process either");
     } finally {
@@ -142,7 +142,7 @@ export async function yieldWhenCutOff(
     if (isFresh(id) && isSilent() && !ended.aborted) yieldTo(Number(pid)).catch(failed);
   });
   while (!ended.aborted) {
-    await sleep(lookMs, ended);
+    await sleep(pollMs, ended);
     if (ended.aborted || !isSilent()) continue;
     const id = context.random.bytes(idBytes).toString("base64url");
     for (const old of askedAtMs.keys()) if (!isFresh(old)) askedAtMs.delete(old);

@@ -18,7 +18,7 @@ const unserved = statement(
   { id: "text" },
 );
 
-export async function tellOfUnservedRegistries(context: Context): Promise<void> {
+export async function alarmUnservedRegistries(context: Context): Promise<void> {
   const served = context.registries.map((profile) => profile.id);
   for (const { id } of await context.database.query(unserved, { served })) {
     const note = `no profile of the registry ${id}: its orders wait, and its names are not renewed`;

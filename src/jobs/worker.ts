@@ -27,7 +27,10 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const hosting = startHostingMachines(context, locks, nodes);
   const chores = await startChores(context, locks);
-  const heartbeat = startHeartbeat(context, processName, () => [...hosting.doing(), ...chores.doing()]);
+  const heartbeat = startHeartbeat(context, processName, () => [
+    ...hosting.stepsInProgress(),
+    ...chores.stepsInProgress(),
+  ]);
   const roles = context.registries.map((profile) => startRegistryRole({ context, profile, databaseUrl, liveness }));
   await Promise.all(roles.map(({ started }) => started));
   return {

@@ -56,12 +56,12 @@ async function holdOnly({ query, held }: Connection, names: ReadonlySet<string>)
 
 /**
  * Keeps this process's locks.
- * @param askMs how often the connection is asked whether it is there
+ * @param pingMs how often the connection is asked whether it is there
  */
 export function startLiveness(
   context: Pick<Context, "database" | "log">,
   databaseUrl: string,
-  askMs?: number,
+  pingMs?: number,
 ): Liveness {
   const names = new Set<string>();
   const stopped = new AbortController();
@@ -78,7 +78,7 @@ export function startLiveness(
     return following;
   }
 
-  const kept = { log: context.log, databaseUrl, askMs, stopped: stopped.signal };
+  const kept = { log: context.log, databaseUrl, pingMs, stopped: stopped.signal };
   const connected = keepLockConnection(kept, (connection) => {
     current = connection && { ...connection, held: new Set() };
     if (connection) ownPids = [...ownPids, connection.pid].slice(-ownPidsMax);

@@ -8,7 +8,7 @@ import { sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { lockConnectionName } from "#locks/process-name.ts";
 
-const askMsDefault = 5_000;
+const pingMsDefault = 5_000;
 const connectMsMax = 10_000;
 const reconnectMs = 500;
 /** For an orderly end. */
@@ -16,8 +16,8 @@ const endMsMax = 1_000;
 /** Questions without an answer before PostgreSQL takes the client for gone, and gives its locks away. */
 const unansweredMax = 4;
 
-const askSeconds = askMsDefault / 1_000;
-const askOften = `SET tcp_keepalives_idle = ${askSeconds}; SET tcp_keepalives_interval = ${askSeconds};
+const pingSeconds = pingMsDefault / 1_000;
+const keepAliveOften = `SET tcp_keepalives_idle = ${pingSeconds}; SET tcp_keepalives_interval = ${pingSeconds};
   SET tcp_keepalives_count = ${unansweredMax}`;
 
 /** Not connected yet. */
@@ -27,28 +27,28 @@ export function createLockClient(databaseUrl: string, applicationName: string): 
     application_name: applicationName,
     connectionTimeoutMillis: connectMsMax,
     keepAlive: true,
-    keepAliveInitialDelayMillis: askMsDefault,
+    keepAliveInitialDelayMillis: pingMsDefault,
   });
 }
 
 /** @throws the driver's error */
 export async function connectForLocks(client: Client): Promise<void> {
   await client.connect();
-  await client.query(askOften);
+  await client.query(keepAliveOften);
 }
 
 /**
  * Asks over and over until `ended`, or until there is no answer in time. Then the locks may be somebody else's soon: it
  * ends well before PostgreSQL gives them away.
  */
-export async function askUntilLost(
+export async function pingUntilLost(
   client: Pick<LockConnection, "query">,
   ended: AbortSignal,
-  askMs = askMsDefault,
+  pingMs = pingMsDefault,
 ): Promise<void> {
   let isAnswered = true;
   while (isAnswered && !ended.aborted) {
-    await sleep(askMs, ended);
+    await sleep(pingMs, ended);
     isAnswered = false;
     const answer = client.query("SELECT 1").then(
       () => {
@@ -56,7 +56,7 @@ export async function askUntilLost(
       },
       () => {},
     );
-    await waitAtMost(askMs, answer, ended);
+    await waitAtMost(pingMs, answer, ended);
   }
 }
 
@@ -71,7 +71,7 @@ export interface KeptConnection {
   log: Log;
   databaseUrl: string;
   /** How often it is asked whether it is there. */
-  askMs: number | undefined;
+  pingMs: number | undefined;
   stopped: AbortSignal;
 }
 
@@ -80,7 +80,7 @@ export interface KeptConnection {
  * @param onChange gets each connection, and nothing when that is lost
  */
 export async function keepLockConnection(
-  { log, databaseUrl, askMs, stopped }: KeptConnection,
+  { log, databaseUrl, pingMs, stopped }: KeptConnection,
   onChange: (connection: LockConnection | undefined) => void,
 ): Promise<void> {
   while (!stopped.aborted) {
@@ -94,7 +94,7 @@ export async function keepLockConnection(
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
       const query = inTurn(client);
       onChange({ query, pid: rows[0]!.pid });
-      await Promise.race([broke, askUntilLost({ query }, stopped, askMs)]);
+      await Promise.race([broke, pingUntilLost({ query }, stopped, pingMs)]);
       if (!stopped.aborted) log.warn("the connection that holds this process's locks is lost");
     } catch (error) {
       log.warn({ err: error }, "there is no connection for this process's locks");

@@ -36,16 +36,16 @@ export interface RowLocksOptions {
   log: Log;
   databaseUrl: string;
   /** How often the connection is asked whether it is there. */
-  askMs?: number;
+  pingMs?: number;
 }
 
 /** Connects at once, and again whenever the connection is lost. */
-export function startRowLocks({ log, databaseUrl, askMs }: RowLocksOptions): RowLocks {
+export function startRowLocks({ log, databaseUrl, pingMs }: RowLocksOptions): RowLocks {
   const handlers = new Set<() => void>();
   const stopped = new AbortController();
   let current: (LockConnection & { lost: AbortController }) | undefined;
 
-  const running = keepLockConnection({ log, databaseUrl, askMs, stopped: stopped.signal }, (connection) => {
+  const running = keepLockConnection({ log, databaseUrl, pingMs, stopped: stopped.signal }, (connection) => {
     current?.lost.abort();
     current = connection && { ...connection, lost: new AbortController() };
     if (connection) for (const handle of handlers) handle();

@@ -17,8 +17,8 @@ import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
 export const rowDueChannel = "row_due";
 
 /** How often it looks by itself: the context's clock may jump, and a notification may have been missed. */
-const lookMs = 1_000;
-const lookMsMin = 5;
+const pollMs = 1_000;
+const pollMsMin = 5;
 /** How often it looks for times that are too far away. */
 const pullInMs = 60_000;
 const stepBackoff: BackoffSettings = { firstMs: 1_000, maxMs: 5 * 60_000 };
@@ -45,7 +45,7 @@ export interface Machine<Id extends RowId> {
 }
 
 /** A step under way. */
-export interface StepUnderWay {
+export interface StepInProgress {
   machine: string;
   row: RowId;
   since: Date;
@@ -53,21 +53,21 @@ export interface StepUnderWay {
 
 export interface RunningMachine {
   /** The steps under way, the oldest first. */
-  doing(): StepUnderWay[];
+  stepsInProgress(): StepInProgress[];
   /** Begins no more steps, and waits for those under way. Never throws. */
   stop(): Promise<void>;
 }
 
 type EngineContext = Pick<Context, "clock" | "random" | "log" | "listener">;
 
-interface RowAtWork {
+interface RowInProgress {
   since: Date;
   ended: Promise<void>;
 }
 
 export function startMachine<Id extends RowId>(context: EngineContext, machine: Machine<Id>): RunningMachine {
   const engine = new Engine(context, machine);
-  return { doing: () => engine.doing(), stop: () => engine.stop() };
+  return { stepsInProgress: () => engine.stepsInProgress(), stop: () => engine.stop() };
 }
 
 class Engine<Id extends RowId> {
@@ -76,71 +76,71 @@ class Engine<Id extends RowId> {
   readonly #stopped = new AbortController();
   readonly #stopListening: (() => unknown)[];
   readonly #running: Promise<void>;
-  readonly #atWork = new Map<Id, RowAtWork>();
+  readonly #inProgress = new Map<Id, RowInProgress>();
   /** Rows that are not looked at until then, by the process's own clock: somebody else works on them. */
   readonly #restingUntilMs = new Map<Id, number>();
   /** The version that a row had at its last step, if that did not fail. */
   readonly #stepped = new Map<Id, number>();
   /** Failures in a row. */
   readonly #failures = new Map<Id, number>();
-  #isCalled = false;
+  #isWoken = false;
   #pause = new AbortController();
-  #lookedAt = new Date(0);
+  #polledAt = new Date(0);
   #pulledInAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: EngineContext, machine: Machine<Id>) {
     this.#context = context;
     this.#machine = machine;
-    const call = () => this.#call();
+    const wake = () => this.#wake();
     const { exclusion, name } = machine;
     this.#stopListening = [
-      context.listener.on(rowDueChannel, (payload) => payload === name && call()),
-      context.listener.onReconnect(call),
-      ...("locks" in exclusion ? [exclusion.locks.onConnect(call)] : []),
+      context.listener.on(rowDueChannel, (payload) => payload === name && wake()),
+      context.listener.onReconnect(wake),
+      ...("locks" in exclusion ? [exclusion.locks.onConnect(wake)] : []),
     ];
     this.#running = this.#run();
   }
 
-  doing(): StepUnderWay[] {
-    return [...this.#atWork].map(([row, { since }]) => ({ machine: this.#machine.name, row, since }));
+  stepsInProgress(): StepInProgress[] {
+    return [...this.#inProgress].map(([row, { since }]) => ({ machine: this.#machine.name, row, since }));
   }
 
   async stop(): Promise<void> {
     for (const stopListening of this.#stopListening) stopListening();
     this.#stopped.abort();
-    this.#call();
+    this.#wake();
     await this.#running;
-    await Promise.all([...this.#atWork.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#inProgress.values()].map(({ ended }) => ended));
   }
 
   /** There may be a row to begin. */
-  #call(): void {
-    this.#isCalled = true;
+  #wake(): void {
+    this.#isWoken = true;
     this.#pause.abort();
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped.signal.aborted) {
-      this.#isCalled = false;
+      this.#isWoken = false;
       this.#pause = new AbortController();
-      let waitMs = lookMs;
+      let waitMs = pollMs;
       try {
         await this.#pullIn();
         waitMs = await this.#beginAll();
       } catch (error) {
         this.#context.log.warn({ err: error, machine: this.#machine.name }, "the rows that are due cannot be read");
         // Not at once, whoever calls.
-        await sleep(lookMs, this.#stopped.signal);
+        await sleep(pollMs, this.#stopped.signal);
       }
-      if (!this.#isCalled) await sleep(waitMs, this.#pause.signal);
+      if (!this.#isWoken) await sleep(waitMs, this.#pause.signal);
     }
   }
 
   async #pullIn(): Promise<void> {
     const now = this.#context.clock.now();
     const nowMs = systemClock.monotonicMs();
-    if (now < this.#lookedAt) this.#pulledInAtMs = Number.NEGATIVE_INFINITY;
-    this.#lookedAt = now;
+    if (now < this.#polledAt) this.#pulledInAtMs = Number.NEGATIVE_INFINITY;
+    this.#polledAt = now;
     if (nowMs - this.#pulledInAtMs < pullInMs) return;
     await this.#machine.rows.pullIn(now);
     this.#pulledInAtMs = nowMs;
@@ -150,10 +150,10 @@ class Engine<Id extends RowId> {
   async #beginAll(): Promise<number> {
     const { rows, rowsMax } = this.#machine;
     while (!this.#isOver()) {
-      const free = rowsMax - this.#atWork.size;
+      const free = rowsMax - this.#inProgress.size;
       // Each that ends calls.
-      if (free <= 0) return lookMs;
-      const except = [...this.#atWork.keys(), ...this.#resting()];
+      if (free <= 0) return pollMs;
+      const except = [...this.#inProgress.keys(), ...this.#resting()];
       const waiting = await rows.first(free + 1, except);
       if (this.#isOver()) break;
       const now = this.#context.clock.now().getTime();
@@ -161,11 +161,11 @@ class Engine<Id extends RowId> {
       const next = waiting[due.length];
       const begun = due.length === 0 ? 0 : await this.#begin(due);
       // Its return calls.
-      if (begun === undefined) return lookMs;
+      if (begun === undefined) return pollMs;
       if (begun < due.length || due.length === free) continue;
-      return next ? Math.min(lookMs, Math.max(lookMsMin, next.next_step_at.getTime() - now)) : lookMs;
+      return next ? Math.min(pollMs, Math.max(pollMsMin, next.next_step_at.getTime() - now)) : pollMs;
     }
-    return lookMs;
+    return pollMs;
   }
 
   #isOver(): boolean {
@@ -187,7 +187,7 @@ class Engine<Id extends RowId> {
     if (!held) return undefined;
     const mine = due.filter(({ id }) => held.names.has(String(id))).map(({ id }) => id);
     for (const { id } of due) {
-      if (!mine.includes(id)) this.#restingUntilMs.set(id, systemClock.monotonicMs() + lookMs);
+      if (!mine.includes(id)) this.#restingUntilMs.set(id, systemClock.monotonicMs() + pollMs);
     }
     if (mine.length === 0) return 0;
     const free = new Set(mine);
@@ -210,10 +210,10 @@ class Engine<Id extends RowId> {
     const ended = begun.then(async () => {
       await this.#runStep(row, lost);
       await release();
-      this.#atWork.delete(row.id);
-      this.#call();
+      this.#inProgress.delete(row.id);
+      this.#wake();
     });
-    this.#atWork.set(row.id, { since: this.#context.clock.now(), ended });
+    this.#inProgress.set(row.id, { since: this.#context.clock.now(), ended });
     begin();
   }
 

@@ -39,13 +39,13 @@ export interface Stage {
 /** @param locksUrl where the connection for locks goes, if it is somewhere else */
 export function openStage(
   url: string,
-  { clock = systemClock, locksUrl = url, askMs }: { clock?: Clock; locksUrl?: string; askMs?: number } = {},
+  { clock = systemClock, locksUrl = url, pingMs }: { clock?: Clock; locksUrl?: string; pingMs?: number } = {},
 ): Stage {
   const log = createLog("test", "silent");
   const database: Database = createDatabase({ url, transactionsMax: 5, applicationName: "deedhouse-test", log });
   const listener = createListener({ url, clock: systemClock, log, heartbeatMs: 50 });
   const context = { database, listener, clock, random: systemRandom, log };
-  const locks = startRowLocks({ log, databaseUrl: locksUrl, ...(askMs !== undefined && { askMs }) });
+  const locks = startRowLocks({ log, databaseUrl: locksUrl, ...(pingMs !== undefined && { pingMs }) });
   const running: RunningMachine[] = [];
   const begin = (machine: Machine<number>) => {
     const started = startMachine(context, machine);

@@ -47,9 +47,9 @@ export interface RequestOptions {
 }
 
 /** What the registry says about how we log in, with the answer to a login. */
-export interface LoginNews {
+export interface LoginReport {
   /** Whether it let us in. */
-  readonly isIn: boolean;
+  readonly succeeded: boolean;
   readonly events: readonly LoginSecurityEvent[];
 }
 
@@ -60,7 +60,7 @@ export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "g
   readonly clock: Clock;
   readonly random: Random;
   /** Told of every login that is answered. Must not throw. */
-  readonly onLogin?: ((news: LoginNews) => void) | undefined;
+  readonly onLogin?: ((report: LoginReport) => void) | undefined;
 }
 
 /** A clTRID for commands that no order has to account for. */
@@ -110,7 +110,7 @@ async function logIn(session: EppSession, { credentials, timeouts, random, onLog
   const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
   const secrets = [credentials.password, credentials.newPassword].flatMap((secret) => secret?.reveal() ?? []);
   const heard = (answer.data ?? []).map((event) => hideIn(event, secrets));
-  onLogin?.({ isIn: isSuccess(answer.code), events: heard });
+  onLogin?.({ succeeded: isSuccess(answer.code), events: heard });
   if (isSuccess(answer.code)) return;
   const events = heard.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {

@@ -9,7 +9,7 @@ import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
 import type { CircuitSettings, CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { SessionPool } from "#registry/epp/pool/session-pool.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
-import type { EppResponse, LoginNews, RequestOptions } from "#registry/epp/session.ts";
+import type { EppResponse, LoginReport, RequestOptions } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { PremiumPolicy } from "#registry/premium.ts";
 
@@ -44,7 +44,7 @@ export interface EppPoolOptions {
   /** Told of every change. Must not throw. */
   readonly onCircuit?: (status: CircuitStatus) => void;
   /** Told of every login that is answered. Must not throw. */
-  readonly onLogin?: (news: LoginNews) => void;
+  readonly onLogin?: (report: LoginReport) => void;
   /** Asked just before each frame; after a no, every connection is reset as soon as it is used or closed. Must not throw. */
   readonly mayWrite?: () => boolean;
 }
