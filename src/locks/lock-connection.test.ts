@@ -4,7 +4,7 @@ import { connectForLocks, createLockClient, pingUntilLost } from "#locks/lock-co
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 
-test("a connection that holds locks is asked about from both ends, and given up when it answers no more", async (t) => {
+test("both ends check a connection that holds locks, and it is given up when it stops answering", async (t) => {
   const { url } = await testDatabase(t);
   const proxy = await startDatabaseProxy(url);
   t.after(() => proxy.close());
