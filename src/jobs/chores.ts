@@ -1,4 +1,4 @@
-/** What workers do from time to time, whatever else there is to do. Each chore is a row, so that one worker at a time does it. */
+/** Periodic chores of the workers. Each is a row, so that one worker at a time runs it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { answerAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
@@ -20,7 +20,7 @@ const reconcilesMs = (3 * 60 + 23) * minuteMs;
 
 interface Chore {
   run(context: Context): Promise<void>;
-  /** When it is due again; null: when somebody makes it due. */
+  /** When it is due again; null: only when somebody makes it due. */
   next(now: Date): Date | null;
 }
 
@@ -38,7 +38,7 @@ const chores = {
 type ChoreName = keyof typeof chores;
 
 const names = Object.keys(chores);
-// A newer release may have others, which are not ours.
+// A newer release may have rows of chores that this one does not know.
 const choreRows = progressRows("chores", {
   table: "chores",
   id: { column: "name", type: "text" },
@@ -54,7 +54,7 @@ const writeNext = statement(
 );
 const makeDue = statement("chore-due", "UPDATE chores SET next_step_at = $now WHERE name = $name", {});
 
-/** Does what is due, until it is stopped; keeps house at once. */
+/** Runs the chores that are due, until it is stopped; housekeeping at once. */
 export async function startChores(context: Context, locks: RowLocks): Promise<RunningMachine> {
   const { clock, database } = context;
   const name: ChoreName = "housekeeping";
@@ -89,7 +89,7 @@ const dropOldIdempotent = statement(
   {},
 );
 
-/** Forgets what is too old to matter, and tells operators of nodes that are away and registries that nobody serves. */
+/** Deletes expired rows, and raises alarms for nodes that are away and registries that no process serves. */
 async function runHousekeeping(context: Context): Promise<void> {
   const { database, clock } = context;
   const seconds = Math.floor(clock.now().getTime() / 1000);

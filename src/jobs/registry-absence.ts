@@ -1,11 +1,11 @@
-/** Tells an operator of a registry that stays away. A short absence heals by itself: the circuit probes until it does. */
+/** Raises an alarm when a registry stays unreachable. A short outage needs no operator: the circuit probes until it ends. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const absenceToleratedMs = 10 * 60_000;
 
-// Kept in the database: an owner that is restarted every few minutes begins no new patience.
+// Kept in the database, so that an owner which is restarted every few minutes does not start counting again.
 const writeAway = statement(
   "registry-away-since",
   `UPDATE registries SET away_since = CASE
@@ -16,7 +16,7 @@ const writeAway = statement(
   { away_since: "timestamptz?" },
 );
 
-/** A chore of the owner. @param round 0 comes before anything was asked of the registry, and says nothing new */
+/** A chore of the owner. @param round in round 0 no command has been sent yet, so nothing new is known */
 export async function watchForAbsence({ context, profile, pool }: RegistrySessions, round: number): Promise<void> {
   const alarm = { kind: "registry-away", subject: profile.id } as const;
   const now = context.clock.now();

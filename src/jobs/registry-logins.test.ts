@@ -31,7 +31,7 @@ function event(type: string, own: Partial<LoginSecurityEvent> = {}): LoginSecuri
   return { type, level: "warning", text: `about ${type}`, ...nothing, ...own };
 }
 
-test("what a registry says of our login is one alarm for each type, until a login that it says nothing more of", async (t) => {
+test("each type of event that a registry reports about our login is one alarm, until a login without it", async (t) => {
   const { watch, watchOf, open } = await startWatch(t);
   const other = watchOf("nic2");
   other.onLogin({ succeeded: true, events: [event("custom")] });
@@ -47,7 +47,7 @@ test("what a registry says of our login is one alarm for each type, until a logi
   );
   assert.equal(
     alarms[0]?.note,
-    "the registry says of our login: warning, password until 2026-02-01T00:00:00.000Z: about password: change it: deedhouse registry password nic",
+    "the registry reports about our login: warning, password until 2026-02-01T00:00:00.000Z: about password: change it: deedhouse registry password nic",
   );
   assert.match(alarms[1]?.note ?? "", /stat failedLogins 100 in P1D: about stat; .*stat weakOnes/);
   watch.onLogin({ succeeded: true, events: [password] });
@@ -58,7 +58,7 @@ test("what a registry says of our login is one alarm for each type, until a logi
   );
 });
 
-test("a login that is refused adds what the registry says of it, and ends no alarm", async (t) => {
+test("a refused login adds its events and resolves no alarm", async (t) => {
   const { watch, watchOf, open } = await startWatch(t);
   watch.onLogin({ succeeded: true, events: [event("cipher")] });
   await watch.check();
@@ -79,7 +79,7 @@ test("a login that is refused adds what the registry says of it, and ends no ala
   assert.deepEqual(await open(), []);
 });
 
-test("our client certificate is an alarm thirty days before its end, and another one in its last seven", async (t) => {
+test("our client certificate raises an alarm thirty days before it expires, and another in its last seven days", async (t) => {
   const [from, until] = [new Date("2025-12-31"), new Date("2026-02-20")];
   const { cert } = await createCertificate("ours", undefined, { from, until });
   const { watch, clock, open } = await startWatch(t, cert);
@@ -102,7 +102,7 @@ test("our client certificate is an alarm thirty days before its end, and another
   assert.match((await open())[0]?.note ?? "", /: replace it: docs\/registries\.md, A new certificate$/);
 });
 
-test("the owner of a registry's sessions raises both, of what its logins hear and of the certificate in its profile", async (t) => {
+test("the owner of a registry's sessions raises alarms for its logins' events and for the certificate in its profile", async (t) => {
   const until = new Date(systemClock.now().getTime() + 20 * dayMs);
   const { cert } = await createCertificate("ours", undefined, { until });
   const sandbox = { passwordExpiresDays: 5 };

@@ -1,13 +1,13 @@
 /**
- * A registry that stays away is probed less and less often. Who knows that it is back has it probed now: an operator's
- * command asks by a notification, and the owner of the registry's sessions writes what came of it into the registry's row.
+ * The circuit of an unreachable registry probes less and less often. An operator who knows that it is back can have it probed
+ * now: the command sends a notification, and the owner of the registry's sessions writes the outcome into the registry's row.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { wakeAll } from "#domains/changes/due.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
-/** Its payload: an id that the answer is found by, and the registry's id, with a space between. */
+/** Its payload: an id by which the answer is found, a space, and the registry's id. */
 const probeChannel = "registry_probe";
 const idBytes = 9;
 
@@ -27,7 +27,7 @@ const writeAnswer = statement(
   {},
 );
 
-// None of these has a command under way, so its delay may be cut short.
+// None of these orders has a command in progress, so its backoff may be cut short.
 const endWaits = statement(
   "orders-after-probe",
   `WITH woken AS (
@@ -41,19 +41,19 @@ const endWaits = statement(
 
 type AskContext = Pick<Context, "database" | "random">;
 
-/** Has the owner of the registry's sessions probe its circuit, if it hears it. @returns the id for `findProbeAnswer` */
+/** Asks the owner of the registry's sessions, if there is one, to probe. @returns the id for `findProbeAnswer` */
 export async function askProbe({ database, random }: AskContext, registryId: string): Promise<string> {
   const id = random.bytes(idBytes).toString("base64url");
   await database.query(ask, { payload: `${id} ${registryId}` });
   return id;
 }
 
-/** What the probe failed with, `null` for nothing; no row while there is no answer. */
+/** The probe's failure, or `null` when it succeeded; no row while there is no answer. */
 export async function findProbeAnswer({ database }: AskContext, registryId: string, id: string) {
   return (await database.query(findAnswer, { registry_id: registryId, probe_id: id }))[0];
 }
 
-/** Probes when an operator asks for it. Where that works, orders that wait go on at once. @returns what ends it */
+/** Probes when an operator asks for it. If that succeeds, waiting orders are retried at once. @returns a function that stops it */
 export function answerProbes(sessions: RegistrySessions): () => void {
   const { context, profile, pool } = sessions;
   const answer = async (id: string) => {
@@ -71,6 +71,8 @@ export function answerProbes(sessions: RegistrySessions): () => void {
   return context.listener.on(probeChannel, (payload) => {
     const [id = "", registryId] = payload.split(" ");
     if (registryId !== profile.id) return;
-    answer(id).catch((error: unknown) => context.log.warn({ err: error, registry: registryId }, "a probe was lost"));
+    answer(id).catch((error: unknown) =>
+      context.log.warn({ err: error, registry: registryId }, "the outcome of a probe could not be written"),
+    );
   });
 }

@@ -1,13 +1,13 @@
 /**
- * Tells an operator of registries that no process serves, although orders or names of theirs are here: one that was taken
- * out of the profiles, or renamed there. Its owner, if it gets one again, resolves the alarm (registry-absence.ts).
+ * Raises an alarm for each registry that has orders or names here but no process that serves it, because its profile was
+ * removed or renamed. When it has an owner again, that one resolves the alarm (registry-absence.ts).
  */
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
 
-// Every name is in one of the two indexes: without a renewal, or with one that has not ended.
+// Every name is in one of the two indexes: it has no renewal, or one that has not ended.
 const unserved = statement(
   "registries-unserved",
   `SELECT id FROM registries WHERE id <> ALL($served::text[]) AND NOT ${registryOwnerAlive("id")} AND (
