@@ -35,7 +35,7 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(20);
 }
 
-/** A step that settles its row, and says that it ran. */
+/** A step that settles its row and records it in `stepped`. */
 function settling(url: string, stepped: number[]): Machine<number>["step"] {
   return async (id) => {
     await runSql(url, "UPDATE things SET next_step_at = NULL, reached = reached + 1 WHERE id = $1", [id]);
@@ -43,7 +43,7 @@ function settling(url: string, stepped: number[]): Machine<number>["step"] {
   };
 }
 
-test("a row that becomes due is taken on its notification", async (t) => {
+test("a notification starts the step of a row that becomes due", async (t) => {
   const { url, stage } = await openOn(t);
   const stepped: number[] = [];
   stage.start(settling(url, stepped));
@@ -55,7 +55,7 @@ test("a row that becomes due is taken on its notification", async (t) => {
   assert.deepEqual(await due(url), []);
 });
 
-test("rows are taken in the order in which they became due, at most so many at once", async (t) => {
+test("rows are taken in the order in which they became due, at most rowsMax at once", async (t) => {
   const { url, stage } = await openOn(t);
   for (let id = 1; id <= 9; id++) await add(url, id, `now() - interval '${id} seconds'`);
   const stepped: number[] = [];
@@ -79,7 +79,7 @@ test("rows are taken in the order in which they became due, at most so many at o
   assert.deepEqual(machine.stepsInProgress(), []);
 });
 
-test("a row that waits is taken when the clock has reached its time, also when the clock is put forward", async (t) => {
+test("a waiting row is taken when the clock reaches its time, also when the clock jumps forward", async (t) => {
   const clock = createSteeredClock();
   const { url, stage } = await openOn(t, { clock });
   const stepped: number[] = [];
@@ -92,7 +92,7 @@ test("a row that waits is taken when the clock has reached its time, also when t
   await until(() => stepped.includes(1));
 });
 
-test("a time that a clock left behind which was put forward and back is due", async (t) => {
+test("a time too far in the future, left by a clock that was wrong for a while, becomes due", async (t) => {
   const clock = createManualClock(1_800_000_000);
   const { url, stage } = await openOn(t, { clock });
   const stepped: number[] = [];
@@ -109,7 +109,7 @@ test("a time that a clock left behind which was put forward and back is due", as
   await machine.stop();
 });
 
-test("a step that throws backs off, and others go on", async (t) => {
+test("a row whose step throws backs off, and other rows are not delayed", async (t) => {
   const { url, stage } = await openOn(t);
   const stepped: number[] = [];
   const settle = settling(url, stepped);
@@ -132,7 +132,7 @@ test("a step that throws backs off, and others go on", async (t) => {
   assert.equal(failures, 2);
 });
 
-test("a step that leaves its row due as it was is not run again at once", async (t) => {
+test("a step that leaves its row due and unchanged is not run again at once", async (t) => {
   const { url, stage } = await openOn(t);
   let steps = 0;
   stage.start(async () => {
@@ -143,7 +143,7 @@ test("a step that leaves its row due as it was is not run again at once", async 
   assert.equal(steps, 1);
 });
 
-test("what is changed during a step is not slept over, also when the step fails", async (t) => {
+test("a row that is changed during a step is taken again at once, even if the step failed", async (t) => {
   const { url, stage } = await openOn(t);
   const stepped: number[] = [];
   const begun = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ test("what is changed during a step is not slept over, also when the step fails"
     begun.resolve();
     const [row] = await runSql<{ wanted: number }>(url, "SELECT wanted FROM things WHERE id = $1", [id]);
     await changed.promise;
-    if (row?.wanted === 1) throw new Error("it is wanted otherwise by now");
+    if (row?.wanted === 1) throw new Error("the row has changed");
     await settle(id, signal);
   });
   await add(url, 1);
@@ -161,7 +161,7 @@ test("what is changed during a step is not slept over, also when the step fails"
   await runSql(url, "UPDATE things SET wanted = 2, next_step_at = now() WHERE id = 1");
   changed.resolve();
   await until(() => stepped.includes(1));
-  // The change, and the end: nothing was postponed.
+  // The change and the settling: nothing was postponed.
   assert.equal(await versionOf(url, 1), "2");
 });
 
@@ -175,7 +175,7 @@ async function startChild(t: TestContext, url: string, settings: { stepMs: numbe
   return child;
 }
 
-test("two processes work on a row one step at a time", async (t) => {
+test("two processes never run steps of one row at the same time", async (t) => {
   const url = await thingsDatabase(t);
   const settings = { stepMs: 3, rowsMax: 2 };
   await Promise.all([startChild(t, url, settings), startChild(t, url, settings)]);
@@ -190,7 +190,7 @@ test("two processes work on a row one step at a time", async (t) => {
   assert.deepEqual(counts, [{ reached: 10, rows: 4 }]);
 });
 
-test("the row of a killed process is taken up by another one", async (t) => {
+test("another process takes over the row of a killed one", async (t) => {
   const url = await thingsDatabase(t);
   const child = await startChild(t, url, { stepMs: 600_000, rowsMax: 1 });
   await add(url, 1);
@@ -201,14 +201,14 @@ test("the row of a killed process is taken up by another one", async (t) => {
   stage.start(settling(url, stepped));
   await add(url, 2);
   await until(() => stepped.includes(2));
-  // The first one is held as long as its process lives.
+  // The first row stays locked as long as its process lives.
   assert.deepEqual(stepped, [2]);
   child.kill("SIGKILL");
   await until(() => stepped.includes(1));
 });
 
 for (const how of ["broken", "silent"] as const) {
-  test(`a ${how} connection for locks aborts the steps under way, and the rows are taken with a new one`, async (t) => {
+  test(`a ${how} connection for locks aborts the steps in progress, and a new connection takes their rows again`, async (t) => {
     const url = await thingsDatabase(t);
     const proxy = await startDatabaseProxy(url);
     t.after(() => proxy.close());
@@ -230,12 +230,12 @@ for (const how of ["broken", "silent"] as const) {
     await add(url, 1);
     await until(() => stepped.includes(1));
     assert.deepEqual(aborted, [1]);
-    // It is not the step's fault.
+    // An aborted step is no failure: the row was not postponed.
     assert.equal(await versionOf(url, 1), "1");
   });
 }
 
-test("a stop waits for the step under way and begins no other", async (t) => {
+test("a stop waits for the step in progress and begins no other", async (t) => {
   const { url, stage } = await openOn(t);
   const stepped: number[] = [];
   const settle = settling(url, stepped);
@@ -259,7 +259,7 @@ test("a stop waits for the step under way and begins no other", async (t) => {
   assert.deepEqual(await due(url), [{ id: "2" }]);
 });
 
-test("an owner's machine takes no row of others, and none after its ownership has ended", async (t) => {
+test("an owner's machine takes only its own rows, and none after its ownership has ended", async (t) => {
   const { url, stage } = await openOn(t);
   const stepped: number[] = [];
   const owned = new AbortController();
@@ -277,7 +277,7 @@ test("an owner's machine takes no row of others, and none after its ownership ha
   assert.deepEqual((await due(url)).map(({ id }) => id).sort(), ["1", "51"]);
 });
 
-test("rows go on after the database was away", async (t) => {
+test("rows are taken again after a database outage", async (t) => {
   const url = await thingsDatabase(t);
   const stage = openStage(url);
   t.after(() => stage.close());

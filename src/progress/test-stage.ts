@@ -1,4 +1,4 @@
-/** A table whose rows have work to do, and a machine that works on them: for tests of the engine, in one process or several. */
+/** For tests of the engine, in one process or several: a table whose rows have work to do, and a machine for it. */
 import type { Context } from "#context.ts";
 import { createDatabase, type Database } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
@@ -36,7 +36,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** @param locksUrl where the connection for locks goes, if it is somewhere else */
+/** @param locksUrl the server for the connection for locks, when it is not `url` */
 export function openStage(
   url: string,
   { clock = systemClock, locksUrl = url, pingMs }: { clock?: Clock; locksUrl?: string; pingMs?: number } = {},
