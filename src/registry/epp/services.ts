@@ -2,18 +2,18 @@ import type { EppServices } from "#registry/epp/commands/session/login.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { Greeting } from "#registry/epp/greeting.ts";
 
-/** What we would like of a registry. */
+/** The services that we ask a registry for. */
 export interface ServiceRequirements {
-  /** Objects, as namespaces, without which a session is of no use. */
+  /** Namespaces of objects without which a session is useless. */
   readonly requiredObjectURIs: readonly string[];
-  /** Objects and extensions that are used where they are offered. */
+  /** Namespaces of objects and extensions that we use where the registry offers them. */
   readonly optionalObjectURIs: readonly string[];
   readonly extensionURIs: readonly string[];
 }
 
 /**
- * What to ask for at login: exactly what is wanted and offered. Registries refuse what they have not offered (2307, 2103),
- * and some use an extension towards those who asked for it only.
+ * What to ask for at login: exactly what we require and the registry offers. Registries refuse what they do not offer (2307,
+ * 2103), and some use an extension only for clients that asked for it.
  * @throws EppUnavailable that names what is missing
  */
 export function chooseServices(ours: ServiceRequirements, offered: Greeting): EppServices {
@@ -28,7 +28,7 @@ export function chooseServices(ours: ServiceRequirements, offered: Greeting): Ep
   };
 }
 
-/** The registry lacks something that we can't do without. */
+/** The registry does not offer something that we require. */
 export function notOffered(detail: string): EppUnavailable {
   return new EppUnavailable("not-offered", { detail });
 }
