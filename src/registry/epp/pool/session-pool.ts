@@ -1,7 +1,7 @@
 /**
- * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept, and
- * are lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is kept from slow work,
- * so that an interactive check never waits for a create.
+ * The sessions with one registry. A session is opened when a caller waits for one, or when fewer than `sessionsMin` are open. It
+ * is lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is reserved for checks, so
+ * that an interactive check never waits for a create.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -60,7 +60,7 @@ export class SessionPool implements EppPool {
   async acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease> {
     if (this.#isDraining) throw new EppUnavailable("draining");
     if (!this.#circuit.isClosed) throw this.#circuitOpen();
-    // Nothing that could be waited for: what the last login came to is all there is to tell.
+    // No session is open and logins are paused: fail with the last login's error.
     if (this.#sessionCount === 0 && this.#opener.pauseCause) throw this.#opener.pauseCause;
     const lease = this.#waiters.join(purpose, options);
     this.#serve();
@@ -109,7 +109,7 @@ export class SessionPool implements EppPool {
     await Promise.all(this.#closing.values());
   }
 
-  /** Lends what is idle to those who are next, and opens sessions for the rest as far as the registry allows. */
+  /** Lends idle sessions to the next callers, and opens more for the others up to the limit. */
   #serve(): void {
     let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
     for (;;) {
@@ -161,7 +161,7 @@ export class SessionPool implements EppPool {
       extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
         const isItsTurn = await this.#bucket.take(rankOf(purpose, this.#options.clock), isWanted);
-        if (!isItsTurn) throw new EppNotSent("nobody waits for it any more");
+        if (!isItsTurn) throw new EppNotSent("no caller waits for it");
         if (isReleased) throw new EppNotSent("the lease was released");
         return this.#request(session, command, requestOptions);
       },
@@ -199,7 +199,7 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  /** Keeps a session that nobody uses, or says goodbye to it. */
+  /** Keeps an unused session idle, or closes it. */
   #keep(session: EppSession): void {
     if (session.isUsable && !this.#isDraining && this.#circuit.isClosed) this.#makeIdle(session);
     else this.#close(session);
@@ -252,7 +252,7 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  /** Those who wait go on waiting while any session may still come back; else they learn why there is none. */
+  /** Waiting callers keep waiting as long as a session may be returned; otherwise they fail with this error. */
   #onOpenFailed(error: Error): void {
     if (this.#isDraining) return;
     this.#log.warn({ err: error }, "no session with the registry");
@@ -266,8 +266,8 @@ export class SessionPool implements EppPool {
     else this.#circuit.recordFault();
   }
 
-  async #probe(): Promise<"well" | "failed" | "refused"> {
-    // Sessions that are still lent or saying goodbye fill the registry's limit: one more login would be refused.
+  async #probe(): Promise<"succeeded" | "failed" | "refused"> {
+    // Lent and closing sessions use up the registry's limit: another login would be refused.
     if (this.#sessionCount >= this.#opener.sessionsMax) {
       this.#probeFailure = new EppUnavailable("session-limit", { detail: "all of ours are still open" });
       return "failed";
@@ -275,9 +275,9 @@ export class SessionPool implements EppPool {
     try {
       await this.#open((session) => this.#makeIdle(session));
       if (this.#isDraining) this.#closeIdle();
-      return "well";
+      return "succeeded";
     } catch (error) {
-      this.#log.warn({ err: error }, "the registry is still in trouble");
+      this.#log.warn({ err: error }, "the probe failed: the circuit stays open");
       this.#probeFailure = error;
       return error instanceof EppUnavailable && isRefusedLogin(error) ? "refused" : "failed";
     }

@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 
-/** Since when a registry has been asked in vain. Whatever it answers, a refusal too, is a sign of life. */
+/** Since when a registry has not answered. Any answer, even a refusal, is a sign of life. */
 export class SignsOfLife {
   readonly #clock: Clock;
   #heardAtMs: number;
@@ -16,7 +16,7 @@ export class SignsOfLife {
     this.#silentSinceMs = undefined;
   }
 
-  /** A question has failed without an answer. @param askedAtMs when it was asked; what was heard since is later news */
+  /** Records a request without an answer. @param askedAtMs when it was sent; answers to later requests count */
   missed(askedAtMs: number): void {
     this.#silentSinceMs ??= Math.max(askedAtMs, this.#heardAtMs);
   }
