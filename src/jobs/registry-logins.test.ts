@@ -94,10 +94,10 @@ test("our client certificate raises an alarm thirty days before it expires, and 
   assert.deepEqual(subjects, [
     "day 0: ",
     "day 19: ",
-    "day 20: nic certificate, our client certificate ends on",
-    "day 42: nic certificate, our client certificate ends on",
-    "day 43: nic certificate in its last days, our client certificate ends on",
-    "day 51: nic certificate in its last days, our client certificate has ended on",
+    "day 20: nic certificate, our client certificate expires on",
+    "day 42: nic certificate, our client certificate expires on",
+    "day 43: nic certificate in its last days, our client certificate expires on",
+    "day 51: nic certificate in its last days, our client certificate expired on",
   ]);
   assert.match((await open())[0]?.note ?? "", /: replace it: docs\/registries\.md, A new certificate$/);
 });

@@ -7,7 +7,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { createSerialQueue } from "#lib/serial-queue.ts";
-import { findCertificateTrouble } from "#registry/epp/client-certificate.ts";
+import { findCertificateProblem } from "#registry/epp/client-certificate.ts";
 import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
 import type { LoginReport } from "#registry/epp/session.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -54,10 +54,10 @@ export function createLoginWatch(
 
   async function write(): Promise<void> {
     const notes = new Map([...events].map(([type, those]) => [type, those.map(describe).join("; ")]));
-    const trouble = findCertificateTrouble(cert, context.clock.now());
+    const problem = findCertificateProblem(cert, context.clock.now());
     // In the last week it is a separate alarm, so that an operator who put the first one off is alerted again.
-    const type = trouble?.isUrgent ? "certificate in its last days" : "certificate";
-    if (trouble) notes.set(type, [trouble.sentence, notes.get(type)].filter(Boolean).join("; "));
+    const type = problem?.isUrgent ? "certificate in its last days" : "certificate";
+    if (problem) notes.set(type, [problem.sentence, notes.get(type)].filter(Boolean).join("; "));
     for (const [what, said] of notes) {
       const advice = adviceOf[what.split(" ", 1)[0]!]!(id);
       await raiseAlarm(context, { kind, subject: `${id} ${what}`, note: `${said}: ${advice}` });

@@ -92,8 +92,8 @@ describe("a file of profiles", () => {
   ] as const) {
     test(`with ${what} is refused, in a sentence that names file, profile and field`, async (context) => {
       await assert.rejects(load(context, JSON.stringify([{ ...entry, ...wrong }])), (error: Error) => {
-        const told = error.message.replace(/^\S+registries\.json: /, "");
-        assert.equal(told.slice(0, sentence.length), sentence);
+        const message = error.message.replace(/^\S+registries\.json: /, "");
+        assert.equal(message.slice(0, sentence.length), sentence);
         return true;
       });
     });

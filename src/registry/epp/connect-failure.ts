@@ -1,5 +1,5 @@
 import type { Clock } from "#lib/clock.ts";
-import { findCertificateTrouble } from "#registry/epp/client-certificate.ts";
+import { findCertificateProblem } from "#registry/epp/client-certificate.ts";
 import type { EppTls } from "#registry/epp/connection.ts";
 import { EppUnanswered } from "#registry/epp/errors.ts";
 
@@ -26,9 +26,9 @@ export function describeConnectFailure(error: unknown, { tls, clock }: Attempt):
   const { code = "", message } = cause as NodeJS.ErrnoException;
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the registry's certificate is for another name than servername";
   if (untrusted.test(code)) return `the registry's certificate is not signed by an authority in caFile (${code})`;
-  const trouble = findCertificateTrouble(tls.cert, clock.now());
+  const problem = findCertificateProblem(tls.cert, clock.now());
   const mayBeRefused = certificateAlert.test(code) || code === "ECONNRESET" || isClosed(error);
-  if (trouble?.isInvalid && mayBeRefused) return `${trouble.sentence}, and the registry closed the connection`;
+  if (problem?.isInvalid && mayBeRefused) return `${problem.sentence}, and the registry closed the connection`;
   if (certificateAlert.test(code)) return `the registry refuses our client certificate (${code})`;
   if (versionFailure.test(code)) return `the registry does not support TLS 1.2 or newer (${code})`;
   if (code === noTls) return `the server does not speak TLS: are host and port right? (${code})`;

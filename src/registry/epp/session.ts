@@ -109,10 +109,10 @@ async function logIn(session: EppSession, { credentials, timeouts, random, onLog
   const command = login(credentials, session.services);
   const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
   const secrets = [credentials.password, credentials.newPassword].flatMap((secret) => secret?.reveal() ?? []);
-  const heard = (answer.data ?? []).map((event) => hideIn(event, secrets));
-  onLogin?.({ succeeded: isSuccess(answer.code), events: heard });
+  const reported = (answer.data ?? []).map((event) => hideIn(event, secrets));
+  onLogin?.({ succeeded: isSuccess(answer.code), events: reported });
   if (isSuccess(answer.code)) return;
-  const events = heard.map(({ type, level, text }) => `${type} ${level} ${text}`);
+  const events = reported.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {
     resultCode: answer.code,
     detail: [answer.message, ...answer.reasons, ...events, ...adviceOn(answer.code, session.services)].join("; "),

@@ -93,7 +93,7 @@ describe("a client certificate outside its validity", () => {
   const dayMs = 86_400_000;
   const now = systemClock.now().getTime();
   for (const [what, from, until] of [
-    ["has ended on", now - 2 * dayMs, now - dayMs],
+    ["expired on", now - 2 * dayMs, now - dayMs],
     ["is not valid before", now + dayMs, now + 2 * dayMs],
   ] as const) {
     for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {

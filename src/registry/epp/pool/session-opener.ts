@@ -57,7 +57,7 @@ export class SessionOpener {
   }
 
   /** Call it when the registry refused a session beyond this many. */
-  believeLimit(sessionsMax: number): void {
+  respectLimit(sessionsMax: number): void {
     this.#sessionLimit = { sessionsMax, untilMs: this.#options.pool.clock.monotonicMs() + sessionLimitHoldMs };
   }
 

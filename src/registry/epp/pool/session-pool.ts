@@ -119,9 +119,9 @@ export class SessionPool implements EppPool {
       if (waiter.purpose !== "check") slowFree -= 1;
       this.#lend(session, waiter);
     }
-    const wanted = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
+    const needed = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
     const kept = this.#options.sessionsMin ?? 0;
-    while (this.#mayOpen && (this.#opener.count < wanted || this.#sessionCount < kept)) this.#openOne();
+    while (this.#mayOpen && (this.#opener.count < needed || this.#sessionCount < kept)) this.#openOne();
   }
 
   get #mayOpen(): boolean {
@@ -178,13 +178,13 @@ export class SessionPool implements EppPool {
     const askedAtMs = this.#options.clock.monotonicMs();
     try {
       const response = await session.request(command, requestOptions);
-      this.#signs.heard();
+      this.#signs.recordAnswer();
       if (isAccountThreat(response.code)) this.#circuit.recordRefusal();
       else if (isServerFault(response.code)) this.#circuit.recordFault();
       return response;
     } catch (error) {
       if (error instanceof EppUnanswered) {
-        this.#signs.missed(askedAtMs);
+        this.#signs.recordNoAnswer(askedAtMs);
         this.#circuit.recordFault();
         this.#log.warn({ err: error, command: command.name, clTRID: requestOptions.clTRID }, "command unanswered");
       }
@@ -234,14 +234,14 @@ export class SessionPool implements EppPool {
     const askedAtMs = this.#options.clock.monotonicMs();
     try {
       await this.#opener.open((session) => {
-        this.#signs.heard();
+        this.#signs.recordAnswer();
         session.closed.then(() => this.#onClosed(session));
         take(session);
       });
     } catch (error) {
       const isAnswer = error instanceof EppUnavailable && error.resultCode !== undefined;
-      if (isAnswer) this.#signs.heard();
-      else this.#signs.missed(askedAtMs);
+      if (isAnswer) this.#signs.recordAnswer();
+      else this.#signs.recordNoAnswer(askedAtMs);
       throw error;
     }
   }
@@ -261,7 +261,7 @@ export class SessionPool implements EppPool {
   }
 
   #recordOpenFailure(error: Error): void {
-    if (isSessionLimit(error) && this.#sessionCount > 0) this.#opener.believeLimit(this.#sessionCount);
+    if (isSessionLimit(error) && this.#sessionCount > 0) this.#opener.respectLimit(this.#sessionCount);
     if (error instanceof EppUnavailable && isRefusedLogin(error)) this.#circuit.recordRefusal();
     else this.#circuit.recordFault();
   }

@@ -33,7 +33,7 @@ followTheSchema({
   "with a long password": login(long, withLoginSec),
   "from a long password to another": login({ ...long, newPassword: new Secret("another long password") }, withLoginSec),
   "from a short password to a long one": login({ ...short, newPassword: long.password }, withLoginSec),
-  "a goodbye": logout(),
+  "a logout": logout(),
   "a question": pollRequest(),
   "an acknowledgement": pollAck("12345"),
 });
