@@ -1,4 +1,4 @@
-/** What a folder may import of ours: `from` and `allowed` are beginnings of paths from the repository's root. */
+/** Which of our folders a folder may import: `from` and `allowed` are prefixes of paths from the repository's root. */
 export interface ImportRule {
   from: string;
   /** Besides the folder itself. */
@@ -10,7 +10,7 @@ export interface ImportRule {
 
 const settings = ["src/config.ts", "src/role.ts"];
 
-/** What lies in src/nodes/ beside its folders, and what nodes with accounts' files on disks of their own have alike. */
+/** The files of src/nodes/ itself, and what nodes with accounts' files on their own disks share. */
 const everyNode = [
   "src/lib/",
   "src/config.ts",
@@ -25,82 +25,87 @@ const everyNode = [
   "src/nodes/homes/",
 ];
 
-/** The first rule whose `from` fits a file counts. */
+/** The first rule whose `from` matches a file applies. */
 export const importRules: ImportRule[] = [
   {
     from: "client/sdk/",
     allowed: [],
     allowedInTests: ["client/testing/"],
-    why: "the library runs at the customer's, without us",
+    why: "the library runs at the customer's, without the gateway's code",
   },
-  { from: "client/", allowed: [], allowedInTests: [], why: "the client runs at the customer's, without us" },
+  {
+    from: "client/",
+    allowed: [],
+    allowedInTests: [],
+    why: "the client runs at the customer's, without the gateway's code",
+  },
   { from: "sandbox/", allowed: [], allowedInTests: [], why: "a test double that shares code shares mistakes" },
-  { from: "src/lib/", allowed: [], allowedInTests: [], why: "lib/ holds small things that know nothing of the rest" },
+  { from: "src/lib/", allowed: [], allowedInTests: [], why: "lib/ has small parts that do not depend on the rest" },
   {
     from: "src/registry/",
     allowed: ["src/lib/"],
     allowedInTests: [],
-    why: "the EPP client knows no database and no use case",
+    why: "the EPP client does not depend on the database or a use case",
   },
   {
     from: "src/ote/",
     allowed: ["src/lib/", "src/registry/"],
     allowedInTests: [],
-    why: "a certification walk has an EPP client and a registry's profile, and no gateway",
+    why: "a certification walk needs only the EPP client and a registry's profile",
   },
   {
     from: "src/postgres/",
     allowed: ["src/lib/"],
     allowedInTests: ["src/db/"],
-    why: "it runs a database server, whoever uses it",
+    why: "it runs a database server and does not depend on its users",
   },
   {
     from: "src/db/",
     allowed: ["src/lib/"],
     allowedInTests: [],
-    why: "the database layer knows no use case",
+    why: "the database layer does not depend on use cases",
   },
   {
     from: "src/use-case/",
     allowed: ["src/lib/", "src/db/", "src/context.ts", "src/errors.ts"],
     allowedInTests: [],
-    why: "what use cases share knows none of them, and nobody who serves them",
+    why: "what use cases share depends neither on them nor on the servers that run them",
   },
   {
     from: "src/front/",
     allowed: ["src/lib/", "src/db/", "src/alarms.ts", "src/context.ts"],
     allowedInTests: [],
-    why: "what stands before a server knows nothing of what is served",
+    why: "what stands before a server does not depend on what is served",
   },
   {
     from: "src/locks/",
     allowed: ["src/lib/", "src/db/", "src/context.ts"],
     allowedInTests: [],
-    why: "locks know nothing of what is done under them",
+    why: "locks do not depend on the work that they protect",
   },
   {
     from: "src/progress/",
     allowed: ["src/lib/", "src/db/", "src/locks/", "src/context.ts"],
     allowedInTests: [],
-    why: "the engine knows no machine: whoever has one gives it to the engine",
+    why: "the engine does not depend on machines: they are passed to it",
   },
   ...["src/nodes/embedded/", "src/nodes/proftpd-nginx/", "src/nodes/cpanel/"].map((from) => ({
     from,
     allowed: everyNode,
     allowedInTests: ["bin/", "src/nodes/test-"],
-    why: "no kind of hosting node knows another one",
+    why: "the kinds of hosting nodes do not depend on each other",
   })),
   {
     from: "src/nodes/",
     allowed: ["src/lib/", "src/config.ts", "src/role.ts"],
     allowedInTests: ["bin/"],
-    why: "a hosting node may run on another machine and knows no database",
+    why: "a hosting node may run on another machine, without the database",
   },
   {
     from: "src/cli.ts",
     allowed: ["src/operator/", "src/start/", "client/cli/", "package.json"],
     allowedInTests: [],
-    why: "it only puts the commands together",
+    why: "it only assembles the commands",
   },
   {
     from: "src/operator/",
@@ -122,7 +127,7 @@ export const importRules: ImportRule[] = [
       "client/cli/",
     ],
     allowedInTests: [],
-    why: "the operator's commands are one tool with the client's, and load no server",
+    why: "the operator's and the client's commands are one tool, which loads no server",
   },
   {
     from: "src/start/",
@@ -136,19 +141,19 @@ export const importRules: ImportRule[] = [
       "src/config.ts",
     ],
     allowedInTests: [],
-    why: "it starts the other programs as processes, it does not load them",
+    why: "it starts the other programs as processes and does not load them",
   },
   {
     from: "src/resellers/",
     allowed: ["src/lib/", "src/db/", "src/use-case/", "src/context.ts", "src/operator-error.ts"],
     allowedInTests: [],
-    why: "whose a name or an account is does not depend on what it is",
+    why: "ownership of a name or an account does not depend on its kind",
   },
   {
     from: "src/watch/",
     allowed: ["src/lib/", "src/db/", "src/locks/", "src/alarms.ts", "src/context.ts"],
     allowedInTests: [],
-    why: "it looks at whether others are at work, not into their work",
+    why: "it checks whether processes run, not what they do",
   },
   {
     from: "src/domains/",
@@ -166,7 +171,7 @@ export const importRules: ImportRule[] = [
       "src/operator-error.ts",
     ],
     allowedInTests: ["src/jobs/"],
-    why: "domain names know no hosting, and nobody who serves or runs them",
+    why: "domain names depend neither on hosting nor on the processes that serve or run them",
   },
   {
     from: "src/hosting/",
@@ -185,7 +190,7 @@ export const importRules: ImportRule[] = [
       "src/operator-error.ts",
     ],
     allowedInTests: ["src/api/", ...settings],
-    why: "hosting knows no domain names, and nobody who serves or runs it",
+    why: "hosting depends neither on domain names nor on the processes that serve or run it",
   },
   {
     from: "src/api/",
@@ -205,7 +210,7 @@ export const importRules: ImportRule[] = [
       ...settings,
     ],
     allowedInTests: [],
-    why: "a request changes nothing outside the database: it knows no registry and no node",
+    why: "a request changes only the database, so it needs no registry and no node",
   },
   {
     from: "src/jobs/",
@@ -224,7 +229,7 @@ export const importRules: ImportRule[] = [
       ...settings,
     ],
     allowedInTests: [],
-    why: "the worker answers nobody",
+    why: "the worker answers no requests",
   },
   ...[
     "src/alarms.",
@@ -237,7 +242,7 @@ export const importRules: ImportRule[] = [
     from,
     allowed: ["src/lib/", "src/db/", "src/registry/registries.ts", "src/config.ts", "src/context.ts"],
     allowedInTests: [],
-    why: "what every part imports imports no part",
+    why: "what every part imports must not import a part",
   })),
   {
     from: "bin/",
