@@ -12,14 +12,14 @@ const answerCheck = statement(
 /** Answers from now on. A process that asked before this one listens asks again. @returns a function that stops it */
 export function answerChecks(sessions: RegistrySessions): () => void {
   const { context, profile } = sessions;
-  const underWay = new Set<string>();
+  const inProgress = new Set<string>();
   return context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
       const [id = "", registryId, name = ""] = question.split(" ");
       // A process repeats a question whose answer takes long; the first one is still being answered.
-      if (registryId !== profile.id || underWay.has(id)) continue;
-      underWay.add(id);
-      void answer(sessions, id, name).finally(() => underWay.delete(id));
+      if (registryId !== profile.id || inProgress.has(id)) continue;
+      inProgress.add(id);
+      void answer(sessions, id, name).finally(() => inProgress.delete(id));
     }
   });
 }

@@ -154,7 +154,7 @@ export class EppSession {
   readonly #openedAtMs: number;
   #idleTimer: NodeJS.Timeout | undefined;
   /** Commands without an answer yet: at most one, unless a caller breaks the rule. */
-  #underWay = 0;
+  #inProgress = 0;
   /** Fulfilled when no hello is in progress. */
   #hello: Promise<void> = Promise.resolve();
 
@@ -179,7 +179,7 @@ export class EppSession {
 
   /** False when the session must not be lent again. */
   get isUsable(): boolean {
-    return this.#connection.isOpen && !this.#isOld && this.#underWay === 0;
+    return this.#connection.isOpen && !this.#isOld && this.#inProgress === 0;
   }
 
   get #isOld(): boolean {
@@ -193,7 +193,7 @@ export class EppSession {
    * @throws EppFrameInvalid our frame breaks the schema; nothing was sent
    */
   async request<Data>(command: EppCommand<Data>, { clTRID, timeoutMs }: RequestOptions): Promise<EppResponse<Data>> {
-    this.#underWay += 1;
+    this.#inProgress += 1;
     try {
       await this.#hello;
       clearTimeout(this.#idleTimer);
@@ -203,7 +203,7 @@ export class EppSession {
       if (isSessionEnd(response.code)) this.#connection.destroy(`the registry answered ${response.code}`);
       return response;
     } finally {
-      this.#underWay -= 1;
+      this.#inProgress -= 1;
     }
   }
 

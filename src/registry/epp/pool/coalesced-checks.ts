@@ -33,7 +33,7 @@ export class CoalescedChecks {
   readonly #pool: Pick<EppPool, "acquire">;
   readonly #random: Random;
   readonly #options: CheckOptions;
-  readonly #underWay = new Map<string, Question & { readonly answer: Promise<DomainAvailability> }>();
+  readonly #inProgress = new Map<string, Question & { readonly answer: Promise<DomainAvailability> }>();
 
   constructor(pool: Pick<EppPool, "acquire">, random: Random, options: CheckOptions) {
     this.#pool = pool;
@@ -43,7 +43,7 @@ export class CoalescedChecks {
 
   /** @throws as EppPool.checkDomain */
   async check(name: string, budgetMs: number): Promise<DomainAvailability> {
-    const question = this.#underWay.get(name) ?? this.#begin(name);
+    const question = this.#inProgress.get(name) ?? this.#begin(name);
     question.askersCount += 1;
     const outOfBudget = Promise.withResolvers<never>();
     const timer = setTimeout(() => outOfBudget.reject(new EppUnanswered("timeout")), budgetMs);
@@ -62,14 +62,14 @@ export class CoalescedChecks {
     // Starts after the first caller is counted.
     const answer = Promise.resolve().then(() => this.#askUntilKnown(question));
     const begun = Object.assign(question, { answer });
-    this.#underWay.set(name, begun);
+    this.#inProgress.set(name, begun);
     const forget = () => this.#forget(question);
     answer.then(forget, forget);
     return begun;
   }
 
   #forget(question: Question): void {
-    if (this.#underWay.get(question.name) === question) this.#underWay.delete(question.name);
+    if (this.#inProgress.get(question.name) === question) this.#inProgress.delete(question.name);
   }
 
   /** Repeats the check when its session ends: that says nothing about the name, and a check is safe to repeat. */

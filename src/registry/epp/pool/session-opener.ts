@@ -25,7 +25,7 @@ export interface SessionOpenerOptions {
 
 export class SessionOpener {
   readonly #options: SessionOpenerOptions;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inProgress = new Set<Promise<unknown>>();
   readonly #abandon = new AbortController();
   #sessionLimit: { readonly sessionsMax: number; readonly untilMs: number } | undefined;
   /** Failures since the last successful login. */
@@ -41,7 +41,7 @@ export class SessionOpener {
 
   /** The number of sessions that are opening. */
   get count(): number {
-    return this.#underWay.size;
+    return this.#inProgress.size;
   }
 
   /** The registry's limit, as far as we know. */
@@ -68,14 +68,14 @@ export class SessionOpener {
    */
   async open(take: (session: EppSession) => void): Promise<void> {
     const opening = this.#openSession();
-    this.#underWay.add(opening);
+    this.#inProgress.add(opening);
     try {
       const session = await opening;
-      this.#underWay.delete(opening);
+      this.#inProgress.delete(opening);
       this.#endPause();
       take(session);
     } catch (error) {
-      this.#underWay.delete(opening);
+      this.#inProgress.delete(opening);
       this.#pauseAfter(error);
       throw error;
     }
@@ -83,7 +83,7 @@ export class SessionOpener {
 
   /** Resolves when no session is opening. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inProgress);
   }
 
   /** Aborts the sessions that are opening. */
