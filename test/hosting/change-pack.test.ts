@@ -38,7 +38,7 @@ test("packs that are changed at the same time give no reseller more disk than he
   await holder.query("COMMIT");
   const refusals = (await outcomes).flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
   assert.deepEqual(refusals.map(String), [
-    "OperatorError: its owner's accounts together would have more disk than they may",
+    "OperatorError: its owner's accounts together would exceed their disk limit",
   ]);
   await assertRoomIsKept(databaseUrl);
   await runSql(databaseUrl, "UPDATE resellers SET hosting_bytes_max = 1000000000");

@@ -61,11 +61,11 @@ test("a name that waits says why: another record, or name servers that do not an
   await ready("waits.customer.example");
   const asked = await add("waits.customer.example", "a.waits.example");
   names.records.set(asked.record.name, ["v=spf1 -all", `deedhouse-site=${"0".repeat(32)}`, `${asked.record.value}0`]);
-  assert.match((await add("waits.customer.example", "a.waits.example")).reason ?? "", /says something else/);
+  assert.match((await add("waits.customer.example", "a.waits.example")).reason ?? "", /has another text/);
   names.mood = "fails";
   const unanswered = await add("waits.customer.example", "a.waits.example");
   names.mood = "answers";
-  assert.match(unanswered.reason ?? "", /did not say whether the record is there: ESERVFAIL/);
+  assert.match(unanswered.reason ?? "", /did not say whether the record exists: ESERVFAIL/);
   assert.equal(unanswered.status, "Waiting");
   names.records.set(asked.record.name, ["x".repeat(300), asked.record.value]);
   assert.equal((await add("waits.customer.example", "a.waits.example")).status, "Proven");
@@ -125,7 +125,7 @@ test("a name goes to who shows control over it last, once the record of who has 
   assert.equal((await add("old.customer.example", "sold.example")).status, "Proven");
   prove(old, next);
   const refused = await add("new.customer.example", "sold.example", rival);
-  assert.deepEqual([refused.status, /answers for another/.test(refused.reason ?? "")], ["Waiting", true]);
+  assert.deepEqual([refused.status, /served for another/.test(refused.reason ?? "")], ["Waiting", true]);
   await answers("sold.example", 200);
   prove(next);
   assert.equal((await add("new.customer.example", "sold.example", rival)).status, "Proven");

@@ -104,13 +104,12 @@ test("an account that waits says for what, when it is tried again and what happe
   await eventually("it was tried", async () => (await stage.inside(id)).next_step_at !== null);
   const shown = await tool("hosting", "show", "waiting.example");
   stage.control.join();
-  const time =
-    /^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z: it is suspended, once more, because the node's control port/;
+  const time = /^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z: it is suspended \(retry: the node's control port/;
   assert.match(String(shown.next), time);
   const { body } = await gateway.send(reseller, "GET", "/hostingaccounts/waiting.example/history");
   const { next, history } = body as { next: string; history: { event: string; text: string }[] };
-  assert.match(next, /it is suspended, once more, because its server did not do it yet$|^nothing/);
-  assert.ok(history.some(({ text }) => text === "the operator wanted it suspended"));
+  assert.match(next, /it is suspended \(retry: its server has not applied it yet\)$|^nothing/);
+  assert.ok(history.some(({ text }) => text === "the operator requested its suspension"));
   assert.doesNotMatch(JSON.stringify(body), /control port|unpaid|embedded/);
 });
 
@@ -175,11 +174,11 @@ test("an account gets no pack that is too small for what it has, or too large fo
     changePack(context, identifier, Number(await createPack(context, { ...terms, ...pack })));
   await assert.rejects(change({ filesMax: 1 }), /2 files and folders, and the pack allows 1/);
   await assert.rejects(change({ diskBytesMax: 1 }), /bytes, and the pack allows 1/);
-  await assert.rejects(change({ diskBytesMax: 10 ** 15 }), /more disk than they may/);
+  await assert.rejects(change({ diskBytesMax: 10 ** 15 }), /exceed their disk limit/);
   await assert.rejects(change({ nodeTags: ["nvme"] }), /its node embedded does not have nvme: move/);
   const room = (bytes: string) => runSql(gateway.databaseUrl, `UPDATE hosting_nodes SET capacity_bytes = ${bytes}`);
   await room("committed_bytes");
-  await assert.rejects(change({}), /its node embedded has no room for 900000 bytes more: move/);
+  await assert.rejects(change({}), /its node embedded has no room for 900000 more bytes: move/);
   await room(String(nodeRoom.capacityBytes));
   assert.equal((await stage.read(identifier)).changes_pending, false, "what is refused changes nothing");
   const committed = async () => {

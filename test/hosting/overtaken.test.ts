@@ -1,13 +1,12 @@
 /** What is found out or done about an account that somebody else changes at the same time. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { findAccount } from "#hosting/accounts/accounts.ts";
+import { findAccount, requestChange } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
 import { provisionAccount } from "#hosting/accounts/provision.ts";
 import { checkHostName } from "#hosting/host-names/check.ts";
 import { getMove } from "#hosting/moves/manage.ts";
-import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/moves/move.ts";
+import { applyMoveEvent, claimMove, MoveOvertaken, startMove } from "#hosting/moves/move.ts";
 import { advanceMove } from "#hosting/moves/steps.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
 import { type HostingNodes, openHostingNodes } from "#hosting/nodes/open.ts";
@@ -95,9 +94,9 @@ test("an account that was not probed on its new node is switched to it only if i
   const move = (await claimMove(context, moveId)) ?? assert.fail();
   const usage = { bytes: 0, files: 0 };
   // It was to be suspended when the move looked, and is not any more.
-  await assert.rejects(happenToMove(context, move, { event: "switched", usage, isProbed: false }), MoveOvertaken);
+  await assert.rejects(applyMoveEvent(context, move, { event: "switched", usage, isProbed: false }), MoveOvertaken);
   await runSql(databaseUrl, "UPDATE hosting_accounts SET status = 'Suspended' WHERE id = $1", [id]);
-  assert.equal((await happenToMove(context, move, { event: "switched", usage, isProbed: false })).state, "Leaving");
+  assert.equal((await applyMoveEvent(context, move, { event: "switched", usage, isProbed: false })).state, "Leaving");
 });
 
 test("an account whose removal waits for the end of its move is an alarm after ten minutes", async () => {
@@ -190,7 +189,7 @@ test("a host name that a late step took back on the node is given to whose it is
         [to, host],
       );
       for (const id of [from, to]) {
-        if (id !== null) await changeAccount(context, tx, id, { event: "host-names-wanted" });
+        if (id !== null) await requestChange(context, tx, id, "host-names-wanted");
       }
     });
   await give(null, first);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findAccount, happenToAccount } from "#hosting/accounts/accounts.ts";
+import { applyAccountEvent, findAccount } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
 import type { HostingEvent } from "#hosting/accounts/states.ts";
 import { suspendAccount } from "#hosting/accounts/suspend.ts";
@@ -31,10 +31,10 @@ async function assertMadeOnce(identifier: string, id: number): Promise<void> {
   assert.deepEqual(await readdir(join(node.dataDir, "homes", String(uid), "www")), []);
 }
 
-/** Reads the account now; what is returned lets the event happen to it as it was read. */
+/** Reads the account now. @returns applies the event to the account as it was read */
 async function prepare(id: number, event: HostingEvent, rest = {}) {
   const account = (await findAccount(context.database, id)) ?? assert.fail();
-  return () => context.database.transaction((tx) => happenToAccount(context, tx, account, { event, ...rest }));
+  return () => context.database.transaction((tx) => applyAccountEvent(context, tx, account, { event, ...rest }));
 }
 
 test("two workers at once make each account once", async (t) => {

@@ -109,7 +109,7 @@ test("abuse 24: proof by DNS takes a bare name from the account that is only cal
   prove(asked);
   assert.equal((await add("real.owner.test", "www.proven.test")).proven_by, "dns");
   await answers("www.proven.test", 404);
-  assert.match((await alarmOf("www.proven.test")) ?? "", /www\.proven\.test does not answer there any more/);
+  assert.match((await alarmOf("www.proven.test")) ?? "", /www\.proven\.test is no longer served there/);
   assert.equal((await read("www.proven.test", "www.proven.test", squatter)).status, "Waiting");
   await publish("real.owner.test");
   await answers("www.proven.test", 200);
