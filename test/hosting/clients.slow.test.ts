@@ -11,9 +11,9 @@ import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import { password, testAccount } from "#nodes/test-account.ts";
 
 const run = promisify(execFile);
-/** What one call of a program may take on a machine that does other things too. */
+/** The time-out of one call of a program, on a busy machine. */
 const callMs = 120_000;
-/** ftp-srv, which was tried before, served 14 of 40. */
+/** ftp-srv, which was measured before, served 14 of 40. */
 const rounds = 40;
 const bytes = 100_000;
 

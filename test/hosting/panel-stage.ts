@@ -1,4 +1,4 @@
-/** A stub of a cPanel & WHM server, and the driver that speaks to it. */
+/** A stub of a cPanel & WHM server, and its driver. */
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -41,7 +41,7 @@ export async function startPanel({ servesFtp = false, readsBcrypt = true } = {})
   return { stub, driver: open({}), open, logged: () => lines.join("") };
 }
 
-/** The status of a page; what it redirects to is not followed. */
+/** The status of a page; redirects are not followed. */
 export async function panelPage({ webPort }: WhmStub, host: string, path: string) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const question = request({ host: "127.0.0.1", port: webPort, path, headers: { host }, agent: false }, (response) =>
