@@ -13,7 +13,6 @@ export const longFunctions: Record<string, number> = {
  */
 export const oldEnglish: string[] = [
   "ARCHITECTURE.md",
-  "docs/hosting.md",
   "docs/renewals.md",
   "docs/states.md",
   "sandbox/",
