@@ -40,9 +40,9 @@ const reconcileRows = progressRows("hosting-reconciles", {
 });
 
 export interface HostingMachines {
-  /** The steps in progress. */
+  /** The steps under way. */
   doing(): StepUnderWay[];
-  /** Begins no more steps, and waits for those in progress. */
+  /** Waits for them. */
   close(): Promise<void>;
 }
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { migrate } from "#db/migrate.ts";
 import { runSql } from "../harness/sql.ts";
-import { olderDatabase } from "./older-database.ts";
+import { olderAccounts } from "./older-accounts.ts";
 
 test("an account that is older than host names is served at its identifier if that is in its owner's portfolio", async (t) => {
   // The last schema without host names.
-  const url = await olderDatabase(t, "0009", "status", [
+  const url = await olderAccounts(t, "0009", "status", [
     "('own.example', 'Ready')",
     "('www.own.example', 'Suspended')",
     "('old.own.example', 'Removed')",
@@ -23,11 +23,10 @@ test("an account that is older than host names is served at its identifier if th
   await migrate(url);
   const found = await runSql(
     url,
-    `SELECT host_name, host_names.status, job.key IS NOT NULL AS is_looked_at, account.identifier = host_name AS is_own
-     FROM host_names JOIN hosting_accounts AS account ON account.id = account_id
-     LEFT JOIN graphile_worker.jobs AS job ON job.key = 'host-name:' || host_names.id ORDER BY host_name`,
+    `SELECT host_name, host_names.status, host_names.next_step_at <= now() AS is_due, account.identifier = host_name AS is_own
+     FROM host_names JOIN hosting_accounts AS account ON account.id = account_id ORDER BY host_name`,
   );
-  const waiting = { status: "Waiting", is_looked_at: true, is_own: true };
+  const waiting = { status: "Waiting", is_due: true, is_own: true };
   assert.deepEqual(found, [
     { host_name: "own.example", ...waiting },
     { host_name: "www.own.example", ...waiting },

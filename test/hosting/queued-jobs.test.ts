@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { migrate } from "#db/migrate.ts";
 import { runSql } from "../harness/sql.ts";
-import { olderDatabase } from "./older-database.ts";
+import { olderAccounts } from "./older-accounts.ts";
 
 /** @returns a database of the last schema in which hosting had jobs in the queue */
 async function databaseWithQueue(t: TestContext): Promise<string> {
-  const url = await olderDatabase(t, "0026", "status, wanted_version, applied_version, next_step_at", [
+  const url = await olderAccounts(t, "0026", "status, wanted_version, applied_version, next_step_at", [
     "('new.example', 'Provisioning', 1, 0, NULL)",
     "('waits.example', 'Ready', 2, 1, now() + interval '4 minutes')",
     "('changed.example', 'Ready', 3, 2, NULL)",

@@ -108,8 +108,10 @@ const renewalWriter = createWriter({
 
 /** Those of a registry that are due. Without its name in a portfolio, or with it in its next term, a renewal has nothing to do. */
 export const dueRenewals = dueRows({
-  ...{ table: "renewals", name: "renewal", longestWaitMs },
-  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = change.id)",
+  table: "renewals",
+  name: "renewal",
+  longestWaitMs,
+  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = renewals.id)",
   scheduled: "status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait'",
 });
 

@@ -3,16 +3,16 @@
  * lists both sides and copies what is missing, so it may be killed anywhere. Only names and sizes are held in memory.
  */
 import {
+  type CopierOptions,
+  type Copiers,
   CopyFailed,
-  type CopyLogins,
   FileNotAvailable,
   notAvailableCode,
   root,
-  type SessionPairs,
-  withSessionPairs,
-} from "#hosting/moves/session-pairs.ts";
+  withCopiers,
+} from "#hosting/moves/copiers.ts";
 
-export interface CopyOptions extends CopyLogins {
+export interface CopyOptions extends CopierOptions {
   /** Called after each file; an error that it throws ends the copying. */
   report(progress: CopyProgress): Promise<void>;
 }
@@ -36,13 +36,13 @@ interface Tree {
  * @throws CopyFailed, the errors of the drivers, and what `report` throws
  */
 export async function copyFiles(options: CopyOptions): Promise<void> {
-  await withSessionPairs(options, async (pairs) => {
-    const [source, target] = await Promise.all([listTree(pairs, "source"), listTree(pairs, "target")]);
-    await alignFolders(pairs, source, target);
+  await withCopiers(options, async (copiers) => {
+    const [source, target] = await Promise.all([listTree(copiers, "source"), listTree(copiers, "target")]);
+    await alignFolders(copiers, source, target);
     const missing = [...source.files].filter(([path, bytes]) => target.files.get(path) !== bytes);
     const progress = startProgress(options, source, missing.length);
-    await pairs.each(missing, async (pair, [path]) => {
-      const bytes = await pair.copy(path).catch(ignoreGone);
+    await copiers.each(missing, async (copier, [path]) => {
+      const bytes = await copier.copy(path).catch(ignoreGone);
       await progress(bytes?.bytes ?? 0);
     });
   });
@@ -54,20 +54,20 @@ export async function copyFiles(options: CopyOptions): Promise<void> {
  * @throws as `copyFiles`
  */
 export async function finishCopy(options: CopyOptions): Promise<{ files: number; bytes: number }> {
-  return withSessionPairs(options, async (pairs) => {
-    const [source, target] = await Promise.all([listTree(pairs, "source"), listTree(pairs, "target")]);
-    await alignFolders(pairs, source, target);
+  return withCopiers(options, async (copiers) => {
+    const [source, target] = await Promise.all([listTree(copiers, "source"), listTree(copiers, "target")]);
+    await alignFolders(copiers, source, target);
     const progress = startProgress(options, source, source.files.size);
-    await pairs.each([...source.files], async (pair, [path, bytes]) => {
-      if (target.files.get(path) !== bytes || !(await pair.isSame(path))) {
-        const { digest } = await pair.copy(path);
-        if (digest !== (await pair.digestOfCopy(path))) {
+    await copiers.each([...source.files], async (copier, [path, bytes]) => {
+      if (target.files.get(path) !== bytes || !(await copier.isSame(path))) {
+        const { digest } = await copier.copy(path);
+        if (digest !== (await copier.digestOfCopy(path))) {
           throw new CopyFailed(`${path} has other content than was sent`);
         }
       }
       await progress(bytes);
     });
-    const copy = await listTree(pairs, "target");
+    const copy = await listTree(copiers, "target");
     const difference = differenceOf(source, copy);
     if (difference !== undefined) throw new CopyFailed(`the copies differ in ${difference}`);
     const bytes = [...source.files.values()].reduce((sum, size) => sum + size, 0);
@@ -105,17 +105,17 @@ function differenceOf(source: Tree, target: Tree): string | undefined {
 }
 
 /** Removes from the target what the source does not have, and creates the folders of the source. */
-async function alignFolders(pairs: SessionPairs, source: Tree, target: Tree): Promise<void> {
+async function alignFolders(copiers: Copiers, source: Tree, target: Tree): Promise<void> {
   const extraFiles = [...target.files.keys()].filter((path) => !source.files.has(path));
-  await pairs.each(extraFiles, (pair, path) => pair.run(({ to }) => to.remove(root + path)));
+  await copiers.each(extraFiles, (copier, path) => copier.run(({ to }) => to.remove(root + path)));
   const extraFolders = [...target.folders].filter((path) => !source.folders.has(path)).reverse();
   const newFolders = [...source.folders].filter((path) => !target.folders.has(path));
   // A folder is removed after its content, and created before it.
-  await pairs.one(async (pair) => {
-    for (const path of extraFolders) await pair.run(({ to }) => to.removeEmptyDir(root + path));
+  await copiers.one(async (copier) => {
+    for (const path of extraFolders) await copier.run(({ to }) => to.removeEmptyDir(root + path));
     for (const path of newFolders) {
       // An earlier attempt may have created it, and lost the answer.
-      await pair.run(
+      await copier.run(
         ({ to }) => to.send(`MKD ${root}${path}`),
         (error) => error.code === notAvailableCode || error.code === 521,
       );
@@ -123,13 +123,13 @@ async function alignFolders(pairs: SessionPairs, source: Tree, target: Tree): Pr
   });
 }
 
-async function listTree(pairs: SessionPairs, side: "source" | "target"): Promise<Tree> {
+async function listTree(copiers: Copiers, side: "source" | "target"): Promise<Tree> {
   const tree: Tree = { folders: new Set(), files: new Map() };
   // Grows while it is iterated.
   const queue = [""];
-  await pairs.one(async (pair) => {
+  await copiers.one(async (copier) => {
     for (const folder of queue) {
-      for (const entry of await pair.list(side, folder)) {
+      for (const entry of await copier.list(side, folder)) {
         const path = `${folder}/${entry.name}`;
         if (entry.isDirectory) {
           tree.folders.add(path);

@@ -8,6 +8,7 @@
  */
 import type { Context } from "#context.ts";
 import { type Account, desiredAccount, findAccount } from "#hosting/accounts/accounts.ts";
+import { CopyFailed } from "#hosting/moves/copiers.ts";
 import { type CopyOptions, type CopyProgress, copyFiles, finishCopy } from "#hosting/moves/files.ts";
 import {
   applyMoveEvent,
@@ -17,7 +18,6 @@ import {
   MoveOvertaken,
   recordProgress,
 } from "#hosting/moves/move.ts";
-import { CopyFailed } from "#hosting/moves/session-pairs.ts";
 import type { MoveState } from "#hosting/moves/states.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { isUidConflict, withAnotherTargetUid, withFreeTargetUid } from "#hosting/nodes/uids.ts";

@@ -1,31 +1,21 @@
-/** Databases of earlier releases, for tests of the migrations. */
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { migrate } from "#db/migrate.ts";
-import { emptyDatabase, type Scope } from "../harness/database.ts";
+/** Hosting accounts in the schemas of earlier releases, for tests of the migrations. */
+import type { Scope } from "../harness/database.ts";
+import { olderDatabase } from "../harness/older-database.ts";
 import { runSql } from "../harness/sql.ts";
-
-const migrations = new URL("../../db/migrations/", import.meta.url).pathname;
 
 /**
  * A database with the reseller `own`, a service pack and accounts of that reseller.
- * @param lastMigration the number of its schema's last migration
+ * @param last the number of its schema's last migration
  * @param columns of the accounts, after `identifier`
  * @param rows their values, in SQL
  */
-export async function olderDatabase(
+export async function olderAccounts(
   scope: Scope,
-  lastMigration: string,
+  last: string,
   columns: string,
   rows: readonly string[],
 ): Promise<string> {
-  const { url } = await emptyDatabase(scope);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-migrations-"));
-  scope.after(() => rm(folder, { recursive: true }));
-  const names = (await readdir(migrations)).filter((name) => name.slice(0, 4) <= lastMigration);
-  for (const name of names) await copyFile(join(migrations, name), join(folder, name));
-  await migrate(url, { migrationsDir: folder });
+  const { url } = await olderDatabase(scope, last);
   await runSql(
     url,
     `WITH owner AS (INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)

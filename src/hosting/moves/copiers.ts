@@ -1,11 +1,11 @@
-/** The FTP sessions over which files are copied from one node to another: pairs of sessions, each for one file at a time. */
+/** Copies files from one node to another over pairs of FTP sessions. */
 import { createHash } from "node:crypto";
 import { Transform, Writable } from "node:stream";
 import { Client, FTPError } from "basic-ftp";
 import type { OneTimeLogin } from "#nodes/driver.ts";
 
 /** Files that are copied concurrently. */
-const pairsMax = 3;
+const copiersMax = 3;
 const attemptsMax = 3;
 /** A connection that is silent for so long is closed. */
 const stalledMs = 30_000;
@@ -27,7 +27,7 @@ export class FileNotAvailable extends CopyFailed {
 }
 
 /** Issue new one-time logins. */
-export interface CopyLogins {
+export interface CopierOptions {
   openSource(): Promise<OneTimeLogin>;
   openTarget(): Promise<OneTimeLogin>;
 }
@@ -37,13 +37,13 @@ interface Clients {
   to: Client;
 }
 
-/** A session at each node, for one file at a time. */
-export class SessionPair {
-  readonly #logins: CopyLogins;
+/** Copies one file at a time, over a session at each node. */
+export class Copier {
+  readonly #options: CopierOptions;
   #clients: Clients | undefined;
 
-  constructor(logins: CopyLogins) {
-    this.#logins = logins;
+  constructor(options: CopierOptions) {
+    this.#options = options;
   }
 
   /**
@@ -117,7 +117,7 @@ export class SessionPair {
   async #open(): Promise<Clients> {
     if (this.#clients && !this.#clients.from.closed && !this.#clients.to.closed) return this.#clients;
     this.close();
-    const [source, target] = await Promise.all([this.#logins.openSource(), this.#logins.openTarget()]);
+    const [source, target] = await Promise.all([this.#options.openSource(), this.#options.openTarget()]);
     const from = new Client(stalledMs, { maxListingBytes: listingBytesMax });
     const to = new Client(stalledMs, { maxListingBytes: listingBytesMax });
     this.#clients = { from, to };
@@ -149,27 +149,27 @@ async function logIn(client: Client, { certificate, password, ...login }: OneTim
   await client.access({ ...login, password: password.reveal(), secure: true, secureOptions });
 }
 
-export interface SessionPairs {
+export interface Copiers {
   /** Does the work for every item, several at a time, until the first failure. */
-  each<Item>(items: readonly Item[], work: (pair: SessionPair, item: Item) => Promise<unknown>): Promise<void>;
-  /** Does the work with one pair; listings of both sides can run concurrently. */
-  one(work: (pair: SessionPair) => Promise<void>, side?: "source" | "target"): Promise<void>;
+  each<Item>(items: readonly Item[], work: (copier: Copier, item: Item) => Promise<unknown>): Promise<void>;
+  /** Does the work with one copier; listings of both sides can run concurrently. */
+  one(work: (copier: Copier) => Promise<void>, side?: "source" | "target"): Promise<void>;
 }
 
-/** Gives the work its session pairs, and closes them after it. */
-export async function withSessionPairs<Result>(
-  logins: CopyLogins,
-  work: (pairs: SessionPairs) => Promise<Result>,
+/** Runs the work with some copiers, and closes them afterwards. */
+export async function withCopiers<Result>(
+  options: CopierOptions,
+  work: (copiers: Copiers) => Promise<Result>,
 ): Promise<Result> {
-  const all = Array.from({ length: pairsMax }, () => new SessionPair(logins));
-  const pairs: SessionPairs = {
+  const all = Array.from({ length: copiersMax }, () => new Copier(options));
+  const copiers: Copiers = {
     async each(items, workOn) {
       let next = 0;
       let hasFailed = false;
-      const takeAll = async (pair: SessionPair) => {
+      const takeAll = async (copier: Copier) => {
         while (next < items.length && !hasFailed) {
           const item = items[next++];
-          await workOn(pair, item as (typeof items)[number]).catch((error: unknown) => {
+          await workOn(copier, item as (typeof items)[number]).catch((error: unknown) => {
             hasFailed = true;
             throw error;
           });
@@ -178,11 +178,11 @@ export async function withSessionPairs<Result>(
       const outcomes = await Promise.allSettled(all.slice(0, items.length).map(takeAll));
       for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
     },
-    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as SessionPair),
+    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as Copier),
   };
   try {
-    return await work(pairs);
+    return await work(copiers);
   } finally {
-    for (const pair of all) pair.close();
+    for (const copier of all) copier.close();
   }
 }
