@@ -1,7 +1,7 @@
 /** What workers do from time to time, whatever else there is to do. Each chore is a row, so that one worker at a time does it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { serveAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
+import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";

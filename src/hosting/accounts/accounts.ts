@@ -13,7 +13,6 @@ import {
   type RequestedChange,
   statusesFor,
 } from "#hosting/accounts/states.ts";
-import { provenHostNames } from "#hosting/host-names/host-names.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { releaseRoomOf } from "#hosting/nodes/place.ts";
 import { backoffMs } from "#lib/backoff.ts";
@@ -21,6 +20,10 @@ import type { DesiredAccount, HostingNode } from "#nodes/driver.ts";
 
 /** The context that an account's password hash is sealed for: it opens in no other row. */
 export const passwordHashRow = (identifier: string) => `hosting_accounts.password_hash/${identifier}`;
+
+/** SQL, about a row `account`: the host names at which its site must be served. */
+export const provenHostNames = `ARRAY (
+  SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' ORDER BY host_name)`;
 
 const accountById = statement(
   "hosting-account-by-id",

@@ -3,8 +3,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import { hostingStatuses } from "#hosting/accounts/states.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
-import { parseHostIdentifier } from "#lib/host-identifier.ts";
+import { canonicalForLookUp, parseHostIdentifier } from "#lib/host-identifier.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { UseCaseRequest } from "#use-case/use-case.ts";
 

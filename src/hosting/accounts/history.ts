@@ -4,7 +4,7 @@ import { liveThenNewest } from "#hosting/accounts/find-account.ts";
 import { hasChangesPending } from "#hosting/accounts/present.ts";
 import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { eventInWords, nextInWords } from "#hosting/accounts/timeline.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 /** The newest ones; repeated attempts are one line. */

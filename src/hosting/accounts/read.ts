@@ -9,7 +9,7 @@ import {
   presentAccount,
   shownAccounts,
 } from "#hosting/accounts/present.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";

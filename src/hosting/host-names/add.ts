@@ -2,8 +2,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
-import { canonicalForLookUp, parseHostName } from "#hosting/host-names/host-names.ts";
-import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
+import { canonicalForLookUp, InvalidHostIdentifier, parsePublicHostName } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
@@ -58,7 +57,7 @@ export const addHostNameToAccount: UseCase = {
     return context.database.transaction(async (tx) => {
       const [account] = await tx.query(lockAccount, { reseller_id: request.caller.resellerId, identifier });
       if (!account) throw new ApiError("hostingaccount_invalid_identifier");
-      const hostName = parseParameter(context, request.params.host_name ?? "");
+      const hostName = parseHostName(context, request.params.host_name ?? "");
       await checkRoom(tx, request, account, hostName);
       const values = { account_id: account.id, host_name: hostName, now: context.clock.now() };
       const [added] = await tx.query(addHostName, values);
@@ -71,9 +70,10 @@ export const addHostNameToAccount: UseCase = {
   },
 };
 
-function parseParameter(context: Context, text: string): string {
+/** Names of the service and of its sites are not available. */
+function parseHostName({ reservedHosts, siteDomain }: Context, text: string): string {
   try {
-    return parseHostName(context, text);
+    return parsePublicHostName(text, { reservedHosts: [...reservedHosts, siteDomain] });
   } catch (error) {
     if (!(error instanceof InvalidHostIdentifier)) throw error;
     throw invalidField("host_name", error.message);

@@ -9,8 +9,7 @@ import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { requestChange } from "#hosting/accounts/accounts.ts";
-import type { TxtLookup } from "#hosting/host-names/dns.ts";
-import { proofLabel, proofText } from "#hosting/host-names/host-names.ts";
+import { proofLabel, proofText, type TxtLookup } from "#hosting/host-names/dns.ts";
 import { askNameServers } from "#hosting/host-names/questions.ts";
 import {
   type HostNameEvent,

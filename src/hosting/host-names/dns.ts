@@ -1,5 +1,11 @@
-/** Looks TXT records up in the DNS. */
+/** Looks up the TXT records that prove control over host names. */
 import { Resolver } from "node:dns/promises";
+
+/** A TXT record at this label under a name proves control over the name. */
+export const proofLabel = "_deedhouse";
+
+/** The text of that TXT record. */
+export const proofText = (proof: string) => `deedhouse-site=${proof}`;
 
 const firstAttemptMs = 2_000;
 const attemptMsMax = 4_000;

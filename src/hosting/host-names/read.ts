@@ -1,8 +1,9 @@
 import type { Context } from "#context.ts";
 import { type RowOf, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { canonicalForLookUp, proofLabel, proofText } from "#hosting/host-names/host-names.ts";
+import { proofLabel, proofText } from "#hosting/host-names/dns.ts";
 import { hostNameStatuses } from "#hosting/host-names/states.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 

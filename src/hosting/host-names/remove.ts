@@ -1,8 +1,8 @@
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import { requestChange } from "#hosting/accounts/accounts.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
 import { hostNameStatuses } from "#hosting/host-names/states.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const lockAccount = statement(
