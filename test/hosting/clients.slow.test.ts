@@ -134,8 +134,12 @@ describe("real FTP clients", () => {
       }
       // Modes and times are refused here, as everywhere: no-perms is what lftp calls it.
       const commands = [
-        ...["ssl:verify-certificate no", `ftp:ssl-allow ${tls}`, `ftp:ssl-force ${tls}`, "ftp:ssl-protect-data true"],
-        ...["net:max-retries 2", "cmd:fail-exit true"],
+        "ssl:verify-certificate no",
+        `ftp:ssl-allow ${tls}`,
+        `ftp:ssl-force ${tls}`,
+        "ftp:ssl-protect-data true",
+        "net:max-retries 2",
+        "cmd:fail-exit true",
       ].map((setting) => `set ${setting}`);
       commands.push(`open -u "a.example,${password}" ${ftpUrl("")}`);
       commands.push(`mirror --reverse --parallel=4 --no-perms "${source}" /www/tree-${tls}`);

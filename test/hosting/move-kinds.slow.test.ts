@@ -36,7 +36,12 @@ async function addProftpdNode(scope: Scope, { gateway: { context } }: Stage) {
   const config = await loadAgentConfig(join(folder, "agent.json"));
   const { clock, random, log } = context;
   const agent = await startAgent({
-    ...{ config, clock, random, log, node: machine.node, progressFile: join(folder, "progress.json") },
+    config,
+    clock,
+    random,
+    log,
+    node: machine.node,
+    progressFile: join(folder, "progress.json"),
     transport: createTransport(config.gateway),
   });
   scope.after(() => agent.close());

@@ -9,8 +9,12 @@ import { testDatabase } from "../harness/database.ts";
 
 /** The statements about one node. */
 const ofOneNode = [
-  ...["hosting-node-save", "operator-nodes", "hosting-node-holds", "hosting-accounts-to-move"],
-  ...["hosting-node-emptying", "hosting-reconcile-expected"],
+  "hosting-node-save",
+  "operator-nodes",
+  "hosting-node-holds",
+  "hosting-accounts-to-move",
+  "hosting-node-emptying",
+  "hosting-reconcile-expected",
 ];
 
 test("statements about one node read no other node's accounts", async (t) => {

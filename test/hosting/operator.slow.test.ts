@@ -71,7 +71,9 @@ test("a deletion by an operator needs a confirmation, and the history stays", as
   assert.equal(removed.status, "Removed");
   const shown = await operated<{ status: string; history: { event: string; note: string }[] }>(
     gateway,
-    ...["hosting", "show", "doomed.example"],
+    "hosting",
+    "show",
+    "doomed.example",
   );
   assert.equal(shown.status, "Removed");
   assert.deepEqual(
@@ -127,7 +129,10 @@ test("the revision of a pack changes no existing account, and new ones get the n
     files_max,
     traffic_bytes_month,
   }: Record<string, unknown>) => ({
-    ...{ servicepack_version, disk_quota_bytes, files_max, traffic_bytes_month },
+    servicepack_version,
+    disk_quota_bytes,
+    files_max,
+    traffic_bytes_month,
   });
   const first = { servicepack_version: 1, disk_quota_bytes: 1_000_000, files_max: 10, traffic_bytes_month: 5_000_000 };
   const second = { ...first, servicepack_version: 2, disk_quota_bytes: 2_000_000 };

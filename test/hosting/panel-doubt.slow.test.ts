@@ -38,13 +38,21 @@ const desired = testAccount("doubt.example", 200_001, { diskBytesMax: 3_000_000 
 function assertMade({ stub }: PanelStage, isSuspended = false, hash = passwordHash): void {
   assert.deepEqual(
     [...stub.accounts.byUser.values()].map(({ user, domain, email, suspended, quotaMb, ftp }) => ({
-      ...{ user, domain, email, suspended, quotaMb },
+      user,
+      domain,
+      email,
+      suspended,
+      quotaMb,
       ftp: ftp.map((login) => [login.name, login.hash]),
     })),
     [
       {
-        ...{ user: "dh004abl", domain: "doubt.example.sites.test", email: "deedhouse+a1b2c3d4-200001@ops.example" },
-        ...{ suspended: isSuspended, quotaMb: 3, ftp: [["site", hash.reveal()]] },
+        user: "dh004abl",
+        domain: "doubt.example.sites.test",
+        email: "deedhouse+a1b2c3d4-200001@ops.example",
+        suspended: isSuspended,
+        quotaMb: 3,
+        ftp: [["site", hash.reveal()]],
       },
     ],
   );
@@ -127,7 +135,9 @@ test("adopts an account that carries our marker for this uid and identifier, and
     user: panelUser(desired.uid),
     domain: "doubt.example.sites.test",
     email: `deedhouse+${panelMarker.installation}-${desired.uid}@${panelMarker.mailDomain}`,
-    ...{ owner: "reseller", plan: "default", quotaMb: 3 },
+    owner: "reseller",
+    plan: "default",
+    quotaMb: 3,
   };
   const others: [change: Partial<Account>, RefusalReason][] = [
     [{ email: "somebody@customer.example" }, "identifier_taken"],

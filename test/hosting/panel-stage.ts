@@ -29,13 +29,19 @@ export async function startPanel({ servesFtp = false, readsBcrypt = true } = {})
   const open = (changes: Partial<CpanelDriverOptions>) =>
     createCpanelDriver({
       ...panelMarker,
-      ...{ url: stub.url, user: "reseller", token: new Secret(panelToken), requestMs: 20_000 },
+      url: stub.url,
+      user: "reseller",
+      token: new Secret(panelToken),
+      requestMs: 20_000,
       ca: readFileSync(stub.caFile, "utf8"),
       plan: undefined,
       ftp: { host: "127.0.0.1", port: stub.ftpPort ?? 0 },
       web: { host: "127.0.0.1", port: stub.webPort },
       siteDomain: "sites.test",
-      ...{ clock: systemClock, random: systemRandom, log, usagePollMs: 50 },
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      usagePollMs: 50,
       ...changes,
     });
   return { stub, driver: open({}), open, logged: () => lines.join("") };

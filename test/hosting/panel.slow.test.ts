@@ -33,7 +33,13 @@ async function addPanel(t: TestContext, gateway: TestGateway): Promise<WhmStub> 
   await assertRefused(gateway, ["node", "add", "panel", ...room, ...places, ...trust], 2, /--panel-url/);
   const added = await operated<Record<string, string>>(
     gateway,
-    ...["node", "add", "panel", ...room, ...places, ...panel, ...trust],
+    "node",
+    "add",
+    "panel",
+    ...room,
+    ...places,
+    ...panel,
+    ...trust,
   );
   assert.match(added.installation ?? "", /^[0-9a-f]{8}$/);
   return stub;

@@ -78,8 +78,10 @@ test("an operator retries an account, or everything on a node, now", async () =>
   };
   assert.equal(await isCalled(), false);
   assert.deepEqual(await retry("Asked.Example"), {
-    ...{ identifier: "asked.example", status: "Provisioning" },
-    ...{ changes_pending: true, next_step: "now" },
+    identifier: "asked.example",
+    status: "Provisioning",
+    changes_pending: true,
+    next_step: "now",
   });
   assert.equal(await isCalled(), true);
   await isPutOffAgain(id);

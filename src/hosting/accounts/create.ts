@@ -7,11 +7,12 @@ import { ApiError, invalidField } from "#errors.ts";
 import { passwordHashRow } from "#hosting/accounts/accounts.ts";
 import { isFreeFor, lockIdentifier } from "#hosting/accounts/identifier-free.ts";
 import { hashPassword, parsePassword } from "#hosting/accounts/password.ts";
-import { accepted, medianSeconds } from "#hosting/accounts/present.ts";
+import { medianSeconds } from "#hosting/accounts/present.ts";
 import { serveAtIdentifier } from "#hosting/host-names/identifiers.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
 import { parseBody } from "#use-case/body.ts";
+import { checkAfter } from "#use-case/check-after.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({
@@ -194,7 +195,8 @@ async function insert(context: Context, request: UseCaseRequest, { identifier, p
     if (context.bareIdentifiers) {
       await tx.query(serveAtIdentifier, { account_id: account.id, host_name: identifier, now });
     }
-    const answer = accepted(request.prefix, identifier, account.median_seconds);
+    const location = `${request.prefix}/hostingaccounts/${identifier}`;
+    const answer = { status: 202, headers: { location, "check-after": checkAfter(account.median_seconds) } };
     await request.commit(tx, answer);
     return answer;
   };

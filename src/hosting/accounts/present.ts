@@ -2,8 +2,6 @@ import type { Context } from "#context.ts";
 import type { RowOf } from "#db/statement.ts";
 import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { ftpUsername, nodeKinds } from "#hosting/nodes/nodes.ts";
-import { checkAfter } from "#use-case/check-after.ts";
-import type { Answer } from "#use-case/use-case.ts";
 
 /** SQL: a requested change is not applied yet. An ended account has none. */
 export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";
@@ -83,17 +81,8 @@ export function presentAccount(context: Context, row: AccountRow) {
   };
 }
 
-/**
- * SQL: the median duration of the last 100 creations in seconds; 10 s if there are fewer than 20.
- */
+/** SQL: the median duration of the last 100 creations in seconds; 10 s if there are fewer than 20. */
 export const medianSeconds = `
   (SELECT CASE WHEN count(*) < 20 THEN 10 ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END
    FROM (SELECT extract(epoch FROM ready_at - created_at) AS seconds FROM hosting_accounts AS sample
          WHERE sample.ready_at IS NOT NULL ORDER BY sample.ready_at DESC LIMIT 100) AS recent)::int4`;
-
-export function accepted(prefix: string, identifier: string, medianSeconds: number): Answer {
-  return {
-    status: 202,
-    headers: { location: `${prefix}/hostingaccounts/${identifier}`, "check-after": checkAfter(medianSeconds) },
-  };
-}

@@ -125,7 +125,7 @@ async function copy(step: MoveStep): Promise<Move> {
   const move = await withFreeTargetUid(context, target, step.move);
   if (!move) throw new MoveOvertaken();
   step.move = move;
-  // A node accepts a retired uid never again, so the copy gets its own. No password opens it, and its site is not served.
+  // A node never accepts a retired uid again, so the copy gets its own. No password opens it, and its site is not served.
   await target.ensureAccount({
     ...desiredAccount(context, account),
     ...targetKey(step),
@@ -147,7 +147,7 @@ async function awaitFreeze({ context, move, account }: MoveStep): Promise<Move |
     return applyMoveEvent(context, move, { event: "given-up", note: `${move.source_node_id} does not close FTP` });
   }
   // A trigger wakes the move once the account's step has closed FTP; this covers a step that fails.
-  return later(context, move, freezeCheckMs, `waits for ${move.source_node_id} to close FTP`);
+  return postpone(context, move, freezeCheckMs, `waits for ${move.source_node_id} to close FTP`);
 }
 
 async function finish(step: MoveStep): Promise<Move> {
@@ -172,7 +172,7 @@ async function leave(step: MoveStep): Promise<Move | undefined> {
   }
   // Visitors at the old address see the same as others: 503 when it is suspended, 404 at removed host names.
   await source.ensureAccount({ ...desiredAccount(context, account), ...sourceKey(step), ftpEnabled: false });
-  return later(context, move, waitMs, `${move.source_node_id} serves the site until then`);
+  return postpone(context, move, waitMs, `${move.source_node_id} serves the site until then`);
 }
 
 async function goBack(step: MoveStep): Promise<Move> {
@@ -202,10 +202,10 @@ async function retryLater(context: Context, move: Move, note: string): Promise<M
   if (isBeforeSwitch(move) && move.backoff_count >= failuresMax) {
     return applyMoveEvent(context, move, { event: "given-up", note });
   }
-  return later(context, move, backoffMs(move.backoff_count + 1, backoff, context.random), note, true);
+  return postpone(context, move, backoffMs(move.backoff_count + 1, backoff, context.random), note, true);
 }
 
-async function later(
+async function postpone(
   context: Context,
   move: Move,
   delayMs: number,
