@@ -1,7 +1,7 @@
 /** Periodic chores of the workers. Each is a row, so that one worker at a time runs it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { answerAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
+import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
@@ -33,7 +33,7 @@ const chores = {
       return new Date(nightMs > now.getTime() ? nightMs : nightMs + dayMs);
     },
   },
-  "bare-names": { run: answerAtAllIdentifiers, next: () => null },
+  "bare-names": { run: serveAtAllIdentifiers, next: () => null },
 } as const satisfies Readonly<Record<string, Chore>>;
 type ChoreName = keyof typeof chores;
 

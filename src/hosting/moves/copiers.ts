@@ -4,35 +4,35 @@ import { Transform, Writable } from "node:stream";
 import { Client, FTPError } from "basic-ftp";
 import type { OneTimeLogin } from "#nodes/driver.ts";
 
-/** Files that are copied at the same time, each over a session at both nodes. */
+/** Files that are copied concurrently. */
 const copiersMax = 3;
 const attemptsMax = 3;
-/** A connection on which nothing moves for so long is given up. */
+/** A connection that is silent for so long is closed. */
 const stalledMs = 30_000;
-/** Of one folder. 200,000 names of 250 characters. */
+/** Of one folder: 200,000 names of 250 characters. */
 const listingBytesMax = 64 * 1024 * 1024;
-/** Where an account's files are in its home; the node's own things are beside it. */
+/** The folder of an account's files in its home; the node keeps its own files beside it. */
 export const root = "/www";
 
-/** The copies differ, or could not be made: what the operator is told. */
+/** The copies differ or could not be made. The message is for the operator. */
 export class CopyFailed extends Error {
   override readonly name: string = "CopyFailed";
 }
 
-/** A server's word for a file that is not there, or cannot be used (RFC 959 §4.2). */
+/** The reply for a file that does not exist or cannot be used (RFC 959 §4.2). */
 export const notAvailableCode = 550;
 
 export class FileNotAvailable extends CopyFailed {
   override readonly name = "FileNotAvailable";
 }
 
-/** Opens a new one-time login at either node. */
+/** Issue new one-time logins. */
 export interface CopierOptions {
   openSource(): Promise<OneTimeLogin>;
   openTarget(): Promise<OneTimeLogin>;
 }
 
-interface Pair {
+interface Clients {
   from: Client;
   to: Client;
 }
@@ -40,24 +40,24 @@ interface Pair {
 /** Copies one file at a time, over a session at each node. */
 export class Copier {
   readonly #options: CopierOptions;
-  #pair: Pair | undefined;
+  #clients: Clients | undefined;
 
   constructor(options: CopierOptions) {
     this.#options = options;
   }
 
   /**
-   * Does it, in new sessions once more when the ones at hand fail.
-   * @param isDone whether a refusal means that it is done already
+   * Does the work; retries in new sessions when these fail.
+   * @param isDone whether a refusal means that the work is done already
    */
   async run<Result>(
-    work: (pair: Pair) => Promise<Result>,
+    work: (clients: Clients) => Promise<Result>,
     isDone: (error: FTPError) => boolean = () => false,
   ): Promise<Result | undefined> {
     for (let attempt = 1; ; attempt++) {
-      const pair = await this.#open();
+      const clients = await this.#open();
       try {
-        return await work(pair);
+        return await work(clients);
       } catch (error) {
         if (error instanceof FTPError && isDone(error)) return undefined;
         this.close();
@@ -69,10 +69,10 @@ export class Copier {
   }
 
   async list(side: "source" | "target", folder: string) {
-    return (await this.run((pair) => clientOf(pair, side).list(`${root}${folder}/`))) ?? [];
+    return (await this.run(({ from, to }) => (side === "source" ? from : to).list(`${root}${folder}/`))) ?? [];
   }
 
-  /** Whether both sides hold the same bytes. */
+  /** Whether both nodes have the same bytes. */
   async isSame(path: string): Promise<boolean> {
     const digests = await this.run(({ from, to }) => Promise.all([digestAt(from, path), digestAt(to, path)]));
     return digests !== undefined && digests[0] === digests[1];
@@ -93,7 +93,7 @@ export class Copier {
           done(null, chunk);
         },
       });
-      // Either side may fail first; the other must not wait for it.
+      // When one side fails, the other must not wait for it.
       const failed = (error: Error) => {
         through.destroy(error);
         throw error;
@@ -109,29 +109,25 @@ export class Copier {
   }
 
   close(): void {
-    this.#pair?.from.close();
-    this.#pair?.to.close();
-    this.#pair = undefined;
+    this.#clients?.from.close();
+    this.#clients?.to.close();
+    this.#clients = undefined;
   }
 
-  async #open(): Promise<Pair> {
-    if (this.#pair && !this.#pair.from.closed && !this.#pair.to.closed) return this.#pair;
+  async #open(): Promise<Clients> {
+    if (this.#clients && !this.#clients.from.closed && !this.#clients.to.closed) return this.#clients;
     this.close();
-    const { openSource, openTarget } = this.#options;
-    const logins = await Promise.all([openSource(), openTarget()]);
-    const [from, to] = logins.map(() => new Client(stalledMs, { maxListingBytes: listingBytesMax })) as [
-      Client,
-      Client,
-    ];
-    this.#pair = { from, to };
-    const [source, target] = logins;
+    const [source, target] = await Promise.all([this.#options.openSource(), this.#options.openTarget()]);
+    const from = new Client(stalledMs, { maxListingBytes: listingBytesMax });
+    const to = new Client(stalledMs, { maxListingBytes: listingBytesMax });
+    this.#clients = { from, to };
     try {
       await Promise.all([logIn(from, source), logIn(to, target)]);
     } catch (error) {
       this.close();
-      throw new CopyFailed(`a node's FTP server does not let us in: ${(error as Error).message}`, { cause: error });
+      throw new CopyFailed(`a node's FTP server refused the login: ${(error as Error).message}`, { cause: error });
     }
-    return this.#pair;
+    return this.#clients;
   }
 }
 
@@ -147,22 +143,20 @@ async function digestAt(client: Client, path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const clientOf = ({ from, to }: Pair, side: "source" | "target") => (side === "source" ? from : to);
-
 async function logIn(client: Client, { certificate, password, ...login }: OneTimeLogin): Promise<void> {
-  // The certificate is pinned, so it does not matter what name is in it or who has signed it.
+  // The certificate is pinned, so its name and its issuer do not matter.
   const secureOptions = { ca: certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
   await client.access({ ...login, password: password.reveal(), secure: true, secureOptions });
 }
 
 export interface Copiers {
-  /** Runs `work` for every item, several at a time; the first failure ends it. */
+  /** Does the work for every item, several at a time, until the first failure. */
   each<Item>(items: readonly Item[], work: (copier: Copier, item: Item) => Promise<unknown>): Promise<void>;
-  /** Runs `work` with one copier. */
+  /** Does the work with one copier; listings of both sides can run concurrently. */
   one(work: (copier: Copier) => Promise<void>, side?: "source" | "target"): Promise<void>;
 }
 
-/** Runs `work` with some copiers, and closes them afterwards. */
+/** Runs the work with some copiers, and closes them afterwards. */
 export async function withCopiers<Result>(
   options: CopierOptions,
   work: (copiers: Copiers) => Promise<Result>,
