@@ -15,7 +15,7 @@ import {
   stateOf,
 } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
-import { after, write } from "#domains/changes/write.ts";
+import { applyEvent, write } from "#domains/changes/write.ts";
 import { holdMaintenance } from "#domains/registry/maintenance.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -26,9 +26,9 @@ import { backoffMs } from "#lib/backoff.ts";
  * than one at a time per row: the registry's owner sees to that.
  * @throws LeaseLost when this process does not own the registry any more
  */
-export async function advance<Row extends ChangeRow, Happening extends Outcome>(
+export async function advance<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
-  machine: Machine<Row, Happening>,
+  machine: Machine<Row, O>,
   id: number,
 ): Promise<void> {
   const { context } = sessions;
@@ -37,18 +37,18 @@ export async function advance<Row extends ChangeRow, Happening extends Outcome>(
     if (!row || machine.states.isFinal(stateOf(row))) return;
     if (!context.lease.isHeld()) throw new LeaseLost(context.lease);
     try {
-      if (await isPutOff(sessions, machine, row)) return;
-      let happening = await machine.step(sessions, row);
-      while (happening?.isFree) {
-        row = after(machine, row, happening, context.clock.now());
-        happening = await machine.step(sessions, row);
+      if (await mustWait(sessions, machine, row)) return;
+      let outcome = await machine.step(sessions, row);
+      while (outcome?.isFree) {
+        row = applyEvent(machine, row, outcome, context.clock.now());
+        outcome = await machine.step(sessions, row);
       }
-      if (!happening) return;
+      if (!outcome) return;
       const { next_step_at: nextStepAt } = await record(
         sessions,
         machine,
         row,
-        withDelay(sessions, machine, row, happening),
+        withDelay(sessions, machine, row, outcome),
       );
       if (nextStepAt !== null && nextStepAt > context.clock.now()) return;
     } catch (error) {
@@ -59,49 +59,49 @@ export async function advance<Row extends ChangeRow, Happening extends Outcome>(
 }
 
 /** Whether it is too early for the row's next step, or the registry is maintained: then nothing counts as a failure. */
-async function isPutOff<Row extends ChangeRow, Happening extends Outcome>(
+async function mustWait<Row extends ChangeRow, O extends Outcome>(
   { context }: RegistrySessions,
-  machine: Machine<Row, Happening>,
+  machine: Machine<Row, O>,
   row: Row,
 ): Promise<boolean> {
   if (row.next_step_at !== null && row.next_step_at > context.clock.now()) return true;
   const { maintenance_until: nextStepAt } = row;
   if (nextStepAt === null) return false;
   const held = { ...machine, hold: () => (tx) => holdMaintenance(tx, row.registry_id, nextStepAt) } as typeof machine;
-  await write(context, held, row, { nextStepAt } as Happening);
+  await write(context, held, row, { nextStepAt } as O);
   return true;
 }
 
-function withDelay<Row extends ChangeRow, Happening extends Outcome>(
+function withDelay<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
-  machine: Machine<Row, Happening>,
+  machine: Machine<Row, O>,
   row: Row,
-  happening: Happening,
-): Happening {
-  const { event, nextStepAt, countsAsFailure, operatorNote } = happening;
-  if (event === undefined || nextStepAt) return happening;
+  outcome: O,
+): O {
+  const { event, nextStepAt, countsAsFailure, operatorNote } = outcome;
+  if (event === undefined || nextStepAt) return outcome;
   const to = machine.states.next(stateOf(row), event)?.to ?? "";
-  const ownMs = machine.delayMs?.(row, happening, to);
-  if (ownMs !== undefined) return { ...happening, nextStepAt: later(sessions, ownMs) };
-  if (!countsAsFailure) return happening;
+  const ownMs = machine.delayMs?.(row, outcome, to);
+  if (ownMs !== undefined) return { ...outcome, nextStepAt: later(sessions, ownMs) };
+  if (!countsAsFailure) return outcome;
   const { context, profile } = sessions;
   const limits = { firstMs: profile.backoffFirstMs, maxMs: profile.backoffMaxMs };
   const delayMs = operatorNote ? operatorRetryMs : backoffMs(row.backoff_count + 1, limits, context.random);
-  return { ...happening, nextStepAt: later(sessions, delayMs) };
+  return { ...outcome, nextStepAt: later(sessions, delayMs) };
 }
 
 /**
  * Writes down what a step found out. What came while the step ran, an operator's wish or a call for the next step, changes
  * what that means, but does not undo it: the registry's answer comes only once.
  */
-async function record<Row extends ChangeRow, Happening extends Outcome>(
+async function record<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
-  machine: Machine<Row, Happening>,
+  machine: Machine<Row, O>,
   row: Row,
-  happening: Happening,
+  outcome: O,
 ): Promise<Row> {
   const { context } = sessions;
-  const heeded = machine.heed?.(sessions, row, happening) ?? happening;
+  const heeded = machine.heed?.(sessions, row, outcome) ?? outcome;
   try {
     const written = await write(context, machine, row, heeded);
     await machine.wrote?.(sessions, heeded, written.told);
@@ -110,19 +110,23 @@ async function record<Row extends ChangeRow, Happening extends Outcome>(
     if (!(error instanceof ChangeConflict)) throw error;
     const now = await machine.find(context, row.id);
     if (!now || stateOf(now) !== stateOf(row)) {
-      if (now) await machine.tellTooLate?.(context, now, happening);
+      if (now) await machine.tellTooLate?.(context, now, outcome);
       throw error;
     }
     // A question can be asked again; what a command was answered cannot.
-    if (happening.attempt === undefined && !machine.stands?.(row, now)) throw error;
+    if (outcome.attempt === undefined && !machine.stands?.(row, now)) throw error;
     const isCalled = now.next_step_at?.getTime() !== row.next_step_at?.getTime();
-    const nextStepAt = isCalled ? calledFor(context.clock.now(), now, happening) : happening.nextStepAt;
-    return record(sessions, machine, now, { ...happening, nextStepAt });
+    const nextStepAt = isCalled ? nextStepWhenCalled(context.clock.now(), now, outcome) : outcome.nextStepAt;
+    return record(sessions, machine, now, { ...outcome, nextStepAt });
   }
 }
 
 /** When the next step of a row comes that was called while it was at work. */
-function calledFor(now: Date, { next_step_at: calledAt }: ChangeRow, { event, nextStepAt }: Outcome): Date | undefined {
+function nextStepWhenCalled(
+  now: Date,
+  { next_step_at: calledAt }: ChangeRow,
+  { event, nextStepAt }: Outcome,
+): Date | undefined {
   // What may still be executed has its time.
   if (event === "unanswered" || !nextStepAt) return nextStepAt;
   if (calledAt === null || calledAt <= now) return undefined;

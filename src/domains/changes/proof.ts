@@ -9,51 +9,53 @@ import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.
 import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
 
 /** What `<info>` proves about a command. */
-export type Proof<Happening extends Outcome> =
+export type Proof<O extends Outcome> =
   /** There was no answer to build on: it is asked again. */
-  | { is: "unknown"; happening: Happening }
+  | { is: "unknown"; outcome: O }
   /** The command was executed. */
-  | { is: "done"; happening: Happening | (() => Happening) }
+  | { is: "done"; outcome: O | (() => O) }
   /** It was not, so another one may follow. */
-  | { is: "not-done"; happening: () => Happening | Promise<Happening> }
+  | { is: "not-done"; outcome: () => O | Promise<O> }
   /** Whatever became of the command, this is what counts. */
-  | { is: "decided"; happening: Happening };
+  | { is: "decided"; outcome: O };
 
-interface Rules<Happening extends Outcome> {
+interface Rules<O extends Outcome> {
   /** Whether the command's answer is lost, and not only its effect in doubt. */
   isLost: boolean;
   /** The command that is in doubt; all without it. */
   command?: string;
   /** The event of a first look that shows it done. */
-  seenOnce: NonNullable<Happening["event"]>;
+  seenOnce: NonNullable<O["event"]>;
   /** What it is when nothing can be believed yet, for a reason. */
-  unknown: (reason: string) => Happening;
+  unknown: (reason: string) => O;
 }
 
 /** What a proof means by now: what it proves, a second look, or another one when nothing is on its way any more. */
-export async function believe<Happening extends Outcome>(
+export async function believe<O extends Outcome>(
   sessions: RegistrySessions,
   row: ChangeRow,
-  proof: Proof<Happening>,
-  { isLost, command, seenOnce, unknown }: Rules<Happening>,
-): Promise<Happening> {
+  proof: Proof<O>,
+  { isLost, command, seenOnce, unknown }: Rules<O>,
+): Promise<O> {
   switch (proof.is) {
     case "unknown":
     case "decided":
-      return proof.happening;
+      return proof.outcome;
     case "done": {
       if (!isLost || row.confirm_after !== null) {
-        return typeof proof.happening === "function" ? proof.happening() : proof.happening;
+        return typeof proof.outcome === "function" ? proof.outcome() : proof.outcome;
       }
       // RFC 5734 §3: a server that loses the connection may still undo what it did. A second look decides.
       const confirmAfter = later(sessions, sessions.profile.settleMs);
-      return { event: seenOnce, confirmAfter, nextStepAt: confirmAfter } as Happening;
+      return { event: seenOnce, confirmAfter, nextStepAt: confirmAfter } as O;
     }
     case "not-done": {
       const { context, profile } = sessions;
       const lateMs = lateFrameMs(context.lease, profile.takeoverSettleMs);
-      const doubtful = openOf(row.attempts).filter((attempt) => command === undefined || attempt.command === command);
-      if (!isLost || lateMs === 0 || ofEarlierOwners(doubtful, context).length === 0) return proof.happening();
+      const doubtful = unansweredAttempts(row.attempts).filter(
+        (attempt) => command === undefined || attempt.command === command,
+      );
+      if (!isLost || lateMs === 0 || ofEarlierOwners(doubtful, context).length === 0) return proof.outcome();
       const reason = "the worker before this one may have sent a command that is still on its way";
       return { ...unknown(reason), countsAsFailure: false, nextStepAt: later(sessions, lateMs) };
     }
@@ -112,14 +114,15 @@ export function parseAttempts(json: unknown): Attempt[] {
 }
 
 /** Those that may still be executed. */
-export const openOf = (attempts: readonly Attempt[]) => attempts.filter(({ answered_at }) => answered_at === null);
+export const unansweredAttempts = (attempts: readonly Attempt[]) =>
+  attempts.filter(({ answered_at }) => answered_at === null);
 
 /** Whether a command that changes the name may still be executed. A contact's does not matter: repeating it is safe. */
 export const isInDoubt = (attempts: readonly Attempt[]) =>
-  openOf(attempts).some(({ command }) => command.startsWith("domain:"));
+  unansweredAttempts(attempts).some(({ command }) => command.startsWith("domain:"));
 
 /** Those of a command. */
-export const sentAs = (attempts: readonly Attempt[], command: string) =>
+export const ofCommand = (attempts: readonly Attempt[], command: string) =>
   attempts.filter((attempt) => attempt.command === command);
 
 /** Those that an owner before this one may have sent. One of a version without epochs counts too. */

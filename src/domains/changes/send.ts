@@ -31,8 +31,8 @@ export type Sent<Data> =
   | { is: "invalid"; attempt: AttemptResult; reason: string };
 
 /** Under which row a command is sent, and how it gets a session. */
-export interface Sending<Row extends ChangeRow, Happening extends Outcome> {
-  table: ChangeTable<Row, Happening>;
+export interface Sending<Row extends ChangeRow, O extends Outcome> {
+  table: ChangeTable<Row, O>;
   row: Row;
   /** The line in which it waits for a session. */
   lane?: Lane;
@@ -46,10 +46,10 @@ export interface Sending<Row extends ChangeRow, Happening extends Outcome> {
 }
 
 /** Sends a command under an attempt of its own. @throws ChangeConflict, LeaseLost before anything was sent */
-export async function send<Data, Row extends ChangeRow, Happening extends Outcome>(
+export async function send<Data, Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   command: EppCommand<Data>,
-  { table, row, lane = "transform", session, beginsFirst = false }: Sending<Row, Happening>,
+  { table, row, lane = "transform", session, beginsFirst = false }: Sending<Row, O>,
 ): Promise<Sent<Data>> {
   const beginNow = () => begin(sessions.context, table, row, command.name);
   let begun = beginsFirst ? await beginNow() : undefined;
@@ -90,6 +90,6 @@ export function lostAnswer(sessions: RegistrySessions, attempt?: AttemptResult) 
 }
 
 /** What the registry said, for people. */
-export function answerInWords({ code, message, reasons }: EppResponse<unknown>): string {
+export function describeAnswer({ code, message, reasons }: EppResponse<unknown>): string {
   return [`${code} ${message}`, ...reasons].join("; ");
 }

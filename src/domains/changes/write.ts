@@ -30,40 +30,40 @@ interface Written<Row> {
 }
 
 /** The row as it is once that has happened to it; nothing is written. @throws when its state has no such event */
-export function after<Row extends ChangeRow, Happening extends Outcome>(
-  table: ChangeTable<Row, Happening>,
+export function applyEvent<Row extends ChangeRow, O extends Outcome>(
+  table: ChangeTable<Row, O>,
   row: Row,
-  happening: Happening,
+  outcome: O,
   now: Date,
 ): Row {
-  const { event, nextStepAt = now, reason, operatorNote } = happening;
+  const { event, nextStepAt = now, reason, operatorNote } = outcome;
   if (event === undefined) return { ...row, next_step_at: nextStepAt };
   const from = stateOf(row);
   const to = table.states.next(from, event)?.to;
   if (to === undefined) throw new Error(`nothing leads on from ${from} when it is ${event}`);
-  const failures = row.backoff_count + (happening.countsAsFailure ? 1 : 0);
+  const failures = row.backoff_count + (outcome.countsAsFailure ? 1 : 0);
   const { status, phase, verify_cause } = columnsOf(to);
   return {
     ...row,
-    ...{ status, phase, verify_cause, confirm_after: happening.confirmAfter ?? null },
-    next_step_at: happening.isFree ? row.next_step_at : nextStepAt,
-    backoff_count: happening.countsAsFailure || table.keepsBackoff.has(event) ? failures : 0,
+    ...{ status, phase, verify_cause, confirm_after: outcome.confirmAfter ?? null },
+    next_step_at: outcome.isFree ? row.next_step_at : nextStepAt,
+    backoff_count: outcome.countsAsFailure || table.keepsBackoff.has(event) ? failures : 0,
     reason: reason ?? row.reason,
     unwritten: [...row.unwritten, { event, status, phase, note: operatorNote ?? reason ?? null }],
-    ...table.after(row, happening, to, now),
+    ...table.after(row, outcome, to, now),
   };
 }
 
-function itemOf<Row extends ChangeRow, Happening extends Outcome>(
+function itemOf<Row extends ChangeRow, O extends Outcome>(
   { lease, clock }: ChangeContext,
-  table: ChangeTable<Row, Happening>,
+  table: ChangeTable<Row, O>,
   before: Row,
   row: Row,
-  happening: Happening,
+  outcome: O,
 ) {
   const to = stateOf<string>(row);
   const { id, version, status, phase, verify_cause, next_step_at, backoff_count, confirm_after, reason } = row;
-  const { attempt, closesAttempts } = happening;
+  const { attempt, closesAttempts } = outcome;
   const isOver = table.states.isFinal(to);
   return {
     ...{ id, version, at: clock.now(), epoch: attempt ? null : (lease?.epoch ?? null), events: row.unwritten },
@@ -71,7 +71,7 @@ function itemOf<Row extends ChangeRow, Happening extends Outcome>(
     ...(attempt && { answered: attempt.clTrid, result_code: attempt.resultCode, sv_trid: attempt.svTrid }),
     is_closed: attempt?.isClosed ?? false,
     closes_all: isOver || closesAttempts === true || (before.phase === "verify" && phase !== "verify"),
-    ...table.values(row, happening, to),
+    ...table.values(row, outcome, to),
   };
 }
 
@@ -93,49 +93,49 @@ async function refuse(context: ChangeContext, tx: Pick<Transaction, "query">): P
  * @throws ChangeConflict when it is not any more as it was read
  * @throws LeaseLost when this process does not own the registry any more
  */
-export async function write<Row extends ChangeRow, Happening extends Outcome>(
+export async function write<Row extends ChangeRow, O extends Outcome>(
   context: ChangeContext,
-  table: ChangeTable<Row, Happening>,
+  table: ChangeTable<Row, O>,
   row: Row,
-  happening: Happening,
+  outcome: O,
 ): Promise<Written<Row>> {
   const { database, clock } = context;
-  const next = after(table, row, happening, clock.now());
-  const isAlone = !table.hold?.(row, happening) && alarmsOf(table, row, happening, next, clock.now()).length === 0;
-  if (!isAlone) return database.transaction((tx) => writeIn(context, tx, table, row, happening));
-  const [written] = await writeOne(database, table, itemOf(context, table, row, next, happening));
+  const next = applyEvent(table, row, outcome, clock.now());
+  const isAlone = !table.hold?.(row, outcome) && alarmsOf(table, row, outcome, next, clock.now()).length === 0;
+  if (!isAlone) return database.transaction((tx) => writeIn(context, tx, table, row, outcome));
+  const [written] = await writeOne(database, table, itemOf(context, table, row, next, outcome));
   if (!written) return refuse(context, database);
   return { row: { ...next, version: written.version, unwritten: [] }, told: written.told };
 }
 
 /** The same in a transaction that has more to do. */
-export async function writeIn<Row extends ChangeRow, Happening extends Outcome>(
+export async function writeIn<Row extends ChangeRow, O extends Outcome>(
   context: ChangeContext,
   tx: Transaction,
-  table: ChangeTable<Row, Happening>,
+  table: ChangeTable<Row, O>,
   row: Row,
-  happening: Happening,
+  outcome: O,
 ): Promise<Written<Row>> {
   const now = context.clock.now();
-  const next = after(table, row, happening, now);
-  const hold = table.hold?.(row, happening);
+  const next = applyEvent(table, row, outcome, now);
+  const hold = table.hold?.(row, outcome);
   if (hold && !(await hold(tx))) throw new ChangeConflict();
-  const [written] = await tx.query(table.writer, [itemsText([itemOf(context, table, row, next, happening)])]);
+  const [written] = await tx.query(table.writer, [itemsText([itemOf(context, table, row, next, outcome)])]);
   if (!written) return refuse(context, tx);
-  for (const { kind, subject, note } of alarmsOf(table, row, happening, next, now)) {
+  for (const { kind, subject, note } of alarmsOf(table, row, outcome, next, now)) {
     if (note === undefined) await resolveAlarm(context, { kind, subject }, tx);
     else await raiseAlarm(context, { kind, subject, note }, tx);
   }
   return { row: { ...next, version: written.version, unwritten: [] }, told: written.told };
 }
 
-const alarmsOf = <Row extends ChangeRow, Happening extends Outcome>(
-  table: ChangeTable<Row, Happening>,
+const alarmsOf = <Row extends ChangeRow, O extends Outcome>(
+  table: ChangeTable<Row, O>,
   row: Row,
-  happening: Happening,
+  outcome: O,
   next: Row,
   now: Date,
-) => (happening.event === undefined ? [] : table.alarms(row, happening, stateOf(next), now));
+) => (outcome.event === undefined ? [] : table.alarms(row, outcome, stateOf(next), now));
 
 /**
  * Commits the attempt row of a command, which must stand before the command's first byte is written, with what has happened
@@ -146,13 +146,13 @@ const alarmsOf = <Row extends ChangeRow, Happening extends Outcome>(
  * @throws ChangeConflict when it is not any more as it was read, or a command has no answer
  * @throws LeaseLost when this process does not own the registry any more
  */
-export async function begin<Row extends ChangeRow, Happening extends Outcome>(
+export async function begin<Row extends ChangeRow, O extends Outcome>(
   context: OwnerContext,
-  table: ChangeTable<Row, Happening>,
+  table: ChangeTable<Row, O>,
   row: Row,
   command: string,
 ): Promise<string> {
-  const nothing = {} as Happening;
+  const nothing = {} as O;
   const item = { ...itemOf(context, table, row, row, nothing), command };
   const [written] = await writeOne(context.database, table, item);
   if (!written?.cl_trid) return refuse(context, context.database);

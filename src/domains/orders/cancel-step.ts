@@ -6,10 +6,10 @@
  */
 
 import { believeKind, type Kind, sendKind } from "#domains/changes/kind.ts";
-import { askInfo, later, type NameInfo, openOf, type Proof, sentAs } from "#domains/changes/proof.ts";
+import { askInfo, later, type NameInfo, ofCommand, type Proof, unansweredAttempts } from "#domains/changes/proof.ts";
 import { lostAnswer } from "#domains/changes/send.ts";
 import { registeredOf, stillUnknown } from "#domains/orders/kind-create.ts";
-import { type Order, type OrderHappening, orderTable, type Registered } from "#domains/orders/orders.ts";
+import { type Order, type OrderOutcome, orderTable, type Registered } from "#domains/orders/orders.ts";
 import type { OrderEvent } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
@@ -35,7 +35,7 @@ const deleteEvents: Readonly<Record<number, OrderEvent>> = {
 };
 
 /** The order event of a `<delete>`'s result code; every other failure (RFC 5730 §3) is a refusal. */
-function eventOfDelete(code: number): OrderEvent {
+function orderEventOfDelete(code: number): OrderEvent {
   return deleteEvents[code] ?? (code >= 2000 && code < 2400 ? "delete-refused" : "unanswered");
 }
 
@@ -43,23 +43,23 @@ const heldEvents = new Set<OrderEvent | undefined>(["created", "ours", "approved
 const pendingEvents = new Set<OrderEvent | undefined>(["create-pending", "ours-pending"]);
 
 /** What happens to an order that the operator wants cancelled, instead of what would have happened to it. */
-export function heedCancel(
+export function applyCancelRequest(
   { context, profile }: RegistrySessions,
   order: Order,
-  happening: OrderHappening,
-): OrderHappening {
-  if (order.cancel_requested_at === null) return happening;
+  outcome: OrderOutcome,
+): OrderOutcome {
+  if (order.cancel_requested_at === null) return outcome;
   // Its delete is tried at once.
-  if (pendingEvents.has(happening.event)) return { ...happening, nextStepAt: undefined };
-  const { registered, ...rest } = happening;
-  if (!registered || !heldEvents.has(happening.event)) return happening;
+  if (pendingEvents.has(outcome.event)) return { ...outcome, nextStepAt: undefined };
+  const { registered, ...rest } = outcome;
+  if (!registered || !heldEvents.has(outcome.event)) return outcome;
   const graceEndsAt = registered.registeredAt.getTime() + profile.graceDays.add * dayMs;
   if (context.clock.now().getTime() < graceEndsAt) return { ...rest, event: "held-unwanted" };
-  return { ...happening, reason: "the cancellation came after the add grace period" };
+  return { ...outcome, reason: "the cancellation came after the add grace period" };
 }
 
 /** The step of `Processing (cancel)`: a name that is held, and not wanted. */
-export async function cancelHeld(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+export async function cancelHeld(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { context } = sessions;
   const deletes = readDeletes(sessions, order);
   // The process that sent it is gone: it may still be executed.
@@ -69,13 +69,13 @@ export async function cancelHeld(sessions: RegistrySessions, order: Order): Prom
   if (proof) return believeKind(sessions, order, deleteKind, proof);
   const registered = name.is === "held-by-us" ? registeredOf(name.info) : undefined;
   if (!registered) return stillUnknown(context, order, "info brought no dates");
-  const heeded = heedCancel(sessions, order, { event: "ours", registered });
+  const heeded = applyCancelRequest(sessions, order, { event: "ours", registered });
   if (heeded.event !== "held-unwanted") return { ...heeded, event: "kept" };
   return sendKind(sessions, orderTable, order, deleteKindOf(registered));
 }
 
 /** The same while the create is still pending: the registry may let it be deleted, or says 2304 (RFC 5731 §2.3). */
-export async function cancelPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+export async function cancelPending(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { context, profile } = sessions;
   const deletes = readDeletes(sessions, order);
   if (deletes.isUnsettled) return lostAnswer(sessions);
@@ -96,12 +96,14 @@ export async function cancelPending(sessions: RegistrySessions, order: Order): P
   return { nextStepAt: later(sessions, profile.reconcileIntervalMs) };
 }
 
-const isUnanswered = ({ attempts }: Order) => openOf(sentAs(attempts, deleteName)).length > 0;
+const isUnanswered = ({ attempts }: Order) => unansweredAttempts(ofCommand(attempts, deleteName)).length > 0;
 
 function readDeletes({ context, profile }: RegistrySessions, order: Order) {
-  const attempts = sentAs(order.attempts, deleteName);
-  const answers = attempts.flatMap(({ result_code }) => (result_code === null ? [] : [eventOfDelete(result_code)]));
-  const unanswered = openOf(attempts);
+  const attempts = ofCommand(order.attempts, deleteName);
+  const answers = attempts.flatMap(({ result_code }) =>
+    result_code === null ? [] : [orderEventOfDelete(result_code)],
+  );
+  const unanswered = unansweredAttempts(attempts);
   const settledBefore = context.clock.now().getTime() - profile.settleMs;
   return {
     isUnanswered: unanswered.length > 0,
@@ -114,43 +116,43 @@ function readDeletes({ context, profile }: RegistrySessions, order: Order) {
 }
 
 /** The delete was not executed, so it is sent again. */
-const stillHeld: Proof<OrderHappening> = {
+const stillHeld: Proof<OrderOutcome> = {
   is: "not-done",
-  happening: () => ({ event: "still-held", closesAttempts: true }),
+  outcome: () => ({ event: "still-held", closesAttempts: true }),
 };
 
 /** Nothing while the name is held and no delete is in doubt. */
-function proofOfDelete(sessions: RegistrySessions, order: Order, name: NameInfo): Proof<OrderHappening> | undefined {
+function proofOfDelete(sessions: RegistrySessions, order: Order, name: NameInfo): Proof<OrderOutcome> | undefined {
   switch (name.is) {
     case "unknown":
-      return { is: "unknown", happening: stillUnknown(sessions.context, order, name.reason) };
+      return { is: "unknown", outcome: stillUnknown(sessions.context, order, name.reason) };
     case "held-by-other":
-      return { is: "decided", happening: { event: "deleted" } };
+      return { is: "decided", outcome: { event: "deleted" } };
     case "absent":
-      return { is: "done", happening: { event: "deleted" } };
+      return { is: "done", outcome: { event: "deleted" } };
     case "held-by-us":
-      if (name.info.statuses.includes("pendingDelete")) return { is: "decided", happening: deletePending(sessions) };
+      if (name.info.statuses.includes("pendingDelete")) return { is: "decided", outcome: deletePending(sessions) };
       return isUnanswered(order) ? stillHeld : undefined;
   }
 }
 
-function deletePending(sessions: RegistrySessions): OrderHappening {
+function deletePending(sessions: RegistrySessions): OrderOutcome {
   return { event: "delete-pending", nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
 }
 
 /** @param registered what the order finishes with when the registry refuses; without it the order stays pending */
-const deleteKindOf = (registered?: Registered): Kind<Order, OrderHappening> => ({
+const deleteKindOf = (registered?: Registered): Kind<Order, OrderOutcome> => ({
   command: deleteName,
   lanes: { command: "transform", info: "check" },
 
   async frame(sessions, order) {
-    const sent = sentAs(order.attempts, deleteName).length;
+    const sent = ofCommand(order.attempts, deleteName).length;
     if (sent < deleteAttemptsMax) return { command: domainDelete(order.domain_name) };
     const operatorNote = `${sent} deletes were sent, and the name is still held`;
     return { instead: { ...stillUnknown(sessions.context, order), operatorNote } };
   },
 
-  meaning: eventOfDelete,
+  meaning: orderEventOfDelete,
 
   answered(sessions, _order, { event, attempt, reason: said }) {
     const reason = `delete: ${said}`;

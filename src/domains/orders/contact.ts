@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type Answered, answerInWords, send } from "#domains/changes/send.ts";
+import { type Answered, describeAnswer, send } from "#domains/changes/send.ts";
 import { eventOfCreate } from "#domains/orders/kind-create.ts";
-import { type Order, type OrderHappening, orderTable } from "#domains/orders/orders.ts";
+import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { Secret } from "#lib/secret.ts";
@@ -82,7 +82,7 @@ export async function findKnownContact(
   return id;
 }
 
-type EnsuredContact = { id: string; happening?: undefined } | { happening: OrderHappening };
+type EnsuredContact = { id: string; outcome?: undefined } | { outcome: OrderOutcome };
 
 /** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
 export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
@@ -90,7 +90,7 @@ export async function ensureContact(sessions: RegistrySessions, order: Order): P
   const known = await findKnownContact(sessions, order);
   if (known !== undefined) return { id: known };
   const [read] = await context.database.query(profileById, [order.reseller_id]);
-  if (!read) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
+  if (!read) return { outcome: { event: "rejected", reason: "the reseller's profile is gone" } };
   const { version: _, ...profile } = read;
   const id = contactId(order.reseller_id, profile);
   const sent = await send(sessions, contactCommand(context, id, profile), { table: orderTable, row: order });
@@ -98,10 +98,10 @@ export async function ensureContact(sessions: RegistrySessions, order: Order): P
     case "answered":
       return readAnswer(sessions, id, sent);
     case "unreachable":
-      return { happening: { event: "unreachable", countsAsFailure: true } };
+      return { outcome: { event: "unreachable", countsAsFailure: true } };
     case "invalid": {
       const operatorNote = `the contact could not be sent: ${sent.reason}`;
-      return { happening: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
+      return { outcome: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
     }
     default:
       // Whether it was executed does not matter: repeating it is safe.
@@ -110,7 +110,7 @@ export async function ensureContact(sessions: RegistrySessions, order: Order): P
 }
 
 const notMade = (reason: string): EnsuredContact => ({
-  happening: { event: "not-executed", countsAsFailure: true, reason },
+  outcome: { event: "not-executed", countsAsFailure: true, reason },
 });
 
 function contactId(resellerId: number, profile: Profile): string {
@@ -155,13 +155,13 @@ async function readAnswer(
   await context.database.query(answerContact, answer);
   const event = eventOfCreate(response.code, registry.resultCodes);
   if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
-  const reason = `contact: ${answerInWords(response)}`;
+  const reason = `contact: ${describeAnswer(response)}`;
   if (event === "exists") return readExisting(sessions, id, reason);
   if (event === "operator-needed") {
     await pauseCreates(context, registry.id, "configuration", reason);
-    return { happening: { event, reason, operatorNote: reason } };
+    return { outcome: { event, reason, operatorNote: reason } };
   }
-  if (event === "rejected") return { happening: { event, reason } };
+  if (event === "rejected") return { outcome: { event, reason } };
   return notMade(reason);
 }
 
@@ -179,7 +179,7 @@ async function readExisting(sessions: RegistrySessions, id: string, reason: stri
   const isOthers = info.data !== undefined || info.code === 2201;
   // Gone again, or no answer to build on.
   if (!isOthers) return notMade(reason);
-  return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
+  return { outcome: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
 }
 
 async function remember(context: Context, registryId: string, id: string): Promise<EnsuredContact> {

@@ -4,10 +4,10 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type AttemptResult, operatorRetryMs } from "#domains/changes/change.ts";
 import type { Answer, Kind } from "#domains/changes/kind.ts";
-import { askInfo, askInfoOn, later, type NameInfo, type Proof, sentAs } from "#domains/changes/proof.ts";
+import { askInfo, askInfoOn, later, type NameInfo, ofCommand, type Proof } from "#domains/changes/proof.ts";
 import { lostAnswer } from "#domains/changes/send.ts";
 import { ensureContact, findKnownContact } from "#domains/orders/contact.ts";
-import { authInfoRow, type Order, type OrderHappening, type Registered } from "#domains/orders/orders.ts";
+import { authInfoRow, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
 import { nextOrderState, type OrderEvent } from "#domains/orders/states.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
@@ -83,7 +83,7 @@ export function eventOfCreate(code: number, overrides: Readonly<Record<string, s
 }
 
 /** Rows 2 and 3: an order counts as started once there is a session to work with. */
-export async function claim(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+export async function claim(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   try {
     (await sessions.pool.acquire("check", { waitMs: sessionWaitMs })).release();
   } catch (error) {
@@ -97,7 +97,7 @@ export async function claim(sessions: RegistrySessions, order: Order): Promise<O
  * Rows 4 to 6. The registry's answer to the request serves here too, for as long as it is fresh, where the create follows at
  * once: that decides anyway.
  */
-export async function check(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+export async function check(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { pool, profile } = sessions;
   if (await isFreshlyChecked(sessions, order)) return { event: "available", isFree: true };
   try {
@@ -106,7 +106,7 @@ export async function check(sessions: RegistrySessions, order: Order): Promise<O
     if (availability === "available") return { event: "available", isFree: true };
     const reason = answer.reason ?? "the registry says that the name is not available";
     // A create of ours may have been executed after all: a check does not say whose the name is.
-    if (sentAs(order.attempts, createName).length > 0) return { event: "exists", reason };
+    if (ofCommand(order.attempts, createName).length > 0) return { event: "exists", reason };
     return { event: availability === "taken" ? "taken" : "refused", reason };
   } catch (error) {
     if (error instanceof EppUnavailable) return { event: "unreachable", countsAsFailure: true };
@@ -128,11 +128,11 @@ async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promi
  * Rows 7 to 14, and 15 to 19 where an answer is lost. An order's create is sent at most once for each attempt that is written
  * down; one that may have happened is looked up before anything else.
  */
-export const createKind: Kind<Order, OrderHappening, DomainCreated> = {
+export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
   command: createName,
   lanes: { command: "transform", info: "check" },
   // A claim has just shown that there are sessions.
-  isInCrowds: ({ attempts }) => sentAs(attempts, createName).length === 0,
+  beginsFirst: ({ attempts }) => ofCommand(attempts, createName).length === 0,
 
   async frame(sessions, order) {
     const { profile } = sessions;
@@ -141,11 +141,11 @@ export const createKind: Kind<Order, OrderHappening, DomainCreated> = {
       return { instead: { event: "not-executed", countsAsFailure: true, reason, whileCreatesStopped: true } };
     }
     const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
-    if (contact?.happening) return { instead: contact.happening };
+    if (contact?.outcome) return { instead: contact.outcome };
     return { command: createCommand(sessions, order, contact?.id) };
   },
 
-  async lookAgain(session, sessions, order) {
+  async checkBeforeRepeat(session, sessions, order) {
     const name = await askInfoOn(session, sessions, order.domain_name);
     if (name.is === "unknown") return { event: "not-executed", countsAsFailure: true, reason: name.reason };
     if (name.is === "absent") return undefined;
@@ -189,8 +189,8 @@ function createCommand(
 async function readAnswer(
   sessions: RegistrySessions,
   order: Order,
-  { event, attempt, response, reason }: Answer<OrderHappening, DomainCreated>,
-): Promise<OrderHappening> {
+  { event, attempt, response, reason }: Answer<OrderOutcome, DomainCreated>,
+): Promise<OrderOutcome> {
   const { context, profile } = sessions;
   switch (event) {
     case "created": {
@@ -218,7 +218,7 @@ async function readAnswer(
 }
 
 /** Row 12. */
-function outOfCredit(sessions: RegistrySessions, order: Order, attempt: AttemptResult, reason: string): OrderHappening {
+function outOfCredit(sessions: RegistrySessions, order: Order, attempt: AttemptResult, reason: string): OrderOutcome {
   const pauseForCredit = { reason, createsDone: sessions.createsDone };
   const now = sessions.context.clock.now();
   const isOver = now.getTime() - (order.waiting_since ?? now).getTime() > creditWaitMsMax;
@@ -235,7 +235,7 @@ async function rejected(
   attempt: AttemptResult,
   code: number,
   reason: string,
-): Promise<OrderHappening> {
+): Promise<OrderOutcome> {
   if (code === 2303 && profile.dataModel === "thick" && !order.contact_renewed) {
     return { event: "not-executed", attempt, reason, contactRenewed: true };
   }
@@ -244,15 +244,15 @@ async function rejected(
   return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
 }
 
-async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderHappening>> {
+async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderOutcome>> {
   const { context, profile } = sessions;
-  const decided = (happening: OrderHappening) => ({ is: "decided", happening }) as const;
-  if (name.is === "unknown") return { is: "unknown", happening: stillUnknown(context, order, name.reason) };
+  const decided = (outcome: OrderOutcome) => ({ is: "decided", outcome }) as const;
+  if (name.is === "unknown") return { is: "unknown", outcome: stillUnknown(context, order, name.reason) };
   if (name.is === "held-by-other") return decided({ event: name.is, reason: "the name is held by another registrar" });
   if (name.is === "absent") {
     const reason = "the registry refuses the name as existing, yet does not hold it: it is reserved";
     if (order.verify_cause === "exists") return decided({ event: "absent", reason });
-    return { is: "not-done", happening: () => absent(sessions, order) };
+    return { is: "not-done", outcome: () => absent(sessions, order) };
   }
   const { info } = name;
   // First: a registry that shows no authInfo leaves only a date to go by, which another's name may have too.
@@ -266,17 +266,17 @@ async function proofOfCreate(sessions: RegistrySessions, order: Order, name: Nam
   if (info.statuses.includes("pendingCreate")) {
     const pending = () =>
       ({ event: "ours-pending", nextStepAt: later(sessions, profile.reconcileIntervalMs) }) as const;
-    return { is: "done", happening: pending };
+    return { is: "done", outcome: pending };
   }
   const registered = registeredOf(info);
-  const happening = registered
+  const outcome = registered
     ? ({ event: "ours", registered } as const)
     : stillUnknown(context, order, "info brought no dates");
-  return { is: "done", happening };
+  return { is: "done", outcome };
 }
 
 /** Row 17. */
-async function absent(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+async function absent(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { context } = sessions;
   // It may have been pending and denied. Then a message says so, and the order is not Processing any more after this.
   const isHeardOut = await drainPollQueue(sessions).catch(() => false);
@@ -288,14 +288,14 @@ async function absent(sessions: RegistrySessions, order: Order): Promise<OrderHa
     : unexplained(`${lost} creates were lost without a trace at the registry`);
 }
 
-const unexplained = (operatorNote: string): OrderHappening => ({
+const unexplained = (operatorNote: string): OrderOutcome => ({
   event: "unexplained",
   operatorNote,
   countsAsFailure: true,
 });
 
 /** Row 19: asked again, for as long as it takes; after a day an operator is told. */
-export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, reason?: string): OrderHappening {
+export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, reason?: string): OrderOutcome {
   const since = order.cancel_requested_at ?? order.created_at;
   const isLong = clock.now().getTime() - since.getTime() > unansweredAlarmMs;
   return {
@@ -321,7 +321,7 @@ function isOrdersOwn({ sealer }: Context, order: Order, info: DomainInfo): boole
   if (info.authInfo) {
     return info.authInfo.reveal() === sealer.open(authInfoRow(order.order_code), order.auth_info_sealed).reveal();
   }
-  const [first] = sentAs(order.attempts, createName);
+  const [first] = ofCommand(order.attempts, createName);
   if (!first || !info.crDate) return false;
   const seconds = (time: number) => Math.floor(time / 1000);
   return seconds(info.crDate.getTime()) >= seconds(first.committed_at.getTime() - clockSkewMs);
@@ -337,7 +337,7 @@ export function registeredOf(info: DomainInfo): Registered | undefined {
  * Row 21: what became of a pending create whose message never came, at a registry that may have no message queue: nothing
  * while it still is pending, or nobody can say.
  */
-export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderOutcome | undefined> {
   const name = await askInfo(sessions, order.domain_name);
   if (name.is === "unknown") return undefined;
   if (name.is === "absent") return { event: "absent", reason: "the registry did not approve the registration" };

@@ -87,7 +87,7 @@ export interface Registered {
 }
 
 /** Something that happened to an order, with everything that is written together with it. */
-export interface OrderHappening extends Outcome<OrderEvent> {
+export interface OrderOutcome extends Outcome<OrderEvent> {
   registered?: Registered | undefined;
   contactRenewed?: boolean;
   /** It waits because creates at the registry are stopped; if they are not any more, it does not happen. */
@@ -119,7 +119,7 @@ const orderWriter = createWriter({
 /** Those of a registry that are due. */
 export const dueOrders = dueRows({ table: "registration_orders", name: "order", longestWaitMs });
 
-export const orderTable: ChangeTable<Order, OrderHappening> = {
+export const orderTable: ChangeTable<Order, OrderOutcome> = {
   states: orderStates,
   writer: orderWriter,
   find: findOrder,

@@ -45,11 +45,11 @@ export const registerDomain: UseCase = {
     if (!target) throw blocked(context);
     const checkedAt = context.clock.now();
     const fee = await checkAvailability(context, target.registry, name);
-    return order(context, request, target, { name, medianSeconds, checkedAt, fee });
+    return placeNewOrder(context, request, target, { name, medianSeconds, checkedAt, fee });
   },
 };
 
-interface Wanted {
+interface Registration {
   name: DomainName;
   medianSeconds: number;
   /** Before the registry was asked. */
@@ -172,7 +172,12 @@ async function checkAvailability(context: Context, registry: RegistryProfile, na
   return fee;
 }
 
-async function order(context: Context, request: UseCaseRequest, target: Target, wanted: Wanted): Promise<Answer> {
+async function placeNewOrder(
+  context: Context,
+  request: UseCaseRequest,
+  target: Target,
+  wanted: Registration,
+): Promise<Answer> {
   const code = newOrderCode(context.random);
   const authInfo = new Secret(context.random.bytes(authInfoBytes).toString("base64url"));
   const newOrder: NewOrder = {
@@ -182,7 +187,7 @@ async function order(context: Context, request: UseCaseRequest, target: Target, 
     authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
   };
   const answer = accepted(request, code, wanted.medianSeconds);
-  if (await place(context, request, newOrder, answer)) return answer;
+  if (await commitOrder(context, request, newOrder, answer)) return answer;
   // Somebody's order for the name was committed since the facts were read: the index decided the race.
   const { live, medianSeconds } = await checkFacts(context, request, wanted.name, target);
   if (live === undefined) throw new ApiError("domain_availability_taken");
@@ -190,7 +195,12 @@ async function order(context: Context, request: UseCaseRequest, target: Target, 
 }
 
 /** Returns false when there is a live order for the name. */
-async function place(context: Context, request: UseCaseRequest, newOrder: NewOrder, answer: Answer): Promise<boolean> {
+async function commitOrder(
+  context: Context,
+  request: UseCaseRequest,
+  newOrder: NewOrder,
+  answer: Answer,
+): Promise<boolean> {
   const row = request.committedRow(answer);
   if (row) return placeOrder(context, newOrder, row);
   return context.database.transaction(async (tx) => {
@@ -274,7 +284,7 @@ const facts = statement(
 );
 
 /** A name as one reseller asks for it; `label`, `suffix` and `registryId` say where it would be registered. */
-interface WantedName {
+interface NameQuery {
   resellerId: number;
   name: string;
   label: string;
@@ -282,7 +292,7 @@ interface WantedName {
   registryId: string;
 }
 
-async function readFacts(context: Context, { resellerId, registryId, ...name }: WantedName) {
+async function readFacts(context: Context, { resellerId, registryId, ...name }: NameQuery) {
   const wanted = { reseller_id: resellerId, registry_id: registryId, ...name, at: context.clock.now() };
   const [found] = await context.database.together(facts, wanted);
   if (!found) throw new Error("the facts query returned no row");

@@ -93,13 +93,16 @@ export async function reportOrder(context: OrderContext, code: string) {
   return {
     order,
     details,
-    next: nextInWords(order),
+    next: describeNext(order),
     history: await database.query(orderHistory, [order.id]),
     attempts: await database.query(orderAttempts, [order.id]),
   };
 }
 
-const stepsInWords: Record<Exclude<OrderState, "Errors" | "Finished" | "FailedValidation" | "Cancelled">, string> = {
+const stepDescriptions: Record<
+  Exclude<OrderState, "Errors" | "Finished" | "FailedValidation" | "Cancelled">,
+  string
+> = {
   NotProvisioned: "it starts as soon as there is a session with the registry",
   "Processing (check)": "the registry is asked whether the name is free",
   "Processing (create)": "the contact is made ready, and the create is sent",
@@ -111,10 +114,10 @@ const stepsInWords: Record<Exclude<OrderState, "Errors" | "Finished" | "FailedVa
 };
 
 /** What happens next to an order, for people. */
-function nextInWords(order: Order): string {
+function describeNext(order: Order): string {
   if (isFinal(order.status)) return "nothing: it has ended";
   if (order.maintenance_until) return `the registry's maintenance ends, at ${order.maintenance_until.toISOString()}`;
-  const step = stepsInWords[orderState(order) as keyof typeof stepsInWords];
+  const step = stepDescriptions[orderState(order) as keyof typeof stepDescriptions];
   const when = order.next_step_at ? `at ${order.next_step_at.toISOString()}` : "at once";
   const wish = order.cancel_requested_at ? "; the operator wants it cancelled" : "";
   const help = order.operator_note ? "; it needs a person to look: deedhouse orders settle" : "";

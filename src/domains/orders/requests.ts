@@ -29,7 +29,7 @@ export async function getOrder(context: OrderContext, code: string): Promise<Ord
 }
 
 /** Writes what `change` makes of a live order, as often as something comes between. @throws OperatorError when it has ended */
-async function changeLive(
+async function changeOrder(
   context: OrderContext,
   code: string,
   change: (order: Order) => Promise<Date | null> | Date | null,
@@ -53,7 +53,7 @@ async function changeLive(
  * Whether a step may come at once. While an answer is lost nothing is believed before the settle time is over: that wait is
  * never cut short. Once a step has failed after it (the backoff counts), it is over.
  */
-function mayHurry({ backoff_count, attempts }: Order): boolean {
+function maySkipWait({ backoff_count, attempts }: Order): boolean {
   return backoff_count > 0 || !isInDoubt(attempts);
 }
 
@@ -62,7 +62,7 @@ function mayHurry({ backoff_count, attempts }: Order): boolean {
  * @throws OperatorError when there is no such order, it has ended, its registry is away, or its wait must not be cut short
  */
 export async function retryOrder(context: OrderContext, code: string): Promise<void> {
-  await changeLive(context, code, async (order) => {
+  await changeOrder(context, code, async (order) => {
     const { registry_id: id } = order;
     const now = context.clock.now();
     const [away] = await context.database.query(findOpenCircuit, { registry_id: id, now });
@@ -71,7 +71,7 @@ export async function retryOrder(context: OrderContext, code: string): Promise<v
       const advice = `deedhouse registry probe ${id} tries now, and lets its orders go on`;
       throw new OperatorError("refused", `the registry ${id} is away, and is tried again at ${until}: ${advice}`);
     }
-    if (mayHurry(order)) return now;
+    if (maySkipWait(order)) return now;
     const until = order.next_step_at?.toISOString() ?? "its next step";
     const why = "an answer of the registry is lost, and before that time the command may still be executed";
     throw new OperatorError("refused", `the order waits until ${until}: ${why}`);
@@ -95,7 +95,7 @@ export async function requestSettlement(
   code: string,
   { as, note, isForced }: Settlement,
 ): Promise<number> {
-  const { id } = await changeLive(context, code, (order) => {
+  const { id } = await changeOrder(context, code, (order) => {
     const state = orderState(order);
     if (!isSettleable(state)) {
       const advice = "only one that asks what became of its name, or is pending, can be settled";
@@ -105,7 +105,7 @@ export async function requestSettlement(
     order.settle_note = note;
     const { status, phase } = order;
     order.unwritten.push({ event: "settle-requested", status, phase, note });
-    return mayHurry(order) ? context.clock.now() : order.next_step_at;
+    return maySkipWait(order) ? context.clock.now() : order.next_step_at;
   });
   return id;
 }

@@ -4,27 +4,27 @@
  */
 import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";
 import { isInPortfolio, registeredOf } from "#domains/orders/kind-create.ts";
-import type { Order, OrderHappening } from "#domains/orders/orders.ts";
+import type { Order, OrderOutcome } from "#domains/orders/orders.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 /** Holds what the operator says against the registry. When it is refused the order goes on. */
-export async function settleOrder(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+export async function settleOrder(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const name = await askInfo(sessions, order.domain_name);
   const reason = order.settle_note ?? "settled by the operator";
-  const outcome = order.settle_as === "registered" ? await asRegistered(sessions, order, name) : asFailed(order, name);
-  if (!("refusal" in outcome)) return { ...outcome, reason };
+  const verdict = order.settle_as === "registered" ? await asRegistered(sessions, order, name) : asFailed(order, name);
+  if (!("refusal" in verdict)) return { ...verdict, reason };
   order.settle_as = null;
   order.settle_note = null;
   const { status, phase } = order;
-  order.unwritten.push({ event: "settle-refused", status, phase, note: outcome.refusal });
+  order.unwritten.push({ event: "settle-refused", status, phase, note: verdict.refusal });
   return { nextStepAt: later(sessions, sessions.profile.backoffMaxMs) };
 }
 
-type Outcome = OrderHappening | { refusal: string };
+type Verdict = OrderOutcome | { refusal: string };
 
 const notAsked = "the registry could not be asked just now: say it again later";
 
-async function asRegistered({ context }: RegistrySessions, order: Order, name: NameInfo): Promise<Outcome> {
+async function asRegistered({ context }: RegistrySessions, order: Order, name: NameInfo): Promise<Verdict> {
   if (name.is === "unknown") return { refusal: notAsked };
   if (name.is === "absent") return { refusal: "the registry does not hold the name" };
   if (name.is === "held-by-other") return { refusal: "another registrar holds the name" };
@@ -38,7 +38,7 @@ async function asRegistered({ context }: RegistrySessions, order: Order, name: N
     : { refusal: "the registry does not tell since when and until when the name is registered" };
 }
 
-function asFailed(order: Order, name: NameInfo): Outcome {
+function asFailed(order: Order, name: NameInfo): Verdict {
   if (order.settle_as === "failed-forced" || name.is === "absent" || name.is === "held-by-other") {
     return { event: "settled-failed" };
   }

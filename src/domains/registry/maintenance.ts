@@ -22,8 +22,8 @@ const endWaits = (table: string, name: "order" | "renewal") => `
       ORDER BY id FOR UPDATE)
     RETURNING registry_id)
   ${wakeAll(name, "woken")}`;
-const ordersGoOn = statement("orders-after-maintenance", endWaits("registration_orders", "order"), { told: "int8" });
-const renewalsGoOn = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { told: "int8" });
+const resumeOrders = statement("orders-after-maintenance", endWaits("registration_orders", "order"), { told: "int8" });
+const resumeRenewals = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { told: "int8" });
 
 export interface Maintenance {
   from: Date;
@@ -45,8 +45,8 @@ export async function setMaintenance(
     if (!previous) return "unknown";
     if (previous.previous_until === null) return undefined;
     const { previous_until: ended } = previous;
-    for (const goOn of [ordersGoOn, renewalsGoOn]) {
-      await tx.query(goOn, { registry_id: registryId, until: ended, now: context.clock.now() });
+    for (const resume of [resumeOrders, resumeRenewals]) {
+      await tx.query(resume, { registry_id: registryId, until: ended, now: context.clock.now() });
     }
     return previous.previous_until;
   });

@@ -8,9 +8,9 @@ import { statement } from "#db/statement.ts";
 import { ChangeConflict } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
 import { write, writeIn } from "#domains/changes/write.ts";
-import { heedCancel } from "#domains/orders/cancel-step.ts";
+import { applyCancelRequest } from "#domains/orders/cancel-step.ts";
 import { lookAtPending } from "#domains/orders/kind-create.ts";
-import { findOrder, type Order, type OrderHappening, orderTable } from "#domains/orders/orders.ts";
+import { findOrder, type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { wakeRenewalOf } from "#domains/renewals/messages.ts";
@@ -110,8 +110,8 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
   const order = about?.order;
   // Its answer 1001 is under way, or is being written.
   if (about?.isLatest && orderState(about.order) === "Processing (create)") return false;
-  const decision = about && (await decisionOf(sessions, about, message));
-  const doubt = decision?.doubt ?? (await doubtOf(sessions, about, message));
+  const decision = about && (await decide(sessions, about, message));
+  const doubt = decision?.doubt ?? (await findDoubt(sessions, about, message));
   const values = [
     ...[order?.id ?? null, doubt !== undefined],
     message.payload ?? JSON.stringify(message.panData ?? message.text),
@@ -126,8 +126,8 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       // One that waits for its delete looks at the name soon; what is said of its create would only put that off.
       const isDeleting = order?.phase === "cancel" && about?.command === "domain:delete";
       if (order?.status !== "Pending" && !isDeleting) return;
-      const happening = decision?.happening ?? { nextStepAt: later(sessions, profile.settleMs) };
-      await writeIn(context, tx, orderTable, order, happening);
+      const outcome = decision?.outcome ?? { nextStepAt: later(sessions, profile.settleMs) };
+      await writeIn(context, tx, orderTable, order, outcome);
     });
   } catch (error) {
     if (error instanceof ChangeConflict) return false;
@@ -145,7 +145,7 @@ interface Subject {
 }
 
 /** Why a person has to read the message, if one has to. An order that still lives is asked about by its own steps. */
-async function doubtOf(
+async function findDoubt(
   sessions: RegistrySessions,
   about: Subject | undefined,
   { panData }: PollMessage,
@@ -193,7 +193,7 @@ async function subjectOf({ context, profile }: RegistrySessions, message: PollMe
 
 /** What a message decides about a pending create, and why a person has to read it all the same. */
 interface Decision {
-  happening?: OrderHappening;
+  outcome?: OrderOutcome;
   doubt?: string;
 }
 
@@ -201,7 +201,7 @@ interface Decision {
  * Row 20: of a message only `paResult` counts, and that only where info agrees. While it does not, the message is kept, and
  * the order looks again soon: one name must not hold up the queue. What info shows then decides (row 21).
  */
-async function decisionOf(
+async function decide(
   sessions: RegistrySessions,
   { order, command, isLatest }: Subject,
   { panData }: PollMessage,
@@ -212,11 +212,11 @@ async function decisionOf(
   const isHeld = seen?.event === "ours";
   if (panData?.paResult) {
     if (!isHeld) return {};
-    return { happening: heedCancel(sessions, order, { event: "approved", registered: seen.registered }) };
+    return { outcome: applyCancelRequest(sessions, order, { event: "approved", registered: seen.registered }) };
   }
   // Errors would free the name's order while the reseller, or we, pay for the name.
   if (isHeld)
     return { doubt: `it says "create denied" of order ${order.order_code}, but the registry holds the name for us` };
   if (!seen) return {};
-  return { happening: { event: "denied", reason: "the registry did not approve the registration" } };
+  return { outcome: { event: "denied", reason: "the registry did not approve the registration" } };
 }

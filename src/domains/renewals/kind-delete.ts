@@ -4,8 +4,8 @@ import type { Kind } from "#domains/changes/kind.ts";
 import { later } from "#domains/changes/proof.ts";
 import { lostAnswer } from "#domains/changes/send.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { lookAtName, lookLost, notSeen, ofRenewals, sightOf } from "#domains/renewals/kind-renew.ts";
-import type { Renewal, RenewalHappening } from "#domains/renewals/renewals.ts";
+import { lookAtName, lookLost, notSeen, renewalDefaults, viewOf } from "#domains/renewals/kind-renew.ts";
+import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import type { RenewalEvent } from "#domains/renewals/states.ts";
 import { addDays, isNextTerm, termAfter } from "#domains/renewals/terms.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
@@ -14,7 +14,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 /** RFC 5730 §3: an object's statuses forbid the command, e.g. pendingDelete another delete. */
 const statusProhibits = 2304;
 /** How often a name is looked at that a registry lets expire: its last stages take weeks. */
-const expiringLookMs = 24 * 60 * 60_000;
+const expiringCheckMs = 24 * 60 * 60_000;
 
 /** What result codes mean for the `<delete>` of a name that the registry has renewed by itself. */
 const deleteEvents: Readonly<Record<number, RenewalEvent>> = {
@@ -40,41 +40,41 @@ const deleteEvents: Readonly<Record<number, RenewalEvent>> = {
 };
 
 /** The event of a delete's result code. A code that nobody has described is treated like a lost answer; 2303 and 2201, too, are looked at: the name may be gone already. */
-export function eventOfDelete(code: number): RenewalEvent {
+export function renewalEventOfDelete(code: number): RenewalEvent {
   return deleteEvents[code] ?? "unanswered";
 }
 
 /** Rows 17 to 19: a name that is not to be renewed, until its term is over and after. */
-export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
   const { context, profile } = sessions;
   const { term_ends_at: termEndsAt } = renewal;
   if (renewal.will_renew) return { event: "wanted" };
   if (context.clock.now() < termEndsAt) return { nextStepAt: termEndsAt };
-  const sight = await lookAtName(sessions, renewal);
-  if (sight.kind === "unknown") return lookLost(renewal, sight.reason);
-  if (sight.kind === "gone") return { event: "left", reason: sight.reason };
-  if (sight.kind === "held" && isNextTerm(termEndsAt, sight.exDate)) {
-    const { exDate } = sight;
-    const reason = whyNotByItself(profile, termEndsAt, exDate);
+  const view = await lookAtName(sessions, renewal);
+  if (view.kind === "unknown") return lookLost(renewal, view.reason);
+  if (view.kind === "gone") return { event: "left", reason: view.reason };
+  if (view.kind === "held" && isNextTerm(termEndsAt, view.exDate)) {
+    const { exDate } = view;
+    const reason = whyNotAutoRenewed(profile, termEndsAt, exDate);
     return reason === undefined
       ? { event: "renewed-by-registry", exDate }
       : { event: "operator-needed", exDate, reason };
   }
   return {
-    nextStepAt: later(sessions, profile.atExpiry === "auto-renew" ? profile.reconcileIntervalMs : expiringLookMs),
+    nextStepAt: later(sessions, profile.atExpiry === "auto-renew" ? profile.reconcileIntervalMs : expiringCheckMs),
   };
 }
 
 /** Why a registry cannot have renewed a name that nobody wants: then somebody did, who may want it. */
-function whyNotByItself({ atExpiry }: RegistryProfile, termEndsAt: Date, exDate: Date): string | undefined {
+function whyNotAutoRenewed({ atExpiry }: RegistryProfile, termEndsAt: Date, exDate: Date): string | undefined {
   if (atExpiry === "expire") return "the name was renewed at a registry that lets names expire, and it should not be";
   if (!isNextTerm(termAfter(termEndsAt, 1), exDate)) return undefined;
   return `the name expires on ${exDate.toISOString()}, which is more than the year that the registry renews it for by itself`;
 }
 
 /** Rows 20 to 22: deletes a name that the registry has renewed by itself, while that is credited. */
-export const deleteKind: Kind<Renewal, RenewalHappening> = {
-  ...ofRenewals,
+export const deleteKind: Kind<Renewal, RenewalOutcome> = {
+  ...renewalDefaults,
   command: "domain:delete",
 
   async frame({ context, profile }, renewal) {
@@ -86,12 +86,12 @@ export const deleteKind: Kind<Renewal, RenewalHappening> = {
     return { instead: { event: "grace-over", reason } };
   },
 
-  meaning: eventOfDelete,
+  meaning: renewalEventOfDelete,
 
   async answered(sessions, renewal, answer) {
     const { code } = answer.response;
     if (code !== statusProhibits || !(await isLeaving(sessions, renewal))) {
-      return ofRenewals.answered(sessions, renewal, answer);
+      return renewalDefaults.answered(sessions, renewal, answer);
     }
     // A delete that was given up for lost has arrived after all, and forbids this one: what the registry shows decides.
     return lostAnswer(sessions, { ...answer.attempt, isClosed: false });
@@ -99,9 +99,9 @@ export const deleteKind: Kind<Renewal, RenewalHappening> = {
 
   // A name that the registry still keeps for redemption has left us.
   proof(sessions, renewal, name) {
-    const sight = sightOf(name);
-    if (sight.kind === "unknown") return { is: "unknown", happening: lookLost(renewal, sight.reason) };
-    if (sight.kind !== "held") return { is: "done", happening: { event: "left", reason: "it was not to be renewed" } };
+    const view = viewOf(name);
+    if (view.kind === "unknown") return { is: "unknown", outcome: lookLost(renewal, view.reason) };
+    if (view.kind !== "held") return { is: "done", outcome: { event: "left", reason: "it was not to be renewed" } };
     return notSeen(sessions, renewal, "the registry said that it deleted the name, and still shows it");
   },
 };

@@ -5,9 +5,9 @@
  */
 
 import type { Kind } from "#domains/changes/kind.ts";
-import { askInfo, later, type NameInfo, type Proof, sentAs } from "#domains/changes/proof.ts";
+import { askInfo, later, type NameInfo, ofCommand, type Proof } from "#domains/changes/proof.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import type { Renewal, RenewalHappening } from "#domains/renewals/renewals.ts";
+import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import { nextRenewalState, type RenewalEvent } from "#domains/renewals/states.ts";
 import { isAnotherDate, isNextTerm, periodsBetween, termAfter } from "#domains/renewals/terms.ts";
 import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
@@ -16,7 +16,7 @@ const dayMs = 24 * 60 * 60_000;
 /** When a registry has not shown for so long what it said that it did, somebody has to ask it. */
 const contradictionMs = dayMs;
 /** A frame that the network or a machine that stood still has kept for longer is not delivered any more. */
-const onItsWayMsMax = dayMs;
+const inTransitMsMax = dayMs;
 /** A renew is not built on a look older than this. */
 const lookFreshMs = dayMs;
 /** So often a registry may refuse a renew, while info shows nothing that explains it, before a person has to look. */
@@ -66,17 +66,17 @@ export function eventOfRenew(code: number, overrides: Readonly<Record<string, st
 }
 
 /** What the registry shows of a name whose term ends. */
-type Sight =
+type RegistryView =
   | { kind: "held"; exDate: Date; statuses: readonly string[] }
   /** The registry does not hold it for us any more, or is about to give it up. */
   | { kind: "gone" | "leaving"; reason: string }
   | { kind: "unknown"; reason: string };
 
-export async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<Sight> {
-  return sightOf(await askInfo(sessions, domain_name, "renewal"));
+export async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<RegistryView> {
+  return viewOf(await askInfo(sessions, domain_name, "renewal"));
 }
 
-export function sightOf(name: NameInfo): Sight {
+export function viewOf(name: NameInfo): RegistryView {
   if (name.is === "unknown") return { kind: "unknown", reason: name.reason };
   if (name.is === "absent") return { kind: "gone", reason: "the registry does not hold the name" };
   if (name.is === "held-by-other") return { kind: "gone", reason: "the name is held by another registrar" };
@@ -87,23 +87,23 @@ export function sightOf(name: NameInfo): Sight {
 }
 
 /** Keeps the time of the second look: not knowing is no reason to believe less. */
-export function lookLost({ confirm_after }: Renewal, reason: string): RenewalHappening {
+export function lookLost({ confirm_after }: Renewal, reason: string): RenewalOutcome {
   return { event: "look-lost", countsAsFailure: true, reason, confirmAfter: confirm_after ?? undefined };
 }
 
 /** Rows 2 to 4: what there is to do. Nothing is under way. */
-export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
-  const sight = await lookAtName(sessions, renewal);
+export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
+  const view = await lookAtName(sessions, renewal);
   const { will_renew: isWanted, term_ends_at: termEndsAt } = renewal;
-  switch (sight.kind) {
+  switch (view.kind) {
     case "unknown":
-      return lookLost(renewal, sight.reason);
+      return lookLost(renewal, view.reason);
     case "gone":
-      return { event: isWanted ? "gone" : "left", reason: sight.reason };
+      return { event: isWanted ? "gone" : "left", reason: view.reason };
     case "leaving":
-      return isWanted ? { event: "gone", reason: sight.reason } : { event: "not-wanted" };
+      return isWanted ? { event: "gone", reason: view.reason } : { event: "not-wanted" };
   }
-  const { exDate } = sight;
+  const { exDate } = view;
   const base = renewal.base_ex_date ?? termEndsAt;
   const isOver = sessions.context.clock.now() >= termEndsAt;
   // What is renewed before its term is over was renewed by a command of ours, whatever is wished since.
@@ -126,8 +126,8 @@ const dayOf = (date: Date) => date.toISOString().slice(0, 10);
 function mayBeRenewedFrom(sessions: RegistrySessions, renewal: Renewal, exDate: Date): boolean {
   const { base_ex_date: base } = renewal;
   if (base === null || dayOf(base) === dayOf(exDate)) return false;
-  const since = later(sessions, -onItsWayMsMax);
-  return sentAs(renewal.attempts, "domain:renew").some(
+  const since = later(sessions, -inTransitMsMax);
+  return ofCommand(renewal.attempts, "domain:renew").some(
     ({ result_code, committed_at }) => result_code === null && committed_at > since,
   );
 }
@@ -136,7 +136,7 @@ function mayBeRenewedFrom(sessions: RegistrySessions, renewal: Renewal, exDate: 
  * A reseller's term is one period, even where the registry has added two: it is not asked for the second one again. What is
  * neither one period nor the year of a registry that renews by itself is an alarm.
  */
-function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappening {
+function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalOutcome {
   const { period_years: periodYears } = renewal;
   const isTwice = periodsBetween(baseExDate, exDate, periodYears) === 2;
   const isOff = [1, periodYears].every((years) => isAnotherDate(exDate, termAfter(baseExDate, years)));
@@ -152,7 +152,7 @@ function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappe
 }
 
 /** What both commands of a renewal have alike. */
-export const ofRenewals = {
+export const renewalDefaults = {
   lanes: { command: "renewal", info: "renewal" },
   answered: (_sessions, _renewal, { event, attempt, reason }) =>
     event === "answered" ? { event, attempt } : { event, attempt, countsAsFailure: true, reason },
@@ -165,11 +165,11 @@ export const ofRenewals = {
   isLost: (renewal) => renewal.verify_cause === "lost",
   seenOnce: "seen-once",
   unknown: (_sessions, renewal, reason) => lookLost(renewal, reason),
-} satisfies Partial<Kind<Renewal, RenewalHappening>>;
+} satisfies Partial<Kind<Renewal, RenewalOutcome>>;
 
 /** Rows 5 to 12, 14 and 15: the renew of a name whose exDate was just looked at, unless the wish has changed. */
-export const renewKind: Kind<Renewal, RenewalHappening> = {
-  ...ofRenewals,
+export const renewKind: Kind<Renewal, RenewalOutcome> = {
+  ...renewalDefaults,
   command: "domain:renew",
 
   async frame(sessions, renewal) {
@@ -185,48 +185,48 @@ export const renewKind: Kind<Renewal, RenewalHappening> = {
     const { event, attempt } = answer;
     if (event === "pending")
       return { event, attempt, nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
-    const happening = ofRenewals.answered(sessions, renewal, answer);
+    const outcome = renewalDefaults.answered(sessions, renewal, answer);
     const isStubborn = event === "disputed" && renewal.backoff_count + 1 >= disputesMax;
-    return isStubborn ? { ...happening, event: "operator-needed" } : happening;
+    return isStubborn ? { ...outcome, event: "operator-needed" } : outcome;
   },
 
-  proof: (sessions, renewal, name) => proofOfRenew(sessions, renewal, sightOf(name)),
+  proof: (sessions, renewal, name) => proofOfRenew(sessions, renewal, viewOf(name)),
 };
 
-function proofOfRenew(sessions: RegistrySessions, renewal: Renewal, sight: Sight): Proof<RenewalHappening> {
-  if (sight.kind === "unknown") return { is: "unknown", happening: lookLost(renewal, sight.reason) };
-  if (sight.kind !== "held") return { is: "decided", happening: { event: "gone", reason: sight.reason } };
-  const { exDate, statuses } = sight;
+function proofOfRenew(sessions: RegistrySessions, renewal: Renewal, view: RegistryView): Proof<RenewalOutcome> {
+  if (view.kind === "unknown") return { is: "unknown", outcome: lookLost(renewal, view.reason) };
+  if (view.kind !== "held") return { is: "decided", outcome: { event: "gone", reason: view.reason } };
+  const { exDate, statuses } = view;
   const base = renewal.base_ex_date ?? renewal.term_ends_at;
   if (periodsBetween(base, exDate, renewal.period_years) > 0) {
-    return { is: "done", happening: renewed(renewal, base, exDate) };
+    return { is: "done", outcome: renewed(renewal, base, exDate) };
   }
   if (renewal.verify_cause === "lost" && statuses.includes("pendingRenew")) {
     const nextStepAt = later(sessions, sessions.profile.reconcileIntervalMs);
-    return { is: "decided", happening: { event: "pending", exDate, nextStepAt } };
+    return { is: "decided", outcome: { event: "pending", exDate, nextStepAt } };
   }
   return notSeen(sessions, renewal, "the registry said that it renewed the name, and does not show it");
 }
 
 /** After a lost answer it was not executed; after a yes the registry may still be about to show it. */
-export function notSeen(sessions: RegistrySessions, renewal: Renewal, contradiction: string): Proof<RenewalHappening> {
+export function notSeen(sessions: RegistrySessions, renewal: Renewal, contradiction: string): Proof<RenewalOutcome> {
   const sentAt = renewal.attempts.at(-1)?.committed_at;
   const isLong = sentAt !== undefined && later(sessions, -contradictionMs) > sentAt;
   if (renewal.verify_cause === "answered" && isLong) {
-    return { is: "decided", happening: { event: "contradicted", reason: contradiction } };
+    return { is: "decided", outcome: { event: "contradicted", reason: contradiction } };
   }
-  return { is: "not-done", happening: () => ({ event: "not-seen", countsAsFailure: true }) };
+  return { is: "not-done", outcome: () => ({ event: "not-seen", countsAsFailure: true }) };
 }
 
 /** Row 13: what became of a renew that the registry left pending. */
-export async function lookAtPendingRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
-  const sight = await lookAtName(sessions, renewal);
-  if (sight.kind === "gone" || sight.kind === "leaving") return { event: "gone", reason: sight.reason };
-  if (sight.kind === "held") {
+export async function lookAtPendingRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
+  const view = await lookAtName(sessions, renewal);
+  if (view.kind === "gone" || view.kind === "leaving") return { event: "gone", reason: view.reason };
+  if (view.kind === "held") {
     const base = renewal.base_ex_date ?? renewal.term_ends_at;
-    if (periodsBetween(base, sight.exDate, renewal.period_years) > 0) return renewed(renewal, base, sight.exDate);
+    if (periodsBetween(base, view.exDate, renewal.period_years) > 0) return renewed(renewal, base, view.exDate);
     const reason = "the registry did not approve the renewal";
-    if (!sight.statuses.includes("pendingRenew")) return { event: "not-seen", countsAsFailure: true, reason };
+    if (!view.statuses.includes("pendingRenew")) return { event: "not-seen", countsAsFailure: true, reason };
   }
   return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventOfDelete } from "#domains/renewals/kind-delete.ts";
+import { renewalEventOfDelete } from "#domains/renewals/kind-delete.ts";
 import { eventOfRenew } from "#domains/renewals/kind-renew.ts";
 import { nextRenewalState } from "#domains/renewals/states.ts";
 import { renewalMeanings } from "#registry/registries.ts";
@@ -11,7 +11,7 @@ const codes = Array.from({ length: 1_600 }, (_, index) => 1000 + index);
 test("whatever code a registry answers with, the renewal knows what to do", () => {
   for (const code of codes) {
     assert.ok(nextRenewalState("Processing (renew)", eventOfRenew(code, {})), `renew ${code}`);
-    assert.ok(nextRenewalState("Lapsing (delete)", eventOfDelete(code)), `delete ${code}`);
+    assert.ok(nextRenewalState("Lapsing (delete)", renewalEventOfDelete(code)), `delete ${code}`);
   }
 });
 
@@ -25,10 +25,10 @@ test("only a yes is taken for a yes, and what nobody knows for a lost answer", (
     [1000],
   );
   assert.deepEqual(
-    codes.filter((code) => eventOfDelete(code) === "answered"),
+    codes.filter((code) => renewalEventOfDelete(code) === "answered"),
     [1000, 1001],
   );
-  for (const code of [1300, 2303, 2399, 2400, 2500]) assert.equal(eventOfDelete(code), "unanswered");
+  for (const code of [1300, 2303, 2399, 2400, 2500]) assert.equal(renewalEventOfDelete(code), "unanswered");
   for (const code of [1300, 2302, 2399, 2400, 2500]) assert.equal(eventOfRenew(code, {}), "unanswered");
 });
 

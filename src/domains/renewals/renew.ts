@@ -21,8 +21,8 @@ export const setWillRenew: UseCase = {
     const { resellerId, keyId } = request.caller;
     const answer = { status: 204 };
     await context.database.transaction(async (tx) => {
-      const wish = { name, resellerId, willRenew, note: `by key ${keyId}` };
-      const result = await switchRenewal(context, tx, wish);
+      const change = { name, resellerId, willRenew, note: `by key ${keyId}` };
+      const result = await switchRenewal(context, tx, change);
       if (result === "unknown") throw new ApiError("domain_not_found");
       if (result === "under-way") {
         throw new ApiError("domain_renewal_underway", { headers: { "retry-after": String(underWayRetrySeconds) } });

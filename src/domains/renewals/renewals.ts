@@ -66,7 +66,7 @@ type RenewalRow = NonNullable<(typeof renewalById)["row"]>;
 export type Renewal = StepCopy<RenewalRow>;
 
 /** Something that happened to a renewal, with everything that is written together with it. */
-export interface RenewalHappening extends Outcome<RenewalEvent> {
+export interface RenewalOutcome extends Outcome<RenewalEvent> {
   /** The registry's exDate, as info showed it. */
   exDate?: Date | undefined;
   /** What a renew of this term counts from. */
@@ -113,7 +113,7 @@ export const dueRenewals = dueRows({
   scheduled: "status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait'",
 });
 
-export const renewalTable: ChangeTable<Renewal, RenewalHappening> = {
+export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
   states: renewalStateTable,
   writer: renewalWriter,
   find: findRenewal,

@@ -122,7 +122,7 @@ export async function reportRenewal({ database }: ChangeContext, domainName: str
   return {
     ...shown,
     ...{ expiration_date, registry_ex_date, will_renew },
-    next: nextInWords(renewalState(renewal), renewal.next_step_at),
+    next: describeNext(renewalState(renewal), renewal.next_step_at),
     history: await database.query(renewalHistory, [id, domainName]),
     attempts: await database.query(renewalAttempts, [id]),
   };
@@ -130,7 +130,7 @@ export async function reportRenewal({ database }: ChangeContext, domainName: str
 
 const notDue = "nothing: the term ends too far ahead; a renewal is scheduled some weeks before it is due";
 
-const stepsInWords: Record<Exclude<RenewalState, "Renewed" | "Ended">, string> = {
+const stepDescriptions: Record<Exclude<RenewalState, "Renewed" | "Ended">, string> = {
   Scheduled: "it is due",
   "Processing (look)": "the registry is asked for the name's expiry",
   "Processing (renew)": "the renew is sent",
@@ -144,9 +144,9 @@ const stepsInWords: Record<Exclude<RenewalState, "Renewed" | "Ended">, string> =
   "Lapsing (verify: lost)": "the registry is asked whether the delete whose answer was lost was executed",
 };
 
-function nextInWords(state: RenewalState, at: Date): string {
+function describeNext(state: RenewalState, at: Date): string {
   if (isRenewalOver(state)) return "nothing: it has ended";
-  return `at ${at.toISOString()}: ${stepsInWords[state as keyof typeof stepsInWords]}`;
+  return `at ${at.toISOString()}: ${stepDescriptions[state as keyof typeof stepDescriptions]}`;
 }
 
 /** Takes a renewal's next step now; also before it is due. @throws OperatorError when there is none to take */

@@ -34,7 +34,7 @@ const insertRenewal = statement(
   { id: "int8" },
 );
 
-const giveRenewal = statement(
+const linkRenewal = statement(
   "domain-renewal",
   `UPDATE domains SET renewal_id = $2
    WHERE domain_name = $1 AND renewal_id IS NULL AND expiration_date = $3 RETURNING domain_name`,
@@ -70,7 +70,7 @@ class NameChanged extends Error {}
 
 /** Never throws for one name's sake: the others have their turn. */
 export async function sweepRenewals({ context, profile }: RegistrySessions): Promise<void> {
-  await inBatches(context, profile, () => openRenewals(context, profile));
+  await inBatches(context, profile, () => scheduleRenewals(context, profile));
   await inBatches(context, profile, () => raiseAlarms(context, profile));
 }
 
@@ -83,13 +83,13 @@ async function inBatches({ log }: Context, { id }: RegistryProfile, batch: () =>
   }
 }
 
-async function openRenewals(context: Context, profile: RegistryProfile): Promise<number> {
+async function scheduleRenewals(context: Context, profile: RegistryProfile): Promise<number> {
   const until = addDays(context.clock.now(), profile.renewalLeadDays + scheduledAheadDays);
   const names = await context.database.query(namesWithoutRenewal, [profile.id, until, batchRows]);
   let opened = 0;
   for (const name of names) {
     try {
-      await openRenewal(context, profile, name);
+      await scheduleRenewal(context, profile, name);
       opened += 1;
     } catch (error) {
       if (error instanceof NameChanged) continue;
@@ -102,7 +102,7 @@ async function openRenewals(context: Context, profile: RegistryProfile): Promise
 }
 
 /** One name in one transaction: the row, and the name that has it. */
-async function openRenewal(context: Context, profile: RegistryProfile, name: Name): Promise<void> {
+async function scheduleRenewal(context: Context, profile: RegistryProfile, name: Name): Promise<void> {
   const { domain_name, reseller_id, expiration_date: termEndsAt } = name;
   const now = context.clock.now();
   const dueAt = addDays(termEndsAt, -profile.renewalLeadDays);
@@ -115,8 +115,8 @@ async function openRenewal(context: Context, profile: RegistryProfile, name: Nam
       ...[code, reseller_id, domain_name, profile.id, profile.renewalYears, termEndsAt],
       ...[dueAt, alarmAt ?? null, listKey, now],
     ]);
-    const [given] = await tx.query(giveRenewal, [domain_name, renewal!.id, termEndsAt]);
-    if (!given) throw new NameChanged();
+    const [linked] = await tx.query(linkRenewal, [domain_name, renewal!.id, termEndsAt]);
+    if (!linked) throw new NameChanged();
     // One that says that it could not be scheduled.
     await resolveAlarm(context, { kind: "renewal", subject: domain_name }, tx);
   });

@@ -8,7 +8,7 @@ import { statement } from "#db/statement.ts";
 import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
 import { isUnderWay, renewalState } from "#domains/renewals/states.ts";
 
-const lockWish = statement(
+const lockName = statement(
   "domain-lock-will-renew",
   `SELECT will_renew, renewal_id FROM domains
    WHERE domain_name = $1 AND ($2::int8 IS NULL OR reseller_id = $2) FOR UPDATE`,
@@ -23,7 +23,11 @@ const renewalUnderWay = statement(
   { status: "text", phase: "text?", verify_cause: "text?", is_unanswered: "bool" },
 );
 
-const setWish = statement("domain-set-will-renew", "UPDATE domains SET will_renew = $2 WHERE domain_name = $1", {});
+const updateWillRenew = statement(
+  "domain-set-will-renew",
+  "UPDATE domains SET will_renew = $2 WHERE domain_name = $1",
+  {},
+);
 
 const insertHistory = statement(
   "domain-history-insert",
@@ -55,13 +59,13 @@ export async function switchRenewal(
   tx: Transaction,
   { name, resellerId, willRenew, note }: { name: string; resellerId?: number; willRenew: boolean; note?: string },
 ): Promise<SwitchResult> {
-  const [found] = await tx.query(lockWish, [name, resellerId ?? null]);
+  const [found] = await tx.query(lockName, [name, resellerId ?? null]);
   if (!found) return "unknown";
   if (found.will_renew === willRenew) return "same";
   const [renewal] = found.renewal_id === null ? [] : await tx.query(renewalUnderWay, [found.renewal_id]);
   if (renewal && (renewal.is_unanswered || isUnderWay(renewalState(renewal)))) return "under-way";
   const now = context.clock.now();
-  await tx.query(setWish, [name, willRenew]);
+  await tx.query(updateWillRenew, [name, willRenew]);
   await writeDomainHistory(tx, name, { at: now, event: willRenew ? "will-renew-on" : "will-renew-off", note });
   // One that is not due yet has its time; any other goes the other way from now on.
   if (renewal && renewal.status !== "Scheduled") await rescheduleRenewal(tx, found.renewal_id!, now);
