@@ -84,7 +84,7 @@ test("a pending order is not settled against the registry's silence", async (t) 
   await assertRefused(gateway, settle(order.code, "registered"), 3, /has not decided about the name yet/);
   await assertRefused(gateway, settle(order.code, "failed"), 3, /the registry holds the name for us/);
   gateway.registry.pause();
-  await assertRefused(gateway, settle(order.code, "registered"), 3, /could not be asked just now/);
+  await assertRefused(gateway, settle(order.code, "registered"), 3, /could not be asked: try again/);
   assert.equal(await statusOf(gateway, reseller, order), "Pending");
 });
 
@@ -92,7 +92,12 @@ test("while a create may still be executed an order is neither settled nor hurri
   const { gateway, reseller } = await start(t, { registry: { settleMs: 3_600_000 } });
   const order = await place(gateway, reseller, "drop-before-1.example");
   await until("its answer is lost", async () => (await countEvents(gateway, order, "unanswered")) > 0);
-  await assertRefused(gateway, ["orders", "retry", order.code], 3, /waits until .*: an answer of the registry is lost/);
+  await assertRefused(
+    gateway,
+    ["orders", "retry", order.code],
+    3,
+    /waits until .*: an answer of the registry was lost/,
+  );
   const failed = settle(order.code, "failed", "--timeout", "1");
   await assertRefused(gateway, failed, 7, /still waiting for its step/);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
@@ -104,7 +109,7 @@ test("an order that waits for a person looks again when it is told to", async (t
   const { gateway, reseller } = await start(t);
   const order = await placeUnexplained(gateway, reseller, "again.example");
   const shown = await operated(gateway, "orders", "show", order.code);
-  assert.match(String(shown.next), /it needs a person to look: deedhouse orders settle$/);
+  assert.match(String(shown.next), /it needs an operator: deedhouse orders settle$/);
   gateway.registry.store.domains.delete(order.name);
   await operated(gateway, "orders", "retry", order.code);
   await assertEnds(gateway, reseller, order, "FailedValidation");

@@ -81,14 +81,14 @@ test("an operator ends a name that the registry does not hold any more", async (
 test("an operator is told why a renewal cannot be run or switched", async (t) => {
   const { gateway, reseller } = await startStage(t);
   await giveNames(gateway, reseller, new Map([["far.example", { expirationDate: new Date("2099-01-01T00:00:00Z") }]]));
-  await assertRefused(gateway, ["renewals", "run", "far.example"], 3, /too far ahead/);
+  await assertRefused(gateway, ["renewals", "run", "far.example"], 3, /too far in the future/);
   await assertRefused(gateway, ["renewals", "run", "nobodys.example"], 4, /no portfolio/);
   await assertRefused(gateway, ["renewals", "show", "nobodys.example"], 4, /no portfolio/);
   await assertRefused(gateway, ["renewals", "show", "-"], 2, /name/i);
   await assertRefused(gateway, ["renewals", "switch", "far.example"], 2, /--on or --off/);
   await assertRefused(gateway, ["renewals", "switch", "nobodys.example", "--on"], 4, /no portfolio/);
   const { next } = await operated<{ next: string }>(gateway, "renewals", "show", "far.example");
-  assert.match(next, /too far ahead/);
+  assert.match(next, /too far in the future/);
 });
 
 test("after a lost answer an operator cannot make a renewal believe too early", async (t) => {

@@ -1,10 +1,10 @@
 /**
- * What carries every change at a registry: it takes a row as far as it goes now. In each state one command goes to the registry at
- * most, and then something has happened to the row; its table says what follows.
+ * The loop that advances every change at a registry. In each state at most one command goes to the registry; its outcome is an
+ * event, and the table of states says what follows.
  *
- * The rule that everything here serves: a command's bytes are written only after its attempt row is committed, and while an
- * attempt is unanswered nothing is sent but questions. So whatever crashes, the next step knows what may have happened, and
- * asks the registry instead of guessing.
+ * Everything here serves one rule: a command's bytes are written only after its attempt row is committed, and while an attempt
+ * is unanswered only queries are sent. So after any crash the next step knows what may have been executed, and asks the
+ * registry instead of guessing.
  */
 import {
   ChangeConflict,
@@ -22,9 +22,9 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
 /**
- * Takes a row as far as it goes now. Safe to repeat, to be killed anywhere, and to be resumed by another process. Never more
- * than one at a time per row: the registry's owner sees to that.
- * @throws LeaseLost when this process does not own the registry any more
+ * Advances a row as far as possible now. It may be repeated, killed anywhere, and resumed by another process. The registry's
+ * owner runs at most one per row at a time.
+ * @throws LeaseLost when this process no longer owns the registry
  */
 export async function advance<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
@@ -52,13 +52,13 @@ export async function advance<Row extends ChangeRow, O extends Outcome>(
       );
       if (nextStepAt !== null && nextStepAt > context.clock.now()) return;
     } catch (error) {
-      // Something else is wanted of it now, or it was called: what it is now decides.
+      // The row has changed since it was read: read it again.
       if (!(error instanceof ChangeConflict)) throw error;
     }
   }
 }
 
-/** Whether it is too early for the row's next step, or the registry is maintained: then nothing counts as a failure. */
+/** Whether the row is not due yet, or the registry is in maintenance, which does not count as a failure. */
 async function mustWait<Row extends ChangeRow, O extends Outcome>(
   { context }: RegistrySessions,
   machine: Machine<Row, O>,
@@ -91,8 +91,8 @@ function withDelay<Row extends ChangeRow, O extends Outcome>(
 }
 
 /**
- * Writes down what a step found out. What came while the step ran, an operator's wish or a call for the next step, changes
- * what that means, but does not undo it: the registry's answer comes only once.
+ * Writes a step's outcome. An operator's request that was written while the step ran changes what the outcome means, but does
+ * not discard it: the registry's answer comes only once.
  */
 async function record<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
@@ -104,7 +104,7 @@ async function record<Row extends ChangeRow, O extends Outcome>(
   const heeded = machine.heed?.(sessions, row, outcome) ?? outcome;
   try {
     const written = await write(context, machine, row, heeded);
-    await machine.wrote?.(sessions, heeded, written.told);
+    await machine.wrote?.(sessions, heeded, written.signal);
     return written.row;
   } catch (error) {
     if (!(error instanceof ChangeConflict)) throw error;
@@ -113,21 +113,21 @@ async function record<Row extends ChangeRow, O extends Outcome>(
       if (now) await machine.tellTooLate?.(context, now, outcome);
       throw error;
     }
-    // A question can be asked again; what a command was answered cannot.
+    // A query can be repeated; the answer to a command cannot.
     if (outcome.attempt === undefined && !machine.stands?.(row, now)) throw error;
     const isCalled = now.next_step_at?.getTime() !== row.next_step_at?.getTime();
-    const nextStepAt = isCalled ? nextStepWhenCalled(context.clock.now(), now, outcome) : outcome.nextStepAt;
+    const nextStepAt = isCalled ? calledStepAt(context.clock.now(), now, outcome) : outcome.nextStepAt;
     return record(sessions, machine, now, { ...outcome, nextStepAt });
   }
 }
 
-/** When the next step of a row comes that was called while it was at work. */
-function nextStepWhenCalled(
+/** When the next step is due, if somebody called for it while a step was running. */
+function calledStepAt(
   now: Date,
   { next_step_at: calledAt }: ChangeRow,
   { event, nextStepAt }: Outcome,
 ): Date | undefined {
-  // What may still be executed has its time.
+  // A command that may still be executed keeps its settle time.
   if (event === "unanswered" || !nextStepAt) return nextStepAt;
   if (calledAt === null || calledAt <= now) return undefined;
   return calledAt < nextStepAt ? calledAt : nextStepAt;

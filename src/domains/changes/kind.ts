@@ -1,25 +1,27 @@
 /**
- * A kind of change at a registry: what only it has. How a command is sent, when it may be sent again and what is believed of it
- * is the same for all kinds, and is here.
+ * A kind of change at a registry: what is specific to one command. The rules that all commands share are here: when a command is
+ * sent, when it may be repeated, and when `<info>` is believed. Nothing is believed before the settle time is over, nothing
+ * after a lost answer on the strength of one look, and nothing is repeated that may still arrive.
  */
 import type { AttemptResult, ChangeRow, ChangeTable, Outcome } from "#domains/changes/change.ts";
 import {
   askInfo,
-  believe,
   isInDoubt,
+  later,
   type NameInfo,
   ofCommand,
   ofEarlierOwners,
-  type Proof,
+  unansweredAttempts,
 } from "#domains/changes/proof.ts";
 import { answeredAttempt, describeAnswer, lostAnswer, type Sent, send } from "#domains/changes/send.ts";
+import { lateFrameMs } from "#domains/registry/owner-lease.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
-/** An answer of the registry, with what its code means. */
+/** A registry's answer, with what its result code means. */
 export interface Answer<O extends Outcome, Data> {
   event: NonNullable<O["event"]>;
   attempt: AttemptResult;
@@ -28,39 +30,59 @@ export interface Answer<O extends Outcome, Data> {
   reason: string;
 }
 
+/** What `<info>` proves about a command. */
+export type Proof<O extends Outcome> =
+  /** There was no usable answer: ask again. */
+  | { is: "unknown"; outcome: O }
+  /** The command was executed. */
+  | { is: "done"; outcome: O }
+  /** The command was not executed, so another one may follow. */
+  | { is: "not-done"; outcome: () => O | Promise<O> }
+  /** This counts, whether or not the command was executed. */
+  | { is: "decided"; outcome: O };
+
 export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> {
   /** The name of its command. */
   command: string;
-  /** The line in which it waits for a session, and so does its question. */
+  /** The queues in which the command and its `<info>` wait for a session. */
   lanes: { command: Lane; info: Lane };
-  /** Whether so many may be under way that none should hold a session while its attempt row is committed. */
+  /** Whether to commit the attempt before waiting for a session, so that no session idles during the commit. */
   beginsFirst?(row: Row): boolean;
-  /** The command, or what happens in place of sending it. */
+  /** The command, or an outcome in place of sending it. */
   frame(sessions: RegistrySessions, row: Row): Promise<{ command: EppCommand<Data> } | { instead: O }>;
   /**
-   * Looks once more, on the session that carries the command, before one is repeated that an owner before this one may have sent:
-   * its frame may have come since. Returns what happens in place of repeating it.
+   * Looks once more, on the session that carries the command, before repeating one that an earlier owner may have sent: its
+   * frame may have arrived since. Returns an outcome in place of repeating it.
    */
   checkBeforeRepeat?(session: Lease, sessions: RegistrySessions, row: Row): Promise<O | undefined>;
-  /** What a result code means; "unanswered" is an answer that does not say whether it was executed. */
+  /** What a result code means; "unanswered" if it does not say whether the command was executed. */
   meaning(code: number, sessions: RegistrySessions): NonNullable<O["event"]>;
-  /** What an answer with any other meaning is for the change. */
+  /** The outcome of an answer with any other meaning. */
   answered(sessions: RegistrySessions, row: Row, answer: Answer<O, Data>): O | Promise<O>;
   /** There was no session. */
   unreachable(reason: string): O;
-  /** The command breaks the schema, by our own fault. */
+  /** Our command breaks the schema. */
   invalid(attempt: AttemptResult, reason: string): O;
   /** What `<info>` proves about it. */
   proof(sessions: RegistrySessions, row: Row, name: NameInfo): Proof<O> | Promise<Proof<O>>;
-  /** Whether its answer is lost, and not only its effect in doubt. */
+  /** Whether the answer itself is lost, not only its effect in doubt. */
   isLost(row: Row): boolean;
-  /** The event of a first look that shows it done. */
+  /** The event of a first look that shows the command executed. */
   seenOnce: NonNullable<O["event"]>;
-  /** What it is while nothing can be believed, for a reason. */
+  /** The outcome while nothing can be believed, with the reason. */
   unknown(sessions: RegistrySessions, row: Row, reason: string): O;
 }
 
-/** Sends a kind's command, unless an earlier one may still be executed. @throws ChangeConflict, LeaseLost before anything was sent */
+/** The event of each result code. @param codes the codes of each event */
+export function eventsByCode<Event extends string>(codes: Partial<Record<Event, readonly number[]>>) {
+  const entries = Object.entries(codes) as [Event, readonly number[]][];
+  return new Map(entries.flatMap(([event, list]) => list.map((code) => [code, event] as const)));
+}
+
+/**
+ * Sends a kind's command, unless an earlier one may still be executed.
+ * @throws ChangeConflict, LeaseLost before anything was sent
+ */
 export async function sendKind<Row extends ChangeRow, O extends Outcome, Data>(
   sessions: RegistrySessions,
   table: ChangeTable<Row, O>,
@@ -73,24 +95,22 @@ export async function sendKind<Row extends ChangeRow, O extends Outcome, Data>(
   if ("instead" in made) return made.instead;
   const before = ofEarlierOwners(ofCommand(row.attempts, kind.command), sessions.context);
   const isRepeat = before.some(({ result_code }) => result_code === null);
-  const how = { table, row, lane: kind.lanes.command };
+  const options = { table, row, lane: kind.lanes.command };
   if (!kind.checkBeforeRepeat || !isRepeat) {
     const beginsFirst = kind.beginsFirst?.(row) ?? false;
-    return outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...how, beginsFirst }));
+    return outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...options, beginsFirst }));
   }
   try {
     using session = await sessions.pool.acquire(kind.lanes.command, { waitMs: sessionWaitMs });
     const instead = await kind.checkBeforeRepeat(session, sessions, row);
-    return (
-      instead ?? (await outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...how, session })))
-    );
+    if (instead) return instead;
+    return await outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...options, session }));
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     return kind.unreachable(error.message);
   }
 }
 
-/** What became of a command, as far as it is known. */
 async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
   sessions: RegistrySessions,
   row: Row,
@@ -116,27 +136,42 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
   }
 }
 
-/** Asks the registry what became of a kind's command. */
+/** Asks the registry whether a kind's command was executed. */
 export async function verifyKind<Row extends ChangeRow, O extends Outcome, Data>(
   sessions: RegistrySessions,
   row: Row,
   kind: Kind<Row, O, Data>,
 ): Promise<O> {
   const name = await askInfo(sessions, row.domain_name, kind.lanes.info);
-  return believeKind(sessions, row, kind, await kind.proof(sessions, row, name));
+  return believe(sessions, row, kind, await kind.proof(sessions, row, name));
 }
 
-/** What a proof means by now, by the rules for all kinds. */
-export function believeKind<Row extends ChangeRow, O extends Outcome, Data>(
+/** What follows from a proof now: what it proves, a second look, or a wait while a command may still arrive. */
+export async function believe<Row extends ChangeRow, O extends Outcome, Data>(
   sessions: RegistrySessions,
   row: Row,
   kind: Kind<Row, O, Data>,
   proof: Proof<O>,
 ): Promise<O> {
-  return believe(sessions, row, proof, {
-    isLost: kind.isLost(row),
-    command: kind.command,
-    seenOnce: kind.seenOnce,
-    unknown: (reason) => kind.unknown(sessions, row, reason),
-  });
+  const isLost = kind.isLost(row);
+  switch (proof.is) {
+    case "unknown":
+    case "decided":
+      return proof.outcome;
+    case "done": {
+      if (!isLost || row.confirm_after !== null) return proof.outcome;
+      // RFC 5734 §3: a server that loses the connection may still undo what it did. A second look decides.
+      const confirmAfter = later(sessions, sessions.profile.settleMs);
+      return { event: kind.seenOnce, confirmAfter, nextStepAt: confirmAfter } as O;
+    }
+    case "not-done": {
+      const { context, profile } = sessions;
+      const lateMs = lateFrameMs(context.lease, profile.takeoverSettleMs);
+      const open = unansweredAttempts(ofCommand(row.attempts, kind.command));
+      if (!isLost || lateMs === 0 || ofEarlierOwners(open, context).length === 0) return proof.outcome();
+      const reason = "the worker before this one may have sent a command that is still on its way";
+      const outcome = kind.unknown(sessions, row, reason);
+      return { ...outcome, countsAsFailure: false, nextStepAt: later(sessions, lateMs) };
+    }
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * How a command that changes something at a registry is sent, whoever wants it: its attempt row is committed, then its bytes are
- * written. So an attempt without an answer may have been sent, and what has none certainly was not.
+ * Sends a command that changes something at a registry: its attempt row is committed, then its bytes are written. So an
+ * unanswered attempt may have been sent, and a command without an attempt certainly was not.
  */
 import type { AttemptResult, ChangeRow, ChangeTable, Outcome } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
@@ -18,30 +18,26 @@ export interface Answered<Data> {
   response: EppResponse<Data>;
 }
 
-/** What is known of a command after it was to be sent. */
+/** What is known of a command after the call to send it. */
 export type Sent<Data> =
   | Answered<Data>
   /** Possibly executed; the attempt stays open. */
   | { is: "unanswered"; reason: string }
-  /** There was no session; the attempt, if one was begun, is closed. */
+  /** There was no session; the attempt, if there is one, is closed. */
   | { is: "unreachable"; attempt?: AttemptResult; reason: string }
   /** The session was gone; the attempt is closed. */
   | { is: "not-sent"; attempt: AttemptResult; reason: string }
-  /** Our own fault: it breaks the schema, and would break it again. */
+  /** Our own mistake: it breaks the schema, and would break it again. */
   | { is: "invalid"; attempt: AttemptResult; reason: string };
 
-/** Under which row a command is sent, and how it gets a session. */
-export interface Sending<Row extends ChangeRow, O extends Outcome> {
+export interface SendOptions<Row extends ChangeRow, O extends Outcome> {
   table: ChangeTable<Row, O>;
   row: Row;
-  /** The line in which it waits for a session. */
+  /** The queue in which it waits for a session. */
   lane?: Lane;
-  /** One that the caller has; it is given back. */
+  /** A session that the caller holds; it is released afterwards. */
   session?: Lease;
-  /**
-   * Commits the attempt before it waits for a session, so that none stands idle meanwhile: for crowds of commands, while
-   * there are sessions.
-   */
+  /** Commits the attempt before it waits for a session, so that no session idles during the commit. */
   beginsFirst?: boolean;
 }
 
@@ -49,13 +45,13 @@ export interface Sending<Row extends ChangeRow, O extends Outcome> {
 export async function send<Data, Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   command: EppCommand<Data>,
-  { table, row, lane = "transform", session, beginsFirst = false }: Sending<Row, O>,
+  { table, row, lane = "transform", session, beginsFirst = false }: SendOptions<Row, O>,
 ): Promise<Sent<Data>> {
   const beginNow = () => begin(sessions.context, table, row, command.name);
   let begun = beginsFirst ? await beginNow() : undefined;
   let lease: Lease;
   try {
-    // The others in line are commands like this one: there is nothing better to do than to wait.
+    // Once it has begun there is nothing better to do than to wait: the others in the queue are commands like this one.
     const waitMs = beginsFirst ? sessions.profile.transformTimeoutMs : sessionWaitMs;
     lease = session ?? (await sessions.pool.acquire(lane, { waitMs }));
   } catch (error) {
@@ -78,7 +74,7 @@ export async function send<Data, Row extends ChangeRow, O extends Outcome>(
 
 const unsent = (clTrid: string): AttemptResult => ({ clTrid, resultCode: null, svTrid: null, isClosed: true });
 
-/** The attempt of an answered command. @param isClosed false when the answer does not say whether it was executed */
+/** The attempt of an answered command. @param isClosed false if the answer does not say whether it was executed */
 export function answeredAttempt({ clTrid, response }: Answered<unknown>, isClosed: boolean): AttemptResult {
   return { clTrid, resultCode: response.code, svTrid: response.svTRID ?? null, isClosed };
 }

@@ -21,12 +21,12 @@ const requestBody = Type.Object({ domain_name: Type.String() });
 
 /** 144 bits, far over the 128 that RFC 9154 §4.1 asks for. */
 const authInfoBytes = 18;
-/** Only an operator ends a pause: it may take a while. */
+/** Only an operator ends a pause, which may take a while. */
 const pausedRetrySeconds = 60;
-/** The owner of a registry's sessions has ended; its successor is there within seconds. */
+/** The owner of a registry's sessions has ended; a successor takes over within seconds. */
 const ownerRetrySeconds = 5;
 
-/** POST /domains/registrations: 202 and an order, or the reason why not. */
+/** POST /domains/registrations: 202 and an order, or why not. */
 export const registerDomain: UseCase = {
   errors: [
     "bad_request",
@@ -52,16 +52,16 @@ export const registerDomain: UseCase = {
 interface Registration {
   name: DomainName;
   medianSeconds: number;
-  /** Before the registry was asked. */
+  /** The time just before the registry was asked. */
   checkedAt: Date;
-  /** The price of its own that the name has (RFC 8748), if it has one. */
+  /** The price of a name that has a price of its own (RFC 8748). */
   fee: Money | undefined;
 }
 
 type BySuffix = ReadonlyMap<string, RegistryProfile>;
 const bySuffixOf = new WeakMap<readonly RegistryProfile[], BySuffix>();
 
-/** Of two that serve a suffix it is the first one's. */
+/** The first registry that serves a suffix counts. */
 function registriesBySuffix(registries: readonly RegistryProfile[]): BySuffix {
   let bySuffix = bySuffixOf.get(registries);
   if (!bySuffix) {
@@ -90,7 +90,7 @@ function parseRequestedName(text: string): DomainName {
 /**
  * The registry that serves a name; `undefined` when none does.
  * @throws ApiError `bad_request` when the name is not one label under its suffix, served here or public, or has letters
- *   that its registry does not take
+ *   that its registry does not allow
  */
 function findTarget(context: Context, name: DomainName): Target | undefined {
   const bySuffix = registriesBySuffix(context.registries);
@@ -109,15 +109,21 @@ function findTarget(context: Context, name: DomainName): Target | undefined {
 }
 
 /**
- * Checks all that the database knows.
- * @returns the code of the caller's own live order for the name, if there is one, and how long one like it takes
+ * Checks everything that the database knows.
+ * @returns the code of the caller's own live order for the name, if there is one, and how long such an order takes
  */
 async function checkFacts(context: Context, request: UseCaseRequest, name: DomainName, target: Target | undefined) {
   const { resellerId } = request.caller;
   const now = context.clock.now();
-  const label = target?.label ?? name.slice(0, name.indexOf("."));
-  const place = { suffix: target?.suffix ?? "", registryId: target?.registry.id ?? "" };
-  const found = await readFacts(context, { resellerId, name, label, ...place });
+  const [found] = await context.database.together(facts, {
+    reseller_id: resellerId,
+    name,
+    label: target?.label ?? name.slice(0, name.indexOf(".")),
+    suffix: target?.suffix ?? "",
+    registry_id: target?.registry.id ?? "",
+    at: now,
+  });
+  if (!found) throw new Error("the facts query returned no row");
   if (!found.has_profile) {
     throw new ApiError("bad_request", {
       text: "Your account has no profile to register names with. Ask the operator to complete it.",
@@ -181,14 +187,19 @@ async function placeNewOrder(
   const code = newOrderCode(context.random);
   const authInfo = new Secret(context.random.bytes(authInfoBytes).toString("base64url"));
   const newOrder: NewOrder = {
-    ...{ code, name: wanted.name, resellerId: request.caller.resellerId, suffix: target.suffix },
-    ...{ registryId: target.registry.id, periodYears: target.registry.periodYears, checkedAt: wanted.checkedAt },
+    code,
+    name: wanted.name,
+    resellerId: request.caller.resellerId,
+    suffix: target.suffix,
+    registryId: target.registry.id,
+    periodYears: target.registry.periodYears,
+    checkedAt: wanted.checkedAt,
     fee: wanted.fee,
     authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
   };
   const answer = accepted(request, code, wanted.medianSeconds);
   if (await commitOrder(context, request, newOrder, answer)) return answer;
-  // Somebody's order for the name was committed since the facts were read: the index decided the race.
+  // Another order for the name was committed after the facts were read: the index decided the race.
   const { live, medianSeconds } = await checkFacts(context, request, wanted.name, target);
   if (live === undefined) throw new ApiError("domain_availability_taken");
   return answerLiveOrder(context, request, live, medianSeconds);
@@ -210,7 +221,7 @@ async function commitOrder(
   });
 }
 
-/** The same order again: the name is the idempotency key. */
+/** Answers with the order that exists: the name is the idempotency key. */
 async function answerLiveOrder(context: Context, request: UseCaseRequest, code: string, medianSeconds: number) {
   const answer = accepted(request, code, medianSeconds);
   await context.database.transaction((tx) => request.commit(tx, answer));
@@ -225,8 +236,8 @@ function accepted(request: UseCaseRequest, code: string, medianSeconds: number):
 }
 
 /**
- * How long a registration usually takes, for `check-after`: measured, not guessed. The median of the last 100 finished
- * registrations under the suffix; 10 s until there are 20 of them.
+ * SQL: how long a registration takes, for `check-after`: the median of the last 100 finished registrations under the suffix, or
+ * 10 s until there are 20 of them.
  */
 export const medianSeconds = (suffix: string) => `
   (SELECT CASE WHEN count(*) < 20 THEN 10 ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END
@@ -234,12 +245,12 @@ export const medianSeconds = (suffix: string) => `
          WHERE sample.suffix = ${suffix} AND sample.status = 'Finished'
          ORDER BY sample.ended_at DESC LIMIT 100) AS recent)::int4`;
 
-// LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it
-// whole. And = in place of IS NOT DISTINCT FROM would let it read the index of all finished orders.
+// LIMIT 1 keeps each look-up of a name on its index: a plan for many names that was made for a small table would read all of it.
+// With = in place of IS NOT DISTINCT FROM the plan would read the index of all finished orders.
 const facts = statement(
   "registration-facts",
   `WITH asked AS MATERIALIZED (
-     SELECT item, reseller_id, name, label, suffix, registry_id, at FROM jsonb_to_recordset($1::jsonb)
+     SELECT item, reseller_id, name, label, suffix, registry_id, at FROM jsonb_to_recordset($items::jsonb)
        AS item(item int4, reseller_id int8, name text, label text, suffix text, registry_id text, at timestamptz)),
    median AS MATERIALIZED (
      SELECT suffix, ${medianSeconds("distinct_suffix.suffix")} AS seconds
@@ -282,19 +293,3 @@ const facts = statement(
     median_seconds: "int4",
   },
 );
-
-/** A name as one reseller asks for it; `label`, `suffix` and `registryId` say where it would be registered. */
-interface NameQuery {
-  resellerId: number;
-  name: string;
-  label: string;
-  suffix: string;
-  registryId: string;
-}
-
-async function readFacts(context: Context, { resellerId, registryId, ...name }: NameQuery) {
-  const wanted = { reseller_id: resellerId, registry_id: registryId, ...name, at: context.clock.now() };
-  const [found] = await context.database.together(facts, wanted);
-  if (!found) throw new Error("the facts query returned no row");
-  return found;
-}

@@ -1,5 +1,4 @@
-/** What a renewal does in each of its states (states.ts says what follows). */
-
+/** What a renewal does in each of its states; states.ts says what follows. */
 import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
 import { sendKind, verifyKind } from "#domains/changes/kind.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";

@@ -7,10 +7,10 @@ import type { UseCase } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ will_renew: Type.Boolean() });
 
-/** A renewal that is under way is decided within seconds, unless the registry takes its time. */
+/** A renewal under way is decided within seconds, unless the registry takes longer. */
 const underWayRetrySeconds = 60;
 
-/** PUT /domains/<domain_name>/renew: whether the name will renew. 204, however often it is asked. */
+/** PUT /domains/<domain_name>/renew: switches the renewal on or off; a repeat answers 204 too. */
 export const setWillRenew: UseCase = {
   errors: ["bad_request", "domain_not_valid", "domain_not_found", "domain_renewal_underway"],
   scope: "domains:renew",

@@ -1,9 +1,9 @@
 /**
- * The renewal's state machine, as a table. A row says: in this state, this event leads to that state. What is not in the
- * table leaves the renewal unchanged. `row` is the row's name in docs/renewals.md.
+ * The renewal's state machine, as a table: in this state, this event leads to that state. An event that the table does not list
+ * for a state leaves the renewal unchanged. `row` is the row's name in docs/renewals.md.
  *
- * `Processing` renews the name, `Lapsing` lets it end. Both have phases, and `verify` a cause: `answered` (the registry
- * said yes, which info must confirm) or `lost` (an answer never came, so the command may have been executed).
+ * `Processing` renews the name, `Lapsing` lets it end. Both have phases, and `verify` has a cause: `answered` (the registry
+ * reported success, which `<info>` must confirm) or `lost` (the answer never came, so the command may have been executed).
  */
 
 import { type StateColumns, stateOf, stateTable } from "#domains/changes/change.ts";
@@ -112,15 +112,14 @@ const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalSt
 export const renewalStateTable = stateTable<RenewalState, RenewalEvent>(rows);
 export const { transitions: renewalTransitions, next: nextRenewalState } = renewalStateTable;
 
-/** The state's name from its columns. */
 export const renewalState = (renewal: StateColumns) => stateOf<RenewalState>(renewal);
 
 /** Whether a renewal in this state will never change again. */
 export const isRenewalOver = (state: RenewalState) => renewalStateTable.isFinal(state);
 
 /**
- * Whether it is the registry's turn: a command has been sent, or may have been, and cannot be taken back. Until it is
- * known what became of it, the reseller cannot change whether the name is renewed.
+ * Whether a command has been sent, or may have been. Until its effect is known, the reseller cannot change whether the name is
+ * renewed.
  */
 export function isUnderWay(state: RenewalState): boolean {
   return state === "Processing (pending)" || state.includes("verify");
