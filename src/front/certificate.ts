@@ -6,7 +6,7 @@ const lookMsDefault = 10_000;
 
 export interface FollowedCertificate {
   /** The owner of the certificate, for the alarm. */
-  subject: "the api" | "the door of the nodes";
+  subject: "the api" | "the agents' endpoint";
   served: TlsPair;
   /** Default 10 s. */
   lookMs?: number | undefined;

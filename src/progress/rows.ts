@@ -31,32 +31,58 @@ export interface RowSource<Id extends RowId> {
 
 export interface RowTable<Type extends "int8" | "text"> {
   table: string;
-  /** The column of its key, and its type. */
+  /** The key column, and its type. */
   id: { column: string; type: Type };
-  /** SQL of type interval, about a row: what it waits at the most. */
-  longestWait: string;
-  /** A column, of type text: each machine has the rows of one of its values. */
+  /** A column of type text: each machine has the rows with one of its values. */
   owner?: string;
-  /** SQL about a row: the machine has no others. */
+  /** SQL about a row: the machine has no other rows. */
   only?: string;
 }
 
 type IdOf<Type> = Type extends "int8" ? number : string;
 
+/** @returns SQL about a row: whether it belongs to the machine; empty when every row does */
+function ownRows({ owner, only }: Pick<RowTable<"int8">, "owner" | "only">): string {
+  const conditions = [only, owner === undefined ? undefined : `${owner} = $owner::text`];
+  return conditions.flatMap((condition) => (condition === undefined ? [] : `AND ${condition}`)).join(" ");
+}
+
 /**
- * The rows of a table, by an index on (owner, next_step_at) WHERE next_step_at IS NOT NULL. Call it at module level.
+ * The rows of a table, by an index on (owner, next_step_at) of those with work to do. Call it at module level.
  * @param name of the statements; unique in the program
- * @returns the rows for one database and, where the table has an owner's column, one owner
+ * @returns the rows for one database and, where the table has an owner column, one owner
  */
-export function progressRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
-  const { table, id, longestWait, owner, only } = options;
+export function progressRows<Type extends "int8" | "text">(
+  name: string,
+  options: RowTable<Type> & {
+    /** SQL of type interval, about a row: the longest that it waits. */
+    longestWait: string;
+  },
+) {
+  const { table, longestWait } = options;
+  const waiting = waitingRows(name, options);
+  const pullIn = statement(
+    `${name}-pull-in`,
+    `UPDATE ${table} SET next_step_at = $now::timestamptz
+     WHERE next_step_at > $now::timestamptz + (${longestWait}) ${ownRows(options)}` as string,
+    {},
+  );
+  return (context: Pick<Context, "database">, owner: string | null = null): RowSource<IdOf<Type>> => ({
+    ...waiting(context, owner),
+    async pullIn(now) {
+      await context.database.query(pullIn, { now, owner });
+    },
+  });
+}
+
+/** The same for a machine that has its own way to pull rows in. */
+export function waitingRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
+  const { table, id } = options;
   const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?" } as const;
   const selected: string = `SELECT ${id.column} AS id, version, next_step_at FROM ${table} WHERE next_step_at IS NOT NULL`;
-  const isOwn: string = owner === undefined ? "" : `AND ${owner} = $owner::text`;
-  const isMeant: string = only === undefined ? isOwn : `AND ${only} ${isOwn}`;
   const first = statement(
     `${name}-first`,
-    `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${isMeant} ORDER BY next_step_at LIMIT $rows_max::int4` as string,
+    `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${ownRows(options)} ORDER BY next_step_at LIMIT $rows_max::int4` as string,
     columns,
   );
   const find = statement(`${name}-find`, `${selected} AND ${id.column} = ANY ($ids::${id.type}[])` as string, columns);
@@ -66,25 +92,15 @@ export function progressRows<Type extends "int8" | "text">(name: string, options
        AND ($version::int8 IS NULL OR version = $version)`,
     {},
   );
-  const pullIn = statement(
-    `${name}-pull-in`,
-    `UPDATE ${table} SET next_step_at = $now::timestamptz
-     WHERE next_step_at > $now::timestamptz + (${longestWait}) ${isMeant}` as string,
-    {},
-  );
 
-  return ({ database }: Pick<Context, "database">, ownerValue: string | null = null): RowSource<IdOf<Type>> => {
+  return ({ database }: Pick<Context, "database">, owner: string | null) => {
     type Row = WaitingRow<IdOf<Type>>;
     return {
-      first: async (rowsMax, except) =>
-        (await database.query(first, { except, rows_max: rowsMax, owner: ownerValue })) as Row[],
+      first: async (rowsMax, except) => (await database.query(first, { except, rows_max: rowsMax, owner })) as Row[],
       find: async (ids) => (await database.query(find, { ids })) as Row[],
       async postpone(rowId, version, until) {
         await database.query(postpone, { id: rowId, version, until });
       },
-      async pullIn(now) {
-        await database.query(pullIn, { now, owner: ownerValue });
-      },
-    };
+    } satisfies Omit<RowSource<IdOf<Type>>, "pullIn">;
   };
 }

@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { migrate } from "#db/migrate.ts";
-import { emptyDatabase } from "../harness/database.ts";
+import { olderDatabase } from "../harness/older-database.ts";
 import { runSql } from "../harness/sql.ts";
-
-const migrations = new URL("../../db/migrations/", import.meta.url).pathname;
 
 /** The last schema in which no account had host names. */
 const before = "0009";
 
 test("an account that is older than host names answers at the name of its owner's portfolio that it is called by", async (t) => {
-  const { url } = await emptyDatabase(t);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-migrations-"));
-  t.after(() => rm(folder, { recursive: true }));
-  const names = (await readdir(migrations)).filter((name) => name.slice(0, 4) <= before);
-  for (const name of names) await copyFile(join(migrations, name), join(folder, name));
-  await migrate(url, { migrationsDir: folder });
+  const { url } = await olderDatabase(t, before);
   await runSql(
     url,
     `WITH owners AS (INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
@@ -37,9 +27,9 @@ test("an account that is older than host names answers at the name of its owner'
   await migrate(url);
   const found = await runSql(
     url,
-    `SELECT host_name, host_names.status, job.key IS NOT NULL AS is_looked_at, account.identifier = host_name AS is_own
+    `SELECT host_name, host_names.status, host_names.next_step_at <= now() AS is_looked_at, account.identifier = host_name AS is_own
      FROM host_names JOIN hosting_accounts AS account ON account.id = account_id
-     LEFT JOIN graphile_worker.jobs AS job ON job.key = 'host-name:' || host_names.id ORDER BY host_name`,
+     ORDER BY host_name`,
   );
   const waiting = { status: "Waiting", is_looked_at: true, is_own: true };
   assert.deepEqual(found, [

@@ -1,26 +1,16 @@
 /** The step from the queue to rows that are due: what is queued is not lost, and a release that knows only the queue goes on. */
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { migrate } from "#db/migrate.ts";
-import { emptyDatabase } from "../harness/database.ts";
+import { olderDatabase } from "../harness/older-database.ts";
 import { runSql } from "../harness/sql.ts";
-
-const migrations = new URL("../../db/migrations/", import.meta.url).pathname;
 
 /** The last schema whose hosting was in the queue. */
 const before = "0026";
 
 /** A database of that schema, with accounts of this identifier, status, wanted and applied version and next try. */
-async function olderDatabase(t: TestContext): Promise<string> {
-  const { url } = await emptyDatabase(t);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-migrations-"));
-  t.after(() => rm(folder, { recursive: true }));
-  const names = (await readdir(migrations)).filter((name) => name.slice(0, 4) <= before);
-  for (const name of names) await copyFile(join(migrations, name), join(folder, name));
-  await migrate(url, { migrationsDir: folder });
+async function queuedDatabase(t: TestContext): Promise<string> {
+  const { url } = await olderDatabase(t, before);
   await runSql(
     url,
     `WITH owner AS (INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
@@ -68,7 +58,7 @@ const accountsOf = async (url: string, condition: string) =>
   ).map(({ identifier }) => identifier);
 
 test("what is queued is due in its row, what waits for its time goes on waiting, and what was lost is found", async (t) => {
-  const url = await olderDatabase(t);
+  const url = await queuedDatabase(t);
   await migrate(url);
   assert.deepEqual(await accountsOf(url, "next_step_at <= now()"), [
     "changed.example",
@@ -103,7 +93,7 @@ test("what is queued is due in its row, what waits for its time goes on waiting,
 });
 
 test("what a release that knows only the queue writes and enqueues is due for this one", async (t) => {
-  const url = await olderDatabase(t);
+  const url = await queuedDatabase(t);
   await migrate(url);
   await runSql(url, "UPDATE hosting_accounts SET applied_version = wanted_version, next_step_at = NULL");
   const due = "next_step_at <= clock_timestamp()";

@@ -25,7 +25,6 @@ export const oldEnglish: string[] = [
   "src/locks/",
   "src/nodes/",
   "src/progress/",
-  "src/queue/",
   "src/registry/",
   "test/faults/",
   "test/hosting-node/",

@@ -111,7 +111,7 @@ export const dueRenewals = dueRows({
   table: "renewals",
   name: "renewal",
   longestWaitMs,
-  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = change.id)",
+  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = renewals.id)",
   scheduled: "status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait'",
 });
 
