@@ -75,9 +75,9 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/changes/due.ts",
-        find: "AND id <> ALL ($except::int8[])",
-        replace: `AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = change.registry_id)
-          AND id <> ALL ($except::int8[])`,
+        find: "ended_at IS NULL AND ${taken}`",
+        replace:
+          "ended_at IS NULL AND ${taken} AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = ${table}.registry_id)`",
       },
     ],
   },

@@ -9,11 +9,10 @@ import { sleep } from "#lib/clock.ts";
 import { ownerLockClass } from "#locks/owner-lock.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../harness/database-proxy.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
-import { startLateRelay } from "../harness/late-relay.ts";
 import { runSql } from "../harness/sql.ts";
 import { startTcpRelay, type TcpRelay } from "../harness/tcp-relay.ts";
-import { holdAt } from "./hold.ts";
 import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
+import { startWithLateNetwork } from "./late-command.ts";
 import { startWithWorkers, type WorkersOptions } from "./worker-process.ts";
 
 const ordersBefore = 6;
@@ -193,27 +192,18 @@ test("an owner whose link to the registry is cut lets go of it for a worker that
 });
 
 test("a create that arrives after the takeover is not sent again: not within its time, and not before another look", async (t) => {
-  const { gateway, start } = await startWithWorkers(t, {
-    // Nothing but the command is on its way when bytes are kept.
-    profile: { queryTimeoutMs: 30_000, takeoverSettleMs: 6_000, pollIntervalMs: 600_000 },
-  });
+  const { gateway, start, network, killWithCommandOnItsWay } = await startWithLateNetwork(t);
   const { databaseUrl, registry } = gateway;
-  const network = await startLateRelay(registry.port);
-  t.after(() => network.close());
-  const first = await start({ profile: { port: network.port } });
   const reseller = await gateway.addReseller();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
   const second = await start();
   const name = "late-frame.example";
-  const begun = await holdAt(t, databaseUrl, { table: "attempts", on: "INSERT", when: "true" });
-  const order = await place(gateway, reseller, name);
-  await begun.reached();
-  network.keep();
-  await begun.release();
-  await until("its create is under way", () => network.keptBytes() > 0);
-  await first.kill();
+  const order = await killWithCommandOnItsWay("true", () => place(gateway, reseller, name));
   const waits = "SELECT FROM order_history WHERE event = 'verify-lost' AND note LIKE '%still on its way%'";
-  await until("it was not found, and is waited for", async () => (await runSql(databaseUrl, waits)).length > 0);
+  await until(
+    "its order waits after a look that did not find the name",
+    async () => (await runSql(databaseUrl, waits)).length > 0,
+  );
   const looked = registry.hold({ command: "domain:info", name, at: "before-answer", times: 1 });
   await looked.reached(1);
   assert.deepEqual(creates(gateway, name), [], "it was sent again within its time");
