@@ -1,6 +1,6 @@
 /**
- * An owner of a registry's sessions that hangs, or is cut off from the database or the registry, loses them to a worker that
- * works. The registry's journal says what was sent; what is on its way then is never sent twice.
+ * An owner of a registry's sessions that hangs, or is cut off from the database or the registry, loses them to another worker.
+ * The registry's journal says what was sent; a command that was on its way is never executed twice.
  */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
@@ -17,7 +17,7 @@ import { startWithWorkers, type WorkersOptions } from "./worker-process.ts";
 
 const ordersBefore = 6;
 const ordersAfter = 6;
-/** Between two requests of a reseller who goes on ordering. */
+/** Between two requests of a reseller who keeps ordering. */
 const pauseMs = 50;
 
 interface Lease {
@@ -43,7 +43,7 @@ async function untilOwnedBy(gateway: TestGateway, pid: number | undefined): Prom
   return lease!;
 }
 
-/** The connections over which somebody has logged in so far. */
+/** The connections with a login so far. */
 const connectionsOf = ({ registry }: TestGateway) =>
   new Set(registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection));
 
@@ -59,7 +59,7 @@ function relayTo(port: number, onReset: () => void = () => {}): Promise<TcpRelay
   });
 }
 
-/** Somebody who goes on ordering, whatever the answers are. */
+/** A reseller who keeps ordering, whatever the answers are. */
 function keepOrdering(gateway: TestGateway, reseller: TestReseller) {
   const accepted: PlacedOrder[] = [];
   const stopped = new AbortController();
@@ -88,12 +88,12 @@ function keepOrdering(gateway: TestGateway, reseller: TestReseller) {
 
 interface Cut {
   what: string;
-  /** Begins with both workers there, and the first owning the registry. */
+  /** Called while both workers run, and the first owns the registry. */
   hurt(): void;
 }
 
 /**
- * Orders go on being placed while the owner is hurt: each that is accepted ends, and at most one create of each is executed.
+ * Keeps placing orders while the owner is disturbed: each accepted order ends, with at most one create executed.
  * @returns the lease of the second worker, and the connections of the first
  */
 async function takeOver(gateway: TestGateway, pid: number | undefined, { what, hurt }: Cut) {
@@ -124,7 +124,7 @@ async function startTwo(t: TestContext, own: (gateway: TestGateway) => Promise<o
   return { gateway, first, second: await start() };
 }
 
-test("an owner that stands still loses the registry, and sends nothing when it goes on", async (t) => {
+test("an owner that is suspended loses the registry, and sends nothing when it resumes", async (t) => {
   let resets = 0;
   const { gateway, first, second } = await startTwo(t, async ({ registry }) => {
     const relay = await relayTo(registry.port, () => {
@@ -135,7 +135,7 @@ test("an owner that stands still loses the registry, and sends nothing when it g
   });
   const { lease, ofFirst } = await takeOver(gateway, second.pid, { what: "the stop", hurt: first.freeze });
   const stuck = "SELECT FROM alarms WHERE kind = 'worker-stuck' AND subject = 'sandbox' AND resolved_at IS NULL";
-  await until("that is an alarm", async () => (await runSql(gateway.databaseUrl, stuck)).length > 0);
+  await until("it is an alarm", async () => (await runSql(gateway.databaseUrl, stuck)).length > 0);
   const { journal } = gateway.registry.store;
   const [lastFrame] = journal.entries().slice(-1);
   first.thaw();
@@ -151,7 +151,7 @@ test("an owner that stands still loses the registry, and sends nothing when it g
   await untilOwnedBy(gateway, second.pid);
 });
 
-test("a worker that stood still while it waited does not keep the registry from the next one", async (t) => {
+test("a worker that was suspended while it waited does not keep the registry from the next one", async (t) => {
   const { gateway, start } = await startWithWorkers(t, { profile: quick });
   const first = await start();
   await untilOwnedBy(gateway, first.pid);
@@ -178,7 +178,7 @@ for (const way of ["cut", "silence"] as const) {
   });
 }
 
-test("an owner whose link to the registry is cut lets go of it for a worker that the registry greets", async (t) => {
+test("an owner that is cut off from the registry releases it for a worker that can connect", async (t) => {
   let link: TcpRelay | undefined;
   const { gateway, first, second } = await startTwo(t, async ({ registry }) => {
     link = await relayTo(registry.port);
@@ -191,7 +191,7 @@ test("an owner whose link to the registry is cut lets go of it for a worker that
   await first.stop();
 });
 
-test("a create that arrives after the takeover is not sent again: not within its time, and not before another look", async (t) => {
+test("a create that arrives after the takeover is not sent again, neither within the settle time nor before another look", async (t) => {
   const { gateway, start, network, killWithCommandOnItsWay } = await startWithLateNetwork(t);
   const { databaseUrl, registry } = gateway;
   const reseller = await gateway.addReseller();
@@ -206,7 +206,7 @@ test("a create that arrives after the takeover is not sent again: not within its
   );
   const looked = registry.hold({ command: "domain:info", name, at: "before-answer", times: 1 });
   await looked.reached(1);
-  assert.deepEqual(creates(gateway, name), [], "it was sent again within its time");
+  assert.deepEqual(creates(gateway, name), [], "it was sent again within the settle time");
   network.deliver();
   await until("the first one arrives", () => creates(gateway, name).length > 0);
   looked.release();

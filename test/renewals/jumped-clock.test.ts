@@ -3,7 +3,7 @@ import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { own, startStage, untilRenewalIs } from "./stage.ts";
 
-test("a renewal that waits for hours because a clock jumped goes on at once", async (t) => {
+test("a renewal that waits for hours because a clock jumped continues at once", async (t) => {
   const stage = await startStage(t, { registry: { backoffFirstMs: 3_000, backoffMaxMs: 3_000 } });
   const { gateway } = stage;
   const name = "renew-once-2400-jumped.example";

@@ -121,7 +121,7 @@ async function record<Row extends ChangeRow, O extends Outcome>(
   }
 }
 
-/** When the next step is due, if somebody called for it while a step was running. */
+/** When the next step is due, if a request for it was written while a step ran. */
 function calledStepAt(
   now: Date,
   { next_step_at: calledAt }: ChangeRow,

@@ -36,7 +36,7 @@ export interface WrittenEvent {
 /** The columns that all changes have, and what their machine keeps beside them. A step has a copy of its own. */
 export interface ChangeRow extends StateColumns {
   id: number;
-  /** Each change of the row counts it, so whoever has read the row writes only over what was read. */
+  /** Each change of the row increments it; a write applies only to the version that was read. */
   version: number;
   registry_id: string;
   domain_name: string;

@@ -19,7 +19,7 @@ const deleteName = "domain:delete";
 /** How many deletes one order may send; after that an operator decides. */
 const deleteAttemptsMax = 5;
 
-/** What the result codes of a `<delete>` mean (RFC 5730 §3). 2303: there is no such object any more. */
+/** What the result codes of a `<delete>` mean (RFC 5730 §3). 2303: the object does not exist. */
 const deleteEvents = eventsByCode<OrderEvent>({
   deleted: [1000, 2303],
   "delete-pending": [1001],

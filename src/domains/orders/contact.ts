@@ -52,7 +52,7 @@ const insertContact = statement(
   {},
 );
 
-// This is no event of the order: its step goes on at once.
+// This is no event of the order: its step continues at once.
 const answerContact = statement(
   "contact-answer",
   `UPDATE attempts SET result_code = $result_code, sv_trid = $sv_trid, answered_at = $at WHERE cl_trid = $cl_trid`,

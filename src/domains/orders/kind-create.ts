@@ -246,7 +246,7 @@ async function proofOfCreate(sessions: RegistrySessions, order: Order, name: Nam
 /** After a lost answer the registry does not hold the name: create it again. */
 async function absent(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { context } = sessions;
-  // It may have been pending and denied. A message says so then, and applying it moves the order on.
+  // It may have been pending and denied. Then a message says so, and applying it ends the order.
   const areMessagesRead = await drainPollQueue(sessions).catch(() => false);
   if (!areMessagesRead) return stillUnknown(context, order, "the registry's messages could not be read");
   const [row] = await context.database.query(absences, { order_id: order.id });
@@ -268,7 +268,7 @@ export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, re
     countsAsFailure: true,
     reason,
     confirmAfter: order.confirm_after ?? undefined,
-    ...(isLong && { operatorNote: "the registry has not said for a day what became of the name" }),
+    ...(isLong && { operatorNote: "for a day the registry has not answered whether it holds the name" }),
   };
 }
 
@@ -298,7 +298,7 @@ export function registeredOf(info: DomainInfo): Registered | undefined {
   return { registeredAt: info.crDate, expiresAt: info.exDate, status: info.statuses[0] ?? "ok" };
 }
 
-/** What became of a pending create, without waiting for its message; `undefined` while that is undecided or unknown. */
+/** Asks for the decision about a pending create, whose message may never come; `undefined` while undecided or unknown. */
 export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderOutcome | undefined> {
   const name = await askInfo(sessions, order.domain_name);
   if (name.is === "unknown") return undefined;

@@ -68,7 +68,7 @@ export async function retryOrder(context: OrderContext, code: string): Promise<v
     const [away] = await context.database.query(findOpenCircuit, { registry_id: id, now });
     if (away) {
       const until = away.circuit_open_until?.toISOString();
-      const advice = `deedhouse registry probe ${id} tries now, and its orders continue if it answers`;
+      const advice = `deedhouse registry probe ${id} connects now, and its orders continue if that succeeds`;
       throw new OperatorError("refused", `the registry ${id} is away; the next attempt is at ${until}: ${advice}`);
     }
     if (maySkipWait(order)) return now;

@@ -15,7 +15,7 @@ const renewalByTrid = statement(
 );
 
 /**
- * Makes the renewal due whose pending command a message is about: only `<info>` proves what became of it.
+ * Makes the renewal due whose pending command a message is about: only `<info>` proves the result.
  * @returns whether the message is about a renewal, and no operator has to read it
  */
 export async function wakeRenewalOf(

@@ -153,7 +153,7 @@ const stepDescriptions: Record<Exclude<RenewalState, "Renewed" | "Ended">, strin
   "Processing (verify: answered)": "the registry is asked for the new expiry",
   "Processing (verify: lost)": "the registry is asked whether the renew whose answer was lost was executed",
   Attention: "it is retried; an operator should look meanwhile",
-  "Lapsing (wait)": "the registry is asked what became of the name, whose renewal is switched off",
+  "Lapsing (wait)": "the registry is asked whether it has renewed or removed the name",
   "Lapsing (delete)": "the name is deleted, because the registry renewed it automatically",
   "Lapsing (verify: answered)": "the registry is asked whether the name is gone",
   "Lapsing (verify: lost)": "the registry is asked whether the delete whose answer was lost was executed",
