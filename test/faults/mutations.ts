@@ -75,8 +75,9 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/changes/due.ts",
-        find: "`ended_at IS NULL AND ",
-        replace: "`updated_at > (SELECT since FROM registry_leases) AND ended_at IS NULL AND ",
+        find: `ended_at IS NULL AND \${taken}`,
+        replace: `ended_at IS NULL AND \${taken}
+          AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = \${table}.registry_id)`,
       },
     ],
   },

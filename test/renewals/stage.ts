@@ -5,7 +5,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { createSteeredClock } from "../harness/steered-clock.ts";
+import { createSteeredClock, type SteeredClock } from "../harness/steered-clock.ts";
 import { place, registrarId, until } from "../orders/judge.ts";
 
 const hoursPerDay = 24;
@@ -14,6 +14,8 @@ const dayMs = hoursPerDay * 60 * 60_000;
 export interface Stage {
   gateway: TestGateway;
   reseller: TestReseller;
+  /** The gateway's clock. */
+  clock: SteeredClock;
   /** Moves both clocks forward, the registry's first. */
   travel(days: number): Promise<void>;
   /** Moves both clocks to this many days before the end of the name's term; after it, if negative. */
@@ -41,6 +43,7 @@ export async function startStage(scope: Scope, { registry, sandbox }: StageOptio
   return {
     gateway,
     reseller,
+    clock,
     travel,
     async travelTo(name, daysBefore) {
       const { expiration_date } = await portfolioEntry(gateway, reseller, name);

@@ -101,20 +101,20 @@ async function record<Row extends ChangeRow, O extends Outcome>(
   outcome: O,
 ): Promise<Row> {
   const { context } = sessions;
-  const heeded = machine.heed?.(sessions, row, outcome) ?? outcome;
+  const adapted = machine.adapt?.(sessions, row, outcome) ?? outcome;
   try {
-    const written = await write(context, machine, row, heeded);
-    await machine.wrote?.(sessions, heeded, written.signal);
+    const written = await write(context, machine, row, adapted);
+    await machine.written?.(sessions, adapted, written.signal);
     return written.row;
   } catch (error) {
     if (!(error instanceof ChangeConflict)) throw error;
     const now = await machine.find(context, row.id);
     if (!now || stateOf(now) !== stateOf(row)) {
-      if (now) await machine.tellTooLate?.(context, now, outcome);
+      if (now) await machine.reportLateAnswer?.(context, now, outcome);
       throw error;
     }
     // A query can be repeated; the answer to a command cannot.
-    if (outcome.attempt === undefined && !machine.stands?.(row, now)) throw error;
+    if (outcome.attempt === undefined && !machine.isStillValid?.(row, now)) throw error;
     const isCalled = now.next_step_at?.getTime() !== row.next_step_at?.getTime();
     const nextStepAt = isCalled ? calledStepAt(context.clock.now(), now, outcome) : outcome.nextStepAt;
     return record(sessions, machine, now, { ...outcome, nextStepAt });

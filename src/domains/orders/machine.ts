@@ -14,11 +14,11 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 export const orderMachine: Machine<Order, OrderOutcome> = {
   ...orderTable,
   step,
-  heed: applyCancelRequest,
+  adapt: applyCancelRequest,
   // A request to cancel changes what an outcome means.
-  stands: (before, now) => before.cancel_requested_at === null && now.cancel_requested_at !== null,
+  isStillValid: (before, now) => before.cancel_requested_at === null && now.cancel_requested_at !== null,
 
-  async wrote(sessions, { pauseForCredit }, signal) {
+  async written(sessions, { pauseForCredit }, signal) {
     const { context, profile } = sessions;
     if (signal.includes("paused for credit")) await resumeCreatesPausedFor(context, profile.id, "credit");
     // Only now that the order is written as waiting: resuming wakes waiting orders only.
@@ -28,7 +28,7 @@ export const orderMachine: Machine<Order, OrderOutcome> = {
     if (sessions.createsDone > pauseForCredit.createsDone) await resumeCreatesPausedFor(context, profile.id, "credit");
   },
 
-  tellTooLate,
+  reportLateAnswer,
 };
 
 /** Whether an order can be cancelled because no create of it can have reached the registry. */
@@ -73,7 +73,7 @@ async function reconcile(sessions: RegistrySessions, order: Order): Promise<Orde
  * Reports a create that was answered after its order had ended: its process stood still for so long that a successor looked for
  * the name and did not find it. No order explains what the registry holds then.
  */
-async function tellTooLate(context: ChangeContext, order: Order, { event, attempt }: OrderOutcome): Promise<void> {
+async function reportLateAnswer(context: ChangeContext, order: Order, { event, attempt }: OrderOutcome): Promise<void> {
   if (event !== "created" && event !== "create-pending") return;
   if (!isFinal(order.status) || order.status === "Finished") return;
   const note = `${attempt?.clTrid} was answered with ${attempt?.resultCode} after the order's end as ${order.status}: the registry may hold ${order.domain_name} for us`;
