@@ -152,10 +152,20 @@ export interface StateTable<State extends string, Event extends string> {
   isFinal(state: State): boolean;
 }
 
+/** A row of a table of states: its name in the documents, the states in which the event applies, and the next state. */
+export type TransitionRow<State extends string, Event extends string = string> = readonly [
+  row: string,
+  from: State | readonly State[],
+  event: Event,
+  to: State,
+];
+
 export function stateTable<State extends string, Event extends string>(
-  rows: readonly [row: string, from: State, event: Event, to: State][],
+  rows: readonly TransitionRow<State, Event>[],
 ): StateTable<State, Event> {
-  const transitions = rows.map(([row, from, event, to]) => ({ row, from, event, to }));
+  const transitions = rows.flatMap(([row, states, event, to]) =>
+    [states].flat().map((from) => ({ row, from: from as State, event, to })),
+  );
   const byStateAndEvent = new Map(
     transitions.map((transition) => [`${transition.from}/${transition.event}`, transition]),
   );

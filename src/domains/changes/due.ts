@@ -14,7 +14,7 @@ export const wake = (name: "order" | "renewal", registryId: string) =>
 
 /** SQL that wakes the machines of all registries with changed rows, and returns their number. @param rows SQL: a table */
 export const wakeAll = (name: "order" | "renewal", rows: string) =>
-  `SELECT count(${wake(name, "registry_id")}) AS told FROM (SELECT DISTINCT registry_id FROM ${rows}) AS changed`;
+  `SELECT count(${wake(name, "registry_id")}) AS notified FROM (SELECT DISTINCT registry_id FROM ${rows}) AS changed`;
 
 interface DueOptions {
   table: string;

@@ -40,7 +40,7 @@ const insertOrders = statement(
        request_digest bytea, status int4, headers jsonb, body text)
      WHERE written.answered IS NOT NULL),
    woken AS MATERIALIZED (${wakeAll("order", "written")})
-   SELECT written.item, written.id, (SELECT told FROM woken) AS owners_notified FROM written`,
+   SELECT written.item, written.id, (SELECT notified FROM woken) AS owners_notified FROM written`,
   { item: "int4", id: "int8", owners_notified: "int8" },
 );
 

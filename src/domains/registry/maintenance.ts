@@ -22,8 +22,10 @@ const endWaits = (table: string, name: "order" | "renewal") => `
       ORDER BY id FOR UPDATE)
     RETURNING registry_id)
   ${wakeAll(name, "woken")}`;
-const resumeOrders = statement("orders-after-maintenance", endWaits("registration_orders", "order"), { told: "int8" });
-const resumeRenewals = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { told: "int8" });
+const resumeOrders = statement("orders-after-maintenance", endWaits("registration_orders", "order"), {
+  notified: "int8",
+});
+const resumeRenewals = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { notified: "int8" });
 
 export interface Maintenance {
   from: Date;

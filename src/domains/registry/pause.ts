@@ -49,7 +49,7 @@ const endWaits = statement(
          AND ($refused_before::timestamptz IS NULL OR updated_at < $refused_before) ORDER BY id FOR UPDATE)
      RETURNING registry_id)
    ${wakeAll("order", "woken")}`,
-  { told: "int8" },
+  { notified: "int8" },
 );
 
 export async function pauseCreates(

@@ -166,7 +166,7 @@ const moveRenewal = statement(
   "renewal-move-step",
   `WITH moved AS (UPDATE renewals SET next_step_at = $at WHERE id = $id AND ended_at IS NULL RETURNING registry_id)
    ${wakeAll("renewal", "moved")}`,
-  { told: "int8" },
+  { notified: "int8" },
 );
 
 /** Moves a renewal's next step, and wakes the registry's owner. */
