@@ -12,9 +12,9 @@ import {
   type Machine,
   type Outcome,
   operatorRetryMs,
-  stateOf,
 } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
+import { stateOf } from "#domains/changes/states.ts";
 import { applyEvent, write } from "#domains/changes/write.ts";
 import { holdMaintenance } from "#domains/registry/maintenance.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";

@@ -15,11 +15,10 @@ import {
   type ChangeContext,
   type ChangeRow,
   type ChangeTable,
-  columnsOf,
   type Outcome,
-  stateOf,
 } from "#domains/changes/change.ts";
 import { wake } from "#domains/changes/due.ts";
+import { columnsOf, stateOf } from "#domains/changes/states.ts";
 import { assertLeaseStands, isPresentEpoch, mayBegin } from "#domains/registry/owner-lease.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";
 

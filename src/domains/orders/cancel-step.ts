@@ -5,9 +5,8 @@
  * is not in the portfolio.
  */
 
-import { believe, eventsByCode, type Kind, type Proof, sendKind } from "#domains/changes/kind.ts";
+import { believe, eventsByCode, type Kind, lostAnswer, type Proof, sendKind } from "#domains/changes/kind.ts";
 import { askInfo, later, type NameInfo, ofCommand, unansweredAttempts } from "#domains/changes/proof.ts";
-import { lostAnswer } from "#domains/changes/send.ts";
 import { registeredOf, stillUnknown } from "#domains/orders/kind-create.ts";
 import { type Order, type OrderOutcome, orderTable, type Registered } from "#domains/orders/orders.ts";
 import type { OrderEvent } from "#domains/orders/states.ts";

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type Answered, describeAnswer, send } from "#domains/changes/send.ts";
+import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
 import { eventOfCreate } from "#domains/orders/kind-create.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";

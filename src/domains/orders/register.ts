@@ -1,17 +1,17 @@
-import { getDomain } from "tldts";
 import Type from "typebox";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { authInfoRow } from "#domains/orders/orders.ts";
 import { type NewOrder, placeOrder, placeOrderIn } from "#domains/orders/place.ts";
+import { medianSeconds } from "#domains/orders/usual-duration.ts";
 import { askAvailability } from "#domains/registry/availability.ts";
+import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
-import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
+import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 import { Secret } from "#lib/secret.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
-import { refusalOfLabel } from "#registry/idn.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";
 import { checkAfter } from "#use-case/check-after.ts";
@@ -58,26 +58,6 @@ interface Registration {
   fee: Money | undefined;
 }
 
-type BySuffix = ReadonlyMap<string, RegistryProfile>;
-const bySuffixOf = new WeakMap<readonly RegistryProfile[], BySuffix>();
-
-/** The first registry that serves a suffix counts. */
-function registriesBySuffix(registries: readonly RegistryProfile[]): BySuffix {
-  let bySuffix = bySuffixOf.get(registries);
-  if (!bySuffix) {
-    const entries = registries.flatMap((registry) => registry.suffixes.map((suffix) => [suffix, registry] as const));
-    bySuffix = new Map(entries.toReversed());
-    bySuffixOf.set(registries, bySuffix);
-  }
-  return bySuffix;
-}
-
-interface Target {
-  registry: RegistryProfile;
-  suffix: string;
-  label: string;
-}
-
 function parseRequestedName(text: string): DomainName {
   try {
     return parseDomainName(text);
@@ -85,27 +65,6 @@ function parseRequestedName(text: string): DomainName {
     if (!(error instanceof InvalidDomainName)) throw error;
     throw invalidField("domain_name", error.message);
   }
-}
-
-/**
- * The registry that serves a name; `undefined` when none does.
- * @throws ApiError `bad_request` when the name is not one label under its suffix, served here or public, or has letters
- *   that its registry does not allow
- */
-function findTarget(context: Context, name: DomainName): Target | undefined {
-  const bySuffix = registriesBySuffix(context.registries);
-  const placement = labelUnderSuffix(name, bySuffix);
-  if ("label" in placement) {
-    const { suffix, label } = placement;
-    const registry = bySuffix.get(suffix)!;
-    const [unicodeLabel = label] = toUnicode(name).split(".");
-    const refusal = refusalOfLabel(registry, suffix, unicodeLabel);
-    if (refusal !== undefined) throw invalidField("domain_name", `The name ${refusal}.`);
-    return { registry, suffix, label };
-  }
-  const isRegistrable = placement.refusal === "not_served" && getDomain(name, { allowPrivateDomains: true }) === name;
-  if (isRegistrable) return undefined;
-  throw invalidField("domain_name", "Only one label directly under a suffix can be registered, like example.com.");
 }
 
 /**
@@ -234,16 +193,6 @@ function accepted(request: UseCaseRequest, code: string, medianSeconds: number):
     headers: { location: `${request.prefix}/domains/registrations/${code}`, "check-after": checkAfter(medianSeconds) },
   };
 }
-
-/**
- * SQL: how long a registration takes, for `check-after`: the median of the last 100 finished registrations under the suffix, or
- * 10 s until there are 20 of them.
- */
-export const medianSeconds = (suffix: string) => `
-  (SELECT CASE WHEN count(*) < 20 THEN 10 ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END
-   FROM (SELECT extract(epoch FROM ended_at - created_at) AS seconds FROM registration_orders AS sample
-         WHERE sample.suffix = ${suffix} AND sample.status = 'Finished'
-         ORDER BY sample.ended_at DESC LIMIT 100) AS recent)::int4`;
 
 // LIMIT 1 keeps each look-up of a name on its index: a plan for many names that was made for a small table would read all of it.
 // With = in place of IS NOT DISTINCT FROM the plan would read the index of all finished orders.

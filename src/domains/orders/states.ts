@@ -6,7 +6,7 @@
  * came, so it may have been executed) or `exists` (the registry says that the name exists, but not who holds it).
  */
 
-import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/change.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
 
 export const orderStatuses = [
   "NotProvisioned",

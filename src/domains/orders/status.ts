@@ -1,7 +1,7 @@
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { medianSeconds } from "#domains/orders/register.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
+import { medianSeconds } from "#domains/orders/usual-duration.ts";
 import { ApiError } from "#errors.ts";
 import { parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";

@@ -1,8 +1,7 @@
 /** The kind `delete`: a name that must not be renewed leaves. If its registry has renewed it automatically, it is deleted. */
 
-import { eventsByCode, type Kind } from "#domains/changes/kind.ts";
+import { eventsByCode, type Kind, lostAnswer } from "#domains/changes/kind.ts";
 import { later } from "#domains/changes/proof.ts";
-import { lostAnswer } from "#domains/changes/send.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { lookAtName, lookLost, notSeen, renewalDefaults, viewOf } from "#domains/renewals/kind-renew.ts";
 import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";

@@ -6,7 +6,7 @@
  * reported success, which `<info>` must confirm) or `lost` (the answer never came, so the command may have been executed).
  */
 
-import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/change.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
 
 export const renewalStatuses = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"] as const;
 export type RenewalStatus = (typeof renewalStatuses)[number];
