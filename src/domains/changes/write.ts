@@ -82,9 +82,13 @@ function itemOf<Row extends ChangeRow, O extends Outcome>(
 }
 
 /** Begins and ends are batched: many happen at once. Writes in between are not, so that none waits for another. */
-function writeOne(database: Database, { statement: text }: Writer, item: { is_over: boolean; events: object[] }) {
-  const isBegun = "command" in item && item.events.length > 0;
-  return isBegun || item.is_over ? database.together(text, item) : database.query(text, { items: itemsText([item]) });
+function writeOne(
+  to: Database | Transaction,
+  { statement: text }: Writer,
+  item: { is_over: boolean; events: object[] },
+) {
+  const isBatched = item.is_over || ("command" in item && item.events.length > 0);
+  return "together" in to && isBatched ? to.together(text, item) : to.query(text, { items: itemsText([item]) });
 }
 
 /** Nothing was written. @throws ChangeConflict, LeaseLost */
@@ -94,7 +98,7 @@ async function refuse(context: ChangeContext, tx: Pick<Transaction, "query">): P
 }
 
 /**
- * Writes an outcome.
+ * Writes an outcome, by itself or in a transaction that writes more.
  * @returns the row as it is now, and the writer's signal
  * @throws ChangeConflict when the row has changed since it was read
  * @throws LeaseLost when this process no longer owns the registry
@@ -104,45 +108,25 @@ export async function write<Row extends ChangeRow, O extends Outcome>(
   table: ChangeTable<Row, O>,
   row: Row,
   outcome: O,
+  tx?: Transaction,
 ): Promise<Written<Row>> {
   const { database, clock } = context;
   const next = applyEvent(table, row, outcome, clock.now());
-  const isAlone = !table.hold?.(row, outcome) && alarmsOf(table, row, outcome, next, clock.now()).length === 0;
-  if (!isAlone) return database.transaction((tx) => writeIn(context, tx, table, row, outcome));
-  const [written] = await writeOne(database, table.writer, itemOf(context, table, row, next, outcome));
-  if (!written) return refuse(context, database);
-  return { row: { ...next, version: written.version, unwritten: [] }, signal: written.signal };
-}
-
-/** The same in a transaction that writes more. */
-export async function writeIn<Row extends ChangeRow, O extends Outcome>(
-  context: ChangeContext,
-  tx: Transaction,
-  table: ChangeTable<Row, O>,
-  row: Row,
-  outcome: O,
-): Promise<Written<Row>> {
-  const now = context.clock.now();
-  const next = applyEvent(table, row, outcome, now);
   const hold = table.hold?.(row, outcome);
-  if (hold && !(await hold(tx))) throw new ChangeConflict();
-  const items = itemsText([itemOf(context, table, row, next, outcome)]);
-  const [written] = await tx.query(table.writer.statement, { items });
-  if (!written) return refuse(context, tx);
-  for (const { kind, subject, note } of alarmsOf(table, row, outcome, next, now)) {
+  const alarms = outcome.event === undefined ? [] : table.alarms(row, outcome, stateOf(next), clock.now());
+  if (!tx && (hold || alarms.length > 0)) {
+    return database.transaction((own) => write(context, table, row, outcome, own));
+  }
+  if (tx && hold && !(await hold(tx))) throw new ChangeConflict();
+  const item = itemOf(context, table, row, next, outcome);
+  const [written] = await writeOne(tx ?? database, table.writer, item);
+  if (!written) return refuse(context, tx ?? database);
+  for (const { kind, subject, note } of alarms) {
     if (note === undefined) await resolveAlarm(context, { kind, subject }, tx);
     else await raiseAlarm(context, { kind, subject, note }, tx);
   }
   return { row: { ...next, version: written.version, unwritten: [] }, signal: written.signal };
 }
-
-const alarmsOf = <Row extends ChangeRow, O extends Outcome>(
-  table: ChangeTable<Row, O>,
-  row: Row,
-  outcome: O,
-  next: Row,
-  now: Date,
-) => (outcome.event === undefined ? [] : table.alarms(row, outcome, stateOf(next), now));
 
 /**
  * Commits the attempt row of a command, with the row's unwritten events; only then may the command's first byte be written. It is

@@ -1,8 +1,9 @@
 import Type from "typebox";
 import type { Context } from "#context.ts";
+import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 import { authInfoRow } from "#domains/orders/orders.ts";
-import { type NewOrder, placeOrder, placeOrderIn } from "#domains/orders/place.ts";
 import { medianSeconds } from "#domains/orders/usual-duration.ts";
 import { askAvailability } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
@@ -145,36 +146,43 @@ async function placeNewOrder(
 ): Promise<Answer> {
   const code = newOrderCode(context.random);
   const authInfo = new Secret(context.random.bytes(authInfoBytes).toString("base64url"));
-  const newOrder: NewOrder = {
-    code,
-    name: wanted.name,
-    resellerId: request.caller.resellerId,
-    suffix: target.suffix,
-    registryId: target.registry.id,
-    periodYears: target.registry.periodYears,
-    checkedAt: wanted.checkedAt,
-    fee: wanted.fee,
-    authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
+  const { registry, suffix } = target;
+  const item = {
+    order_code: code,
+    reseller_id: request.caller.resellerId,
+    domain_name: wanted.name,
+    suffix,
+    registry_id: registry.id,
+    period_years: registry.periodYears,
+    auth_info_sealed: byteaText(context.sealer.seal(authInfoRow(code), authInfo)),
+    checked_at: wanted.checkedAt,
+    fee_amount: wanted.fee?.amount,
+    fee_currency: wanted.fee?.currency,
+    at: context.clock.now(),
   };
   const answer = accepted(request, code, wanted.medianSeconds);
-  if (await commitOrder(context, request, newOrder, answer)) return answer;
+  if (await commitOrder(context, request, item, answer)) return answer;
   // Another order for the name was committed after the facts were read: the index decided the race.
   const { live, medianSeconds } = await checkFacts(context, request, wanted.name, target);
   if (live === undefined) throw new ApiError("domain_availability_taken");
   return answerLiveOrder(context, request, live, medianSeconds);
 }
+/** The driver's text form of a bytea. */
+const byteaText = (bytes: Buffer) => `\\x${bytes.toString("hex")}`;
 
-/** Returns false when there is a live order for the name. */
-async function commitOrder(
-  context: Context,
-  request: UseCaseRequest,
-  newOrder: NewOrder,
-  answer: Answer,
-): Promise<boolean> {
+/**
+ * Writes an order with its answer.
+ * @returns false when there is a live order for the name; then nothing was written
+ * @throws DatabaseError a unique violation of committed_requests, when this very request was committed meanwhile
+ */
+async function commitOrder(context: Context, request: UseCaseRequest, item: object, answer: Answer): Promise<boolean> {
   const row = request.committedRow(answer);
-  if (row) return placeOrder(context, newOrder, row);
+  if (row) {
+    const answered = { ...row, request_digest: byteaText(row.request_digest) };
+    return (await context.database.together(insertOrders, { ...item, answered })).length > 0;
+  }
   return context.database.transaction(async (tx) => {
-    const isPlaced = await placeOrderIn(context, tx, newOrder);
+    const isPlaced = (await tx.query(insertOrders, { items: itemsText([item]) })).length > 0;
     if (isPlaced) await request.commit(tx, answer);
     return isPlaced;
   });
@@ -241,4 +249,38 @@ const facts = statement(
     has_owner: "bool",
     median_seconds: "int4",
   },
+);
+
+// Orders of the same moment share one statement and one commit: their rows, histories, answers and the notification of the
+// registry's owner. If the nonce is committed already, the statement fails: no part of that order may stay.
+const insertOrders = statement(
+  "orders-insert",
+  `WITH new AS MATERIALIZED (
+     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, checked_at,
+       fee_amount, fee_currency, at, answered
+     FROM jsonb_to_recordset($items::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
+       suffix text, registry_id text, period_years int4, auth_info_sealed bytea, checked_at timestamptz,
+       fee_amount numeric, fee_currency text, at timestamptz, answered jsonb)),
+   placed AS (
+     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+       auth_info_sealed, status, checked_at, fee_amount, fee_currency, created_at, updated_at)
+     SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed,
+       'NotProvisioned', checked_at, fee_amount, fee_currency, at, at FROM new ORDER BY item
+     ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
+     RETURNING id, order_code),
+   written AS MATERIALIZED (
+     SELECT new.item, placed.id, new.reseller_id, new.registry_id, new.at, new.answered
+     FROM placed JOIN new USING (order_code)),
+   history AS (
+     INSERT INTO order_history (order_id, at, event, status)
+     SELECT id, at, 'requested', 'NotProvisioned' FROM written),
+   answers AS (
+     INSERT INTO committed_requests (key_id, nonce, signed_at, request_digest, status, headers, body, created_at)
+     SELECT a.key_id, a.nonce, a.signed_at, a.request_digest, a.status, a.headers, a.body, written.at
+     FROM written, jsonb_to_record(written.answered) AS a(key_id text, nonce text, signed_at int8,
+       request_digest bytea, status int4, headers jsonb, body text)
+     WHERE written.answered IS NOT NULL),
+   woken AS MATERIALIZED (${wakeAll("order", "written")})
+   SELECT written.item, written.id, (SELECT notified FROM woken) AS owners_notified FROM written`,
+  { item: "int4", id: "int8", owners_notified: "int8" },
 );

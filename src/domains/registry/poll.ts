@@ -7,7 +7,7 @@ import { raiseAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import { ChangeConflict } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
-import { write, writeIn } from "#domains/changes/write.ts";
+import { write } from "#domains/changes/write.ts";
 import { applyCancelRequest } from "#domains/orders/cancel-step.ts";
 import { lookAtPending } from "#domains/orders/kind-create.ts";
 import { findOrder, type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
@@ -131,7 +131,7 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       const isDeleting = order?.phase === "cancel" && about?.command === "domain:delete";
       if (order?.status !== "Pending" && !isDeleting) return;
       const outcome = decision?.outcome ?? { nextStepAt: later(sessions, profile.settleMs) };
-      await writeIn(context, tx, orderTable, order, outcome);
+      await write(context, orderTable, order, outcome, tx);
     });
   } catch (error) {
     if (error instanceof ChangeConflict) return false;
