@@ -12,7 +12,6 @@ import { availabilityOf } from "#domains/registry/availability.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import { drainPollQueue } from "#domains/registry/poll.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain/create.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
@@ -109,14 +108,26 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
   beginsFirst: ({ attempts }) => ofCommand(attempts, createName).length === 0,
 
   async frame(sessions, order) {
-    const { profile } = sessions;
+    const { context, profile } = sessions;
     if (order.are_creates_stopped) {
       const reason = `creates at ${profile.id} are paused`;
       return { instead: { event: "not-executed", countsAsFailure: true, reason, whileCreatesStopped: true } };
     }
     const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
     if (contact?.outcome) return { instead: contact.outcome };
-    return { command: createCommand(sessions, order, contact?.id) };
+    const { fee_amount: amount, fee_currency: currency } = order;
+    const command = domainCreate({
+      name: order.domain_name,
+      periodYears: order.period_years,
+      // A thin registry has no contacts.
+      ...(contact && {
+        registrant: contact.id,
+        contacts: profile.contactTypes.map((type) => ({ type, id: contact.id })),
+      }),
+      authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
+      ...(amount !== null && currency !== null && { fee: { amount, currency } }),
+    });
+    return { command };
   },
 
   async checkBeforeRepeat(session, sessions, order) {
@@ -139,25 +150,6 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
   seenOnce: "seen-once",
   unknown: ({ context }, order, reason) => stillUnknown(context, order, reason),
 };
-
-/** @param contactId registrant and all other contacts; a thin registry has none */
-function createCommand(
-  { context, profile }: RegistrySessions,
-  order: Order,
-  contactId: string | undefined,
-): EppCommand<DomainCreated> {
-  const { fee_amount: amount, fee_currency: currency } = order;
-  return domainCreate({
-    name: order.domain_name,
-    periodYears: order.period_years,
-    ...(contactId !== undefined && {
-      registrant: contactId,
-      contacts: profile.contactTypes.map((type) => ({ type, id: contactId })),
-    }),
-    authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
-    ...(amount !== null && currency !== null && { fee: { amount, currency } }),
-  });
-}
 
 async function readAnswer(
   sessions: RegistrySessions,
