@@ -16,9 +16,9 @@ async function start(t: TestContext, options: Parameters<typeof startTestGateway
   return { gateway, reseller };
 }
 
-const settle = (code: string, as: string, ...more: string[]) => [
-  ...["orders", "settle", code, "--as", as, "--note", "said by the registry's desk", ...more],
-];
+const note = "the registry's support confirmed it";
+const settle = (code: string, as: string, ...more: string[]) =>
+  ["orders", "settle", code, "--as", as, "--note", note].concat(more);
 
 /** Asserts that the name is registered for us and in the portfolio, without a create of the order. */
 async function assertTaken(gateway: TestGateway, reseller: Parameters<typeof place>[1], name: string): Promise<void> {
@@ -71,8 +71,8 @@ test("an order is settled as failed only if the registry does not hold the name 
   assert.deepEqual(
     history.slice(-2).map(({ event, note }) => [event, note]),
     [
-      ["settle-requested", "said by the registry's desk"],
-      ["settled-failed", "said by the registry's desk"],
+      ["settle-requested", note],
+      ["settled-failed", note],
     ],
   );
 });

@@ -65,6 +65,24 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   return workers;
 }
 
+/** The settings of the gateway's registry that its workers share. */
+const keptSettings = [
+  "id",
+  "host",
+  "servername",
+  "registrarId",
+  "suffixes",
+  "sessionsMax",
+  "commandsPerSecond",
+  "transformTimeoutMs",
+  "queryTimeoutMs",
+  "pollIntervalMs",
+  "reconcileIntervalMs",
+  "backoffFirstMs",
+  "backoffMaxMs",
+  "takeoverSettleMs",
+] as const satisfies (keyof RegistryEntry)[];
+
 async function writeConfiguration(
   gateway: TestGateway,
   folder: string,
@@ -72,15 +90,10 @@ async function writeConfiguration(
 ): Promise<Record<string, string>> {
   const [registry] = gateway.context.registries;
   if (!registry) throw new Error("the gateway has no registry");
-  const { id, host, port, servername, registrarId, password, suffixes, sessionsMax, commandsPerSecond } = registry;
-  const { transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs } =
-    registry;
-  const { takeoverSettleMs } = registry;
   const profile = {
-    ...{ id, host, port, servername, registrarId, suffixes, sessionsMax, commandsPerSecond },
-    ...{ transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs },
-    takeoverSettleMs,
-    password: password.reveal(),
+    ...Object.fromEntries(keptSettings.map((name) => [name, registry[name]])),
+    port: registry.port,
+    password: registry.password.reveal(),
     caFile: gateway.registry.caFile,
     ...own,
   };

@@ -43,10 +43,11 @@ test("a renewal can be run before it is due, and shows what it did", async (t) =
   await operated(gateway, "renewals", "run", name);
   await untilRenewalIs(gateway, name, "Renewed");
   assert.equal(executed(gateway, name, "domain:renew"), 1);
-  const shown = await operated<{ attempts: { cl_trid: string; result_code: number }[]; history: { event: string }[] }>(
-    gateway,
-    ...["renewals", "show", "Early.EXAMPLE"],
-  );
+  interface Shown {
+    attempts: { cl_trid: string; result_code: number }[];
+    history: { event: string }[];
+  }
+  const shown = await operated<Shown>(gateway, "renewals", "show", "Early.EXAMPLE");
   const { renewal_code: code } = (await renewalOf(gateway, name))!;
   assert.deepEqual(
     shown.attempts.map(({ cl_trid, result_code }) => [cl_trid, result_code]),

@@ -52,7 +52,7 @@ function setDomain({ gateway }: Stage, name: string, changed: { statuses?: strin
   domains.put({ ...domains.find(name)!, ...changed });
 }
 
-const happened = ({ gateway }: Stage, event: string, times: number) =>
+const untilInHistory = ({ gateway }: Stage, event: string, times: number) =>
   until(`${event} is in the history ${times} times`, async () => {
     const sql = "SELECT FROM renewal_history WHERE event = $1";
     return (await runSql(gateway.databaseUrl, sql, [event])).length >= times;
@@ -102,7 +102,7 @@ test("a renew that the registry reports as done but does not show is no renewal:
   await hold.reached(1);
   setDomain(stage, name, { exDate: before });
   hold.release();
-  await happened(stage, "not-seen", 2);
+  await untilInHistory(stage, "not-seen", 2);
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, before);
   assert.equal(commands(gateway, name, "domain:renew").length, 1);
   await stage.travel(1.1);
@@ -154,7 +154,7 @@ test("an unwanted name that cannot be deleted is one alarm until it is gone, how
   setDomain(stage, name, { statuses: ["serverDeleteProhibited"] });
   held.release();
   for (const tried of [1, 2, 3]) {
-    await happened(stage, "operator-needed", tried);
+    await untilInHistory(stage, "operator-needed", tried);
     assert.deepEqual(await alarmsOf(stage, "renewal", name), [{ count: tried, resolved_at: null }]);
     if (tried === 3) setDomain(stage, name, { statuses: [] });
     await stage.travel(2 / 24);
@@ -184,7 +184,7 @@ test("a name that a registry has renewed although it lets names expire is not de
 test("an accepted delete does not end the alarm about credit", async (t) => {
   const stage = await startStage(t);
   await giveName(stage, "renew-code-2104-x.example", 20, {});
-  await happened(stage, "out-of-credit", 1);
+  await untilInHistory(stage, "out-of-credit", 1);
   await giveName(stage, "unwanted.example", -1, { registryDays: 364, willRenew: false });
   await untilRenewalIs(stage.gateway, "unwanted.example", "Ended");
   const alarms = await alarmsOf(stage, "renewal-credit", "sandbox");

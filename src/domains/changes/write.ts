@@ -81,7 +81,7 @@ function itemOf<Row extends ChangeRow, O extends Outcome>(
   };
 }
 
-/** Begins and ends are batched: many happen at once. Writes in between are not, so that none waits for another. */
+/** Begins and ends are batched: many come at once. Writes in between are not, so that none waits for another. */
 function writeOne(
   to: Database | Transaction,
   { statement: text }: Writer,

@@ -10,7 +10,7 @@ import { renewalState } from "#domains/renewals/states.ts";
 export const renewalMachine: Machine<Renewal, RenewalOutcome> = {
   ...renewalTable,
   step,
-  delayMs: (_renewal, _happening, to) => (to === "Attention" ? attentionLookMs : undefined),
+  delayMs: (_renewal, _outcome, to) => (to === "Attention" ? attentionLookMs : undefined),
 };
 
 async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
