@@ -36,7 +36,7 @@ const endWaits = statement(
          AND (status = 'NotProvisioned' OR status = 'Processing' AND phase = 'waiting') ORDER BY id FOR UPDATE)
      RETURNING registry_id)
    ${wakeAll("order", "woken")}`,
-  { told: "int8" },
+  { notified: "int8" },
 );
 
 type AskContext = Pick<Context, "database" | "random">;

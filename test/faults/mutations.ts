@@ -48,7 +48,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
       {
-        file: "src/domains/changes/proof.ts",
+        file: "src/domains/changes/kind.ts",
         find: "if (!isLost || row.confirm_after !== null)",
         replace: "if (true)",
       },

@@ -189,7 +189,7 @@ async function prepareAgent(scope: Scope, { settings, ftp, web }: TestProftpdNod
       const progressFile = join(folder, "progress.json");
       const told: AgentProcessSettings = { configPath, progressFile, settings, ftp, web, logLevel: "debug" };
       const child = spawn(process.execPath, [agentProgram, JSON.stringify({ ...told, killedAt })], {
-        // Its end of the channel closes with us: it outlives no test.
+        // The channel closes with this process, so the worker does not outlive the test.
         stdio: ["ignore", "pipe", "pipe", "ipc"],
       });
       for (const stream of [child.stdout, child.stderr]) stream?.on("data", (data) => (log += data));

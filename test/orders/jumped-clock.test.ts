@@ -1,4 +1,4 @@
-/** A clock that was put forward and back leaves times behind that are further away than anything ever waits. */
+/** A clock that was set forward and back leaves times that are later than any wait allows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -10,7 +10,7 @@ import { assertEnds, creates, place, until } from "./judge.ts";
 
 const aheadHours = 3;
 
-/** An order that has put off its step in this phase while the clock was ahead. The clock is right again. */
+/** An order that began to wait in this phase while the clock was ahead. The clock is right again. */
 async function placeAhead(t: Scope, name: string, phase: string, registry: Partial<RegistryProfile>) {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock, registry });
@@ -30,7 +30,7 @@ test("an order that waits for hours because a clock jumped continues at once", a
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("an order whose create is unanswered gives it its time again, and is not created twice", async (t) => {
+test("an order whose create is unanswered waits for the settle time again, and is not created twice", async (t) => {
   const settle = { settleMs: 3_000 };
   const { gateway, reseller, order } = await placeAhead(t, "drop-after-jumped.example", "verify", settle);
   const soon = `SELECT FROM registration_orders WHERE order_code = $1

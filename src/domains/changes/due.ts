@@ -1,4 +1,4 @@
-/** Which changes of a registry are due, and how its owner hears that one is. */
+/** Which changes of a registry are due, and how its owner is woken for one. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { rowDueChannel } from "#progress/engine.ts";
@@ -14,7 +14,7 @@ export const wake = (name: "order" | "renewal", registryId: string) =>
 
 /** SQL that wakes the machines of all registries with changed rows, and returns their number. @param rows SQL: a table */
 export const wakeAll = (name: "order" | "renewal", rows: string) =>
-  `SELECT count(${wake(name, "registry_id")}) AS told FROM (SELECT DISTINCT registry_id FROM ${rows}) AS changed`;
+  `SELECT count(${wake(name, "registry_id")}) AS notified FROM (SELECT DISTINCT registry_id FROM ${rows}) AS changed`;
 
 interface DueOptions {
   table: string;
