@@ -30,32 +30,44 @@ export interface JournalFilter
 /** Longer frames are told without their text, so that so many of them fit into memory. */
 const frameCharsMax = 64 * 1024;
 
+/** Where the journal is kept beside memory. */
+interface JournalFile {
+  write(entry: JournalEntry): void;
+  /** Deletes the entries up to this number. */
+  forget(upTo: number): void;
+}
+
 /** The frames of the recent past, oldest first, in bounded memory. */
 export class Journal {
   readonly #framesMax: number;
-  readonly #write: (entry: JournalEntry) => void;
+  readonly #file: JournalFile;
   #entries: JournalEntry[] = [];
   /** Registrar and clTRID of every answered command in the entries. */
   #clTRIDs = new Set<string>();
 
-  constructor(framesMax: number, write: (entry: JournalEntry) => void) {
+  constructor(framesMax: number, file: JournalFile) {
     this.#framesMax = framesMax;
-    this.#write = write;
+    this.#file = file;
   }
 
   record(entry: JournalEntry): void {
     const isLong = entry.xml !== undefined && entry.xml.length > frameCharsMax;
     const kept = isLong ? { ...entry, xml: undefined } : entry;
     this.restore(kept);
-    this.#write(kept);
+    this.#file.write(kept);
+    this.#trim();
   }
 
   /** Takes an entry back that was recorded before a restart. */
   restore(entry: JournalEntry): void {
     this.#entries.push(entry);
     this.#remember(entry);
-    // Trimmed when twice over, so that forgetting costs nothing per frame.
+  }
+
+  /** Forgets the oldest entries when there are twice as many as are kept, so that it costs nothing per frame. */
+  #trim(): void {
     if (this.#entries.length < this.#framesMax * 2) return;
+    this.#file.forget(this.#entries.at(-this.#framesMax - 1)!.number);
     this.#entries = this.#entries.slice(-this.#framesMax);
     this.#clTRIDs.clear();
     for (const kept of this.#entries) this.#remember(kept);

@@ -28,7 +28,7 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   /** 0 or absent: any free port. */
   port?: number;
   controlPort?: number;
-  /** Where registry.jsonl is kept; absent: in memory only. */
+  /** Where registry.sqlite is kept; absent: in memory only. */
   dataDir?: string;
   /** Where the certificate is kept; absent: in `dataDir`/tls, or in a temporary folder that goes away with close(). */
   tlsDir?: string | undefined;
