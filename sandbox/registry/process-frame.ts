@@ -2,7 +2,7 @@ import { greeting, response } from "./answer.ts";
 import { type ParsedFrame, readFrame } from "./command.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
 import type { JournalEntry } from "./journal.ts";
-import { askedByLabel, type Delivery, type LabelEffect, noEffect } from "./labels.ts";
+import { askedByLabel, type Delivery, dropBefore, type LabelEffect, noEffect, normalDelivery } from "./labels.ts";
 import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { redactXml } from "./redact.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
@@ -23,7 +23,6 @@ export interface Processed {
   closes: boolean;
 }
 
-const normal: Delivery = { kind: "normal" };
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** A frame as it came, before anything about it is done. */
@@ -63,7 +62,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
     if (!frame || refusal) throw refusal;
     applySessionFaults(registry, session, frame);
     effect = effectFor(registry, session, frame);
-    if (effect.delivery?.kind === "drop-before") {
+    if (effect.delivery?.drops === "before") {
       registry.store.firedLabels.put({ key: frame.name! });
       return drop(registry, session, incoming, svTRID);
     }
@@ -72,7 +71,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
       return {
         about: { command: frame.label },
         answer: greeting(registry.now(), registry.settings),
-        delivery: normal,
+        delivery: normalDelivery,
         closes: false,
       };
     }
@@ -92,7 +91,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
   return {
     about: { clTRID: frame?.clTRID, svTRID, command: frame?.label, name: frame?.name, code },
     answer: response({ ...outcome, reason, object, clTRID: frame?.clTRID, svTRID }),
-    delivery: effect.once && !executed ? normal : (effect.delivery ?? normal),
+    delivery: effect.once && !executed ? normalDelivery : (effect.delivery ?? normalDelivery),
     closes: isClosingCode(code),
   };
 }
@@ -105,7 +104,7 @@ export function drop(
   svTRID?: string,
 ): Processed {
   record(registry, session, frame, text, { svTRID, executed: false });
-  return { about: {}, delivery: { kind: "drop-before" }, closes: true };
+  return { about: {}, delivery: dropBefore, closes: true };
 }
 
 /** What is answered for an error that a client's frame can cause; anything else is a defect and is thrown on. */

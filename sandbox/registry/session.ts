@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { greeting, response } from "./answer.ts";
 import { sleep } from "./clock.ts";
 import type { ConnectFate } from "./faults.ts";
 import { encodeFrame, FrameLengthError, FrameReader } from "./framing.ts";
-import type { Delivery } from "./labels.ts";
+import { type Delivery, normalDelivery } from "./labels.ts";
 import { drop, type Processed, processFrame, readIncoming } from "./process-frame.ts";
 import { redactXml } from "./redact.ts";
 import type { Registry, SessionState } from "./registry.ts";
@@ -61,7 +60,7 @@ export class Session {
       const fate = this.#registry.faults.takeConnectFate("greeting", this.#registry.now());
       if (fate) return await this.#refuse(fate);
       const answer = greeting(this.#registry.now(), this.#registry.settings);
-      await this.#send({ about: { command: "greeting" }, answer, delivery: normal });
+      await this.#send({ about: { command: "greeting" }, answer, delivery: normalDelivery });
       await this.#readFrames();
     } finally {
       if (!this.#socket.writableEnded) this.#socket.destroy();
@@ -130,7 +129,7 @@ export class Session {
   /** Ends with an answer that no command asked for. */
   async #endWith(code: ResultCode, reason?: string): Promise<void> {
     const svTRID = `SBX-${this.#registry.store.nextNumber()}`;
-    await this.#send({ about: { svTRID, code }, answer: response({ code, reason, svTRID }), delivery: normal });
+    await this.#send({ about: { svTRID, code }, answer: response({ code, reason, svTRID }), delivery: normalDelivery });
     this.#end();
   }
 
@@ -141,11 +140,11 @@ export class Session {
   }
 
   async #send({ about, answer, delivery }: Pick<Processed, "about" | "answer" | "delivery">): Promise<void> {
-    if (answer === undefined || delivery.kind === "drop-before" || delivery.kind === "drop-after") {
+    if (answer === undefined || delivery.drops) {
       this.#socket.destroy();
       return;
     }
-    if (delivery.kind === "delay") await sleep(delivery.delayMs, this.#ended.signal);
+    if (delivery.delayMs !== undefined) await sleep(delivery.delayMs, this.#ended.signal);
     const text = this.#styled(answer, delivery);
     if (this.#socket.destroyed) return;
     this.#registry.store.journal.record({
@@ -158,22 +157,22 @@ export class Session {
       executed: false,
       xml: redactXml(text),
     });
-    await write(this.#socket, encodeFrame(text), delivery);
+    const frame = encodeFrame(text);
+    if (delivery.write) await delivery.write(this.#socket, frame);
+    else this.#socket.write(frame);
   }
 
-  /** The answer as it is sent: checked, in the style asked for, spoiled. */
+  /** The answer as it is sent: checked, in the requested style, changed by the label of its name. */
   #styled(answer: string, delivery: Delivery): string {
     const { settings, faults } = this.#registry;
     const { styles } = faults.current;
-    const text = restyle(spoil(answer, delivery), styles);
+    const text = restyle(delivery.change?.(answer) ?? answer, styles);
     const checked = styles.includes("disordered") ? answer : text;
     const fault = settings.assertAnswers ? findSchemaFault(checked) : undefined;
     if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${checked}`);
-    return delivery.kind === "garbage" ? "\u0001 this is not XML <<<" : text;
+    return delivery.instead ?? text;
   }
 }
-
-const normal: Delivery = { kind: "normal" };
 
 /** The connection's bytes until it ends or breaks: to a registry, a broken connection is an end. */
 async function* chunksOf(socket: TLSSocket): AsyncGenerator<Buffer> {
@@ -181,22 +180,5 @@ async function* chunksOf(socket: TLSSocket): AsyncGenerator<Buffer> {
     yield* socket.iterator({ destroyOnReturn: false });
   } catch {
     socket.destroy();
-  }
-}
-
-function spoil(answer: string, delivery: Delivery): string {
-  return delivery.kind === "wrong-trid" ? answer.replace(/<clTRID>[^<]*</, "<clTRID>SBX-NEVER-SENT<") : answer;
-}
-
-async function write(socket: TLSSocket, frame: Buffer, delivery: Delivery): Promise<void> {
-  if (delivery.kind === "short") {
-    socket.write(frame.subarray(0, frame.length / 2), () => socket.destroy());
-  } else if (delivery.kind === "dribble") {
-    for (const byte of frame) {
-      socket.write(Buffer.of(byte));
-      await nextTurn();
-    }
-  } else {
-    socket.write(frame);
   }
 }
