@@ -22,7 +22,7 @@ export interface Route {
 }
 
 /** There is nothing under that name or id: 404. */
-export class NotThere extends Error {}
+export class NotFound extends Error {}
 
 const entriesMax = 10_000;
 const msPerDay = 24 * 60 * 60_000;
@@ -102,7 +102,7 @@ export const routes: Readonly<Record<string, Route>> = {
     return { entries: entries.slice(0, Math.min(numberOf(limit) ?? entriesMax, entriesMax)) };
   }),
   "GET /domains": reading("all names", ({ store }) => ({ domains: store.domains.values() })),
-  "GET /domains/<name>": reading("one name", ({ store }, name) => there(store.domains.find(name.toLowerCase()))),
+  "GET /domains/<name>": reading("one name", ({ store }, name) => found(store.domains.find(name.toLowerCase()))),
   "GET /contacts": reading("all contacts", ({ store }) => ({ contacts: store.contacts.values() })),
   "GET /hosts": reading("all host objects", ({ store }) => ({ hosts: store.hosts.values() })),
   "GET /sessions": reading("open connections and who is logged in", (registry) => ({ sessions: registry.sessions() })),
@@ -139,7 +139,7 @@ export const routes: Readonly<Record<string, Route>> = {
     return done;
   }),
   "DELETE /holds/<id>": asking("releases a hold", executeQuery, ({ registry, item, query }) => {
-    there(registry.holds.find(Number(item))).release({ execute: query.execute !== "false" });
+    found(registry.holds.find(Number(item))).release({ execute: query.execute !== "false" });
     return done;
   }),
   "POST /reset": doing("forgets everything, drops all connections", (registry) => registry.reset()),
@@ -150,11 +150,11 @@ export const routes: Readonly<Record<string, Route>> = {
 
 async function waitForHold({ registry, item, query }: Call<Static<typeof reachedQuery>, undefined>): Promise<unknown> {
   const id = Number(item);
-  const hold = there(registry.holds.find(id));
+  const hold = found(registry.holds.find(id));
   await hold.reached(Number(query.reached ?? 0)).catch((error: Error) => {
-    throw new NotThere(error.message);
+    throw new NotFound(error.message);
   });
-  return there(registry.holds.list().find((listed) => listed.id === id));
+  return found(registry.holds.list().find((listed) => listed.id === id));
 }
 
 function asking<Query extends TObject>(
@@ -184,8 +184,8 @@ function taking<Body extends TObject>(
   return { means, query: nothing, body, handle };
 }
 
-function there<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw new NotThere("there is no such thing");
+function found<Thing>(thing: Thing | undefined): Thing {
+  if (thing === undefined) throw new NotFound("there is no such thing");
   return thing;
 }
 

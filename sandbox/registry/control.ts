@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NotThere, type Route, routes } from "./control-routes.ts";
+import { NotFound, type Route, routes } from "./control-routes.ts";
 import { listening } from "./listener.ts";
 import type { Operations } from "./operations.ts";
 import { checkShape } from "./shape.ts";
@@ -37,7 +37,7 @@ export async function startControl(
 }
 
 async function answer(registry: Operations, request: IncomingMessage): Promise<Reply> {
-  if (isOfWebPage(request)) return { status: 403, body: { error: "not for web pages; say 127.0.0.1 or localhost" } };
+  if (isFromWebPage(request)) return { status: 403, body: { error: "not for web pages; say 127.0.0.1 or localhost" } };
   const url = URL.parse(request.url ?? "/", "http://control");
   if (!url) throw new RangeError("the address makes no sense");
   if (request.method === "GET" && url.pathname === "/") return { status: 200, body: { routes: routeMeanings() } };
@@ -54,7 +54,7 @@ const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
  * A browser sends Origin with what a web page makes it send, but for what the page reads from its own host; and whose name
  * leads to 127.0.0.1 is a matter of that page's DNS (DNS rebinding).
  */
-function isOfWebPage({ headers: { origin, host = "" } }: IncomingMessage): boolean {
+function isFromWebPage({ headers: { origin, host = "" } }: IncomingMessage): boolean {
   return origin !== undefined || !loopbackHost.test(host);
 }
 
@@ -88,6 +88,6 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 
 function replyForError(error: unknown): Reply {
   if (error instanceof RangeError || error instanceof URIError) return { status: 400, body: { error: error.message } };
-  if (error instanceof NotThere) return { status: 404, body: { error: error.message } };
+  if (error instanceof NotFound) return { status: 404, body: { error: error.message } };
   return { status: 500, body: { error: String(error) } };
 }

@@ -1,5 +1,5 @@
 import { addDays } from "./clock.ts";
-import type { Surroundings } from "./events.ts";
+import type { EventContext } from "./events.ts";
 import type { Domain, GracePeriod } from "./objects.ts";
 
 /** The grace periods that are not over. */
@@ -16,7 +16,7 @@ const graceSetting = {
 
 /** The name's grace periods with one more that begins now. */
 export function withGrace(
-  { settings, now }: Surroundings,
+  { settings, now }: EventContext,
   domain: Domain,
   status: GracePeriod["status"],
   months: number,

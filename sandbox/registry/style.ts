@@ -48,10 +48,10 @@ export function restyle(xml: string, styles: readonly Style[]): string {
   return `${has("bom") ? "\uFEFF" : ""}${declared}${body}`;
 }
 
-function reorder(element: XmlElement, isRuthless: boolean): void {
+function reorder(element: XmlElement, isDisordered: boolean): void {
   element.attributes = Object.fromEntries(Object.entries(element.attributes).reverse());
-  for (const child of element.children) reorder(child, isRuthless);
-  if (isRuthless) element.children.reverse();
+  for (const child of element.children) reorder(child, isDisordered);
+  if (isDisordered) element.children.reverse();
   else reverseRuns(element.children);
 }
 

@@ -225,7 +225,7 @@ async function killAtDrawnMoments(play: Play, names: string[]): Promise<void> {
     const moment = await drawMoment(play, 1 + play.random(names.length * framesPerOrder));
     placing ??= begin();
     await eventually("the moment has come, or all is over", async () => (await moment.isThere()) || (await isOver()));
-    if (await moment.isThere()) await killWhoeverIsOpen(play, moment.letGo);
+    if (await moment.isThere()) await killWithOpenOrders(play, moment.letGo);
     await moment.end();
   }
   await placing;
@@ -259,7 +259,7 @@ async function drawMoment({ stage, batch, random }: Play, nth: number): Promise<
 /**
  * Every order that had not ended is a case; some are cancelled at that moment, and sometimes the registry goes away.
  */
-async function killWhoeverIsOpen(play: Play, letGo: () => Promise<void>): Promise<void> {
+async function killWithOpenOrders(play: Play, letGo: () => Promise<void>): Promise<void> {
   const open = (await readStates(play)).filter((state) => !isDone(state)).map(({ name }) => name);
   const cancelled = open.filter(() => play.random(8) === 0);
   await kill(play, play.random(3) === 0, async () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import { registrarId } from "../harness/profiles.ts";
-import { type Evidence, judge, type Told } from "./judge.ts";
+import { type Evidence, judge, type LastAnswer } from "./judge.ts";
 
 const name = "drop-after-1.example";
 const exDate = "2031-01-01T00:00:00.000Z";
@@ -21,7 +21,7 @@ const held: Domain = {
   authInfo: "the-order-s-own",
 };
 
-const finished: Told = { name, orderCode: "REG-1", status: "Finished", expirationDate: exDate };
+const finished: LastAnswer = { name, orderCode: "REG-1", status: "Finished", expirationDate: exDate };
 
 let numbers = 0;
 function entry(command: string, own: Partial<JournalEntry> = {}): JournalEntry {
@@ -35,7 +35,7 @@ const undone = entry("domain:undo", { direction: "event" });
 const absent = entry("domain:info", { direction: "out", code: 2303 });
 
 /** An answer was lost, the name was found, and the order is Finished. */
-const right: Evidence = { journal: [executed], domains: [held], told: [finished] };
+const right: Evidence = { journal: [executed], domains: [held], lastAnswers: [finished] };
 
 function assertFound(bent: Partial<Evidence>, found: RegExp): void {
   const sentences = judge({ ...right, ...bent });
@@ -73,15 +73,18 @@ test("a create that belongs to another order is found", () => {
 });
 
 test("an order that was lost is found", () => {
-  assertFound({ told: [{ ...finished, status: "Processing", expirationDate: undefined }] }, /lost: still Processing/);
+  assertFound(
+    { lastAnswers: [{ ...finished, status: "Processing", expirationDate: undefined }] },
+    /lost: still Processing/,
+  );
 });
 
 test("an order that waits for a person is right once five creates were lost without a trace", () => {
-  const told = [{ ...finished, status: "Processing", expirationDate: undefined }];
+  const lastAnswers = [{ ...finished, status: "Processing", expirationDate: undefined }];
   const lost = (count: number) =>
     Array.from({ length: count }, (_, index) => [create({ clTRID: `REG-1-${index + 1}` }), absent]).flat();
-  assert.deepEqual(judge({ journal: lost(5), domains: [], told }), []);
-  assertFound({ journal: lost(4), domains: [], told }, /lost: still Processing/);
+  assert.deepEqual(judge({ journal: lost(5), domains: [], lastAnswers }), []);
+  assertFound({ journal: lost(4), domains: [], lastAnswers }, /lost: still Processing/);
 });
 
 test("a name that is Finished too early is found, when the registry undoes it", () => {
@@ -90,7 +93,10 @@ test("a name that is Finished too early is found, when the registry undoes it", 
 });
 
 test("a name that is held although its order failed is found", () => {
-  assertFound({ told: [{ ...finished, status: "Errors", expirationDate: undefined }] }, /held for us, but Errors/);
+  assertFound(
+    { lastAnswers: [{ ...finished, status: "Errors", expirationDate: undefined }] },
+    /held for us, but Errors/,
+  );
 });
 
 test("a name that is held and no order knows is found", () => {
@@ -98,19 +104,22 @@ test("a name that is held and no order knows is found", () => {
 });
 
 test("an end that the fault does not explain is found", () => {
-  const told = [{ ...finished, status: "Errors", expirationDate: undefined }];
-  assertFound({ journal: [create()], domains: [], told }, /Errors, where only Finished is right/);
+  const lastAnswers = [{ ...finished, status: "Errors", expirationDate: undefined }];
+  assertFound({ journal: [create()], domains: [], lastAnswers }, /Errors, where only Finished is right/);
 });
 
 test("a portfolio that says something else than the registry is found", () => {
-  assertFound({ told: [{ ...finished, expirationDate: "2032-01-01T00:00:00.000Z" }] }, /the portfolio says 2032/);
-  assertFound({ told: [{ ...finished, expirationDate: undefined }] }, /the portfolio says nothing/);
+  assertFound(
+    { lastAnswers: [{ ...finished, expirationDate: "2032-01-01T00:00:00.000Z" }] },
+    /the portfolio says 2032/,
+  );
+  assertFound({ lastAnswers: [{ ...finished, expirationDate: undefined }] }, /the portfolio says nothing/);
 });
 
 test("a cancelled order is right only where somebody has cancelled it", () => {
   const deleted = entry("domain:delete", { executed: true });
   const cancelled = { ...finished, status: "Cancelled", expirationDate: undefined };
   const journal = [executed, deleted];
-  assert.deepEqual(judge({ journal, domains: [], told: [{ ...cancelled, isCancelAsked: true }] }), []);
-  assertFound({ journal, domains: [], told: [cancelled] }, /Cancelled, where only Finished is right/);
+  assert.deepEqual(judge({ journal, domains: [], lastAnswers: [{ ...cancelled, isCancelAsked: true }] }), []);
+  assertFound({ journal, domains: [], lastAnswers: [cancelled] }, /Cancelled, where only Finished is right/);
 });

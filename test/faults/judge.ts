@@ -8,7 +8,7 @@ import { registrarId } from "../harness/profiles.ts";
 import { type Ending, faultOf } from "./labels.ts";
 
 /** What a reseller was told about a name in the end. */
-export interface Told {
+export interface LastAnswer {
   name: string;
   orderCode: string;
   status: string;
@@ -21,7 +21,7 @@ export interface Told {
 export interface Evidence {
   journal: readonly JournalEntry[];
   domains: readonly Domain[];
-  told: readonly Told[];
+  lastAnswers: readonly LastAnswer[];
 }
 
 /** How a name looks that was registered for us past this gateway. */
@@ -34,20 +34,20 @@ const doubtfulCodes = new Set([2400, 2500]);
 const lostCreatesMax = 5;
 
 /** What is wrong, a sentence each, beginning with the name. */
-export function judge({ journal, domains, told }: Evidence): string[] {
+export function judge({ journal, domains, lastAnswers }: Evidence): string[] {
   const ours = new Map(domains.filter(({ clID }) => clID === registrarId).map((domain) => [domain.name, domain]));
   const byName = Map.groupBy(journal, ({ name }) => name ?? "");
-  const found = told.flatMap((order) => [
+  const found = lastAnswers.flatMap((order) => [
     ...judgeEnd(order, ours.get(order.name), byName.get(order.name) ?? []),
     ...judgeCreates(order, byName.get(order.name) ?? [], ours.get(order.name)),
   ]);
-  const known = new Set(told.map(({ name }) => name));
+  const known = new Set(lastAnswers.map(({ name }) => name));
   const unexplained = [...ours.keys()].filter((name) => !known.has(name));
   return [...found, ...unexplained.map((name) => `${name}: held for us, and no order knows it`)];
 }
 
 function judgeEnd(
-  { name, status, expirationDate, isCancelAsked }: Told,
+  { name, status, expirationDate, isCancelAsked }: LastAnswer,
   held: Domain | undefined,
   entries: readonly JournalEntry[],
 ): string[] {
@@ -82,7 +82,11 @@ const isNotFound = ({ command, direction, code }: JournalEntry) =>
   command === "domain:info" && direction === "out" && code === 2303;
 
 /** Every create that was executed has been undone or stands, and one was sent only when the last one was accounted for. */
-function judgeCreates({ name, orderCode }: Told, entries: readonly JournalEntry[], held: Domain | undefined): string[] {
+function judgeCreates(
+  { name, orderCode }: LastAnswer,
+  entries: readonly JournalEntry[],
+  held: Domain | undefined,
+): string[] {
   const faults: string[] = [];
   const clTrids = new Set<string>();
   let standing = 0;

@@ -6,7 +6,7 @@ import { isFinal } from "#domains/orders/states.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { registrarId } from "../harness/profiles.ts";
-import { byHandAuthInfo, type Evidence, type Told } from "./judge.ts";
+import { byHandAuthInfo, type Evidence, type LastAnswer } from "./judge.ts";
 import { byHandLabel, faultOf, snipedLabel } from "./labels.ts";
 import type { Stage } from "./stage.ts";
 
@@ -157,15 +157,21 @@ export async function gatherEvidence({ stage, placed, cancelAsked }: Orders): Pr
     while (reply.status === 503) reply = await gateway.send(reseller, "GET", target);
     return reply.body;
   };
-  const told: Told[] = [];
+  const lastAnswers: LastAnswer[] = [];
   for (const { name, reseller, location, code } of placed.values()) {
     const order = (await read(reseller, location)) as { status: string };
     const owned = (await read(reseller, `/domains/${name}`)) as { expiration_date?: string };
     const isCancelAsked = cancelAsked.has(name);
-    told.push({ name, orderCode: code, status: order.status, expirationDate: owned.expiration_date, isCancelAsked });
+    lastAnswers.push({
+      name,
+      orderCode: code,
+      status: order.status,
+      expirationDate: owned.expiration_date,
+      isCancelAsked,
+    });
   }
   // Those of earlier batches have been judged.
   const domains = store.domains.values().filter(({ name }) => !namesPlayed.has(name));
   for (const name of placed.keys()) namesPlayed.add(name);
-  return { journal: store.journal.entries(), domains, told };
+  return { journal: store.journal.entries(), domains, lastAnswers };
 }

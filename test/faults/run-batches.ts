@@ -16,7 +16,7 @@ export interface RunResult {
 export interface RunOptions extends StageOptions {
   /** How many gateways play at once. */
   stages: number;
-  /** Told of each batch as it ends, with the judge's sentences about it. */
+  /** LastAnswer of each batch as it ends, with the judge's sentences about it. */
   onBatch?: (batch: Batch, about: string, faults: string[]) => void;
 }
 

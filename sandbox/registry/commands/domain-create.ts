@@ -14,10 +14,10 @@ import {
   contactsOf,
   findAuthInfo,
   findDomain,
-  holdElsewhere,
   monthsOf,
   monthsPerYear,
   nextRoid,
+  registerForOther,
   requireContact,
 } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
@@ -27,7 +27,7 @@ export const createDomain: CommandHandler = (context) => {
   const { registry, effect } = context;
   const domain = newDomain(context);
   const fee = feeFor(context, domain.name);
-  if (effect.raced && !findDomain(registry, domain.name)) holdElsewhere(registry, domain.name);
+  if (effect.raced && !findDomain(registry, domain.name)) registerForOther(registry, domain.name);
   if (findDomain(registry, domain.name)) throw new Refusal(2302, "the name is in use");
 
   const isPending = effect.scheduled !== undefined && effect.scheduled !== "undo";

@@ -25,7 +25,7 @@ function heldDomain(name: string, roid: string, crDate: string, exDate: string):
 }
 
 /** Registers a name for the other registrar, for one year from now. */
-export function holdElsewhere(registry: Registry, name: string): void {
+export function registerForOther(registry: Registry, name: string): void {
   const now = registry.now();
   const exDate = addMonths(now, monthsPerYear).toISOString();
   registry.store.domains.put(heldDomain(name, nextRoid(registry, "D"), now.toISOString(), exDate));

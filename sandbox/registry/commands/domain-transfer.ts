@@ -4,7 +4,7 @@ import { requireDomainName } from "../domain-name.ts";
 import type { Domain } from "../objects.ts";
 import type { CommandContext, CommandHandler, Outcome } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
-import { approveTransfer, cancelTransfer, tellOf, transferTag } from "../transfers.ts";
+import { approveTransfer, cancelTransfer, notifyOfTransfer, transferTag } from "../transfers.ts";
 import { childToken, findChild } from "../xml.ts";
 import { findAuthInfo, findDomain, monthsOf, requireRightAuthInfo, requireStatusAllows } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
@@ -64,7 +64,7 @@ function request(context: CommandContext, domain: Domain): Outcome {
     },
   };
   registry.store.domains.put(asked);
-  tellOf(registry, asked, domain.clID, "A transfer was requested");
+  notifyOfTransfer(registry, asked, domain.clID, "A transfer was requested");
   return { code: 1001, resData: transferTag(registry, asked), extension };
 }
 
