@@ -15,7 +15,7 @@ async function identity(files: {
   return { cert: await readFile(files.clientCertFile), key: await readFile(files.clientKeyFile) };
 }
 
-test("takes only clients with a certificate that the given CA has signed", async (context) => {
+test("accepts only clients with a certificate signed by the given CA", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "sandbox-client-"));
   context.after(() => rm(folder, { recursive: true }));
   const known = await loadClientCertificate(folder);
@@ -35,7 +35,7 @@ test("takes only clients with a certificate that the given CA has signed", async
   }
 });
 
-test("makes a client certificate of its own where it is to demand one, and keeps it", async (context) => {
+test("creates a client certificate if it requires one and has no CA, and keeps it", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "sandbox-client-"));
   context.after(() => rm(folder, { recursive: true }));
   const first = await startFor(context, { clientCertificates: true, tlsDir: folder });

@@ -75,7 +75,7 @@ test("tells in a check what is in use and what can't be registered at all", asyn
   );
 });
 
-test("refuses a create that it can't honour, with the code that says why", async (context) => {
+test("refuses an invalid create with the code of its mistake", async (context) => {
   const { client } = await startWithClient(context);
   const period = (unit: string, count: number) => `<domain:period unit="${unit}">${count}</domain:period>`;
   await client.ask(createFrame("used.test"));
@@ -140,7 +140,7 @@ test("renews once for a renew that is sent twice, and never beyond ten years", a
   assert.equal(textOf(await client.ask(infoFrame("a.test")), "exDate"), "2031-02-28T10:00:00.000Z");
 });
 
-test("obeys the statuses a client sets, and lets it take them away again", async (context) => {
+test("obeys the statuses that a client sets, and lets it remove them", async (context) => {
   const { client } = await startWithClient(context, { now });
   await client.ask(createFrame("a.test"));
   const status = (verb: string, name: string) => `<domain:${verb}><domain:status s="${name}"/></domain:${verb}>`;

@@ -1,10 +1,10 @@
 import type { Deletion, Domain, PollMessage } from "./objects.ts";
 import type { Registry } from "./registry.ts";
 
-/** What is done with a name, by a command or by itself, needs no more of the registry than this. */
+/** The parts of the registry that change a name, in a command or an event. */
 export type EventContext = Pick<Registry, "store" | "settings" | "now">;
 
-/** Puts a message into the queue of the name's registrar, or of another one. */
+/** Adds a message to the queue of the name's registrar, or of another one. */
 export function notify(
   { store, now }: EventContext,
   domain: Domain,
@@ -19,7 +19,7 @@ export function notify(
   });
 }
 
-/** Tells the journal what the registry did by itself. */
+/** Records in the journal what the registry did without a command. */
 export function recordEvent(
   { store, now }: EventContext,
   domain: Domain,

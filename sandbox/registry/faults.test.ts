@@ -27,7 +27,7 @@ async function handshakeAnswer(registry: SandboxRegistry): Promise<Buffer> {
   return bytes;
 }
 
-test("refuses in place of the greeting with the code asked for, for so many connections", async (context) => {
+test("refuses the given number of connections with the given code instead of a greeting", async (context) => {
   const registry = await startFor(context);
   for (const code of [2500, 2501, 2502] as const) {
     registry.setFaults({ connect: { as: `refuse-${code}`, times: 1 } });
@@ -58,13 +58,13 @@ test("takes a connection and hangs: before TLS, in its handshake, or without a g
   assert.equal(logins.length, 3, "the login of the silent connection was never read");
 });
 
-test("begins a TLS handshake and leaves it there", async (context) => {
+test("starts a TLS handshake and never completes it", async (context) => {
   const registry = await startFor(context, { faults: { connect: { as: "hang-tls" } } });
   const bytes = await handshakeAnswer(registry);
   assert.deepEqual([bytes[0], bytes.length], [22, 6], "a record of the handshake, cut off");
 });
 
-test("resets new connections and keeps the sessions that are there", async (context) => {
+test("resets new connections and keeps existing sessions", async (context) => {
   const { registry, client } = await startWithClient(context);
   registry.setFaults({ connect: { as: "reset" } });
   await assert.rejects(RawClient.connect(registry.port, registry.caFile), /ECONNRESET|disconnected/);
@@ -117,7 +117,7 @@ test("ends idle and old sessions, with the notice asked for or without a word", 
   }
 });
 
-test("lets a frame that it has begun with come to its answer before an old session ends", async (context) => {
+test("answers the frame in progress before an old session ends", async (context) => {
   const { registry, client } = await startWithClient(context);
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));
@@ -131,7 +131,7 @@ test("lets a frame that it has begun with come to its answer before an old sessi
   assert.equal(await client.receive(), undefined);
 });
 
-test("does not take a client that waits for its answer for an idle one", async (context) => {
+test("does not count a client that waits for its answer as idle", async (context) => {
   const { registry, client } = await startWithClient(context);
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));
@@ -145,7 +145,7 @@ test("does not take a client that waits for its answer for an idle one", async (
   assert.equal((await client.ask(checkFrame("a.test"))).code, 1000);
 });
 
-test("limits the sessions of a registrar from one moment to the next", async (context) => {
+test("applies a new limit of sessions to the next login", async (context) => {
   const { registry } = await startWithClient(context);
   registry.setFaults({ sessionsMax: 1 });
   await assert.rejects(RawClient.login(registry), /2502/);
@@ -160,14 +160,14 @@ test("refuses a clTRID that its registrar has used before with 2306, once that i
   registry.setFaults({ uniqueClTRIDs: true });
   const again = await client.ask(createFrame("a.test"));
   assert.deepEqual([again.code, again.clTRID], [2306, "test-1"]);
-  assert.match(again.xml, /clTRID already used/);
+  assert.match(again.xml, /the clTRID was used before/);
   assert.equal((await client.ask(createFrame("a.test", { clTRID: "test-2" }))).code, 1000);
   const other = await RawClient.login(registry, "gate-two", "secret-2");
   assert.equal((await other.ask(infoFrame("a.test"))).code, 1000, "another registrar's clTRIDs are its own");
   other.close();
 });
 
-test("is down for maintenance by its clock, and refuses or resets what comes", async (context) => {
+test("is down for maintenance by its clock, and refuses or resets commands", async (context) => {
   const start = "2026-03-01T12:00:00Z";
   const window = { from: "2026-03-01T13:00:00Z", until: "2026-03-01T14:00:00Z" };
   for (const answer of [2500, 2502, "reset"] as const) {
@@ -185,7 +185,7 @@ test("is down for maintenance by its clock, and refuses or resets what comes", a
   }
 });
 
-test("brings back the faults of the start at a reset", async (context) => {
+test("restores the faults of the start at a reset", async (context) => {
   const registry = await startFor(context, { faults: { commandsMax: 5 } });
   registry.setFaults({ commandsMax: 1, uniqueClTRIDs: true });
   await registry.reset();
@@ -197,10 +197,10 @@ test("says what is wrong with a fault and leaves everything as it was", async (c
   const registry = await startFor(context);
   const cases: [unknown, RegExp][] = [
     [{ connect: { as: "explode" } }, /connect\.as must be one of reset, hang-accept/],
-    [{ nothing: 1 }, /nothing is not known here/],
+    [{ nothing: 1 }, /nothing is not known/],
     [{ logout: { afterCommands: 1 } }, /logout needs code/],
     [{ sessionsMax: -1 }, /sessionsMax must be >= 0/],
-    [{ maintenance: { from: "tomorrow", answer: 2500 } }, /"tomorrow" is no time/],
+    [{ maintenance: { from: "tomorrow", answer: 2500 } }, /"tomorrow" is not a time/],
   ];
   for (const [faults, sentence] of cases) {
     assert.throws(() => registry.setFaults({ commandsMax: 1, ...(faults as object) }), sentence);

@@ -76,7 +76,7 @@ test("a hold for the first frame lets the later ones pass", async (context) => {
   other.close();
 });
 
-test("a connection that died while its frame was held is no session any more", async (context) => {
+test("a connection that was lost while its frame was held does not count as a session", async (context) => {
   const { registry, client } = await startWithClient(context, { sessionsMax: 1 });
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));

@@ -1,24 +1,24 @@
-/** One frame, or one thing the registry did by itself. Secrets are redacted before an entry is made. */
+/** A frame, or an event without a frame. Secrets are redacted before an entry is made. */
 export interface JournalEntry {
   number: number;
   at: string;
   connection?: number | undefined;
   registrar?: string | undefined;
-  /** "event": done by the registry without a frame, e.g. a pending create that was approved. */
+  /** "event": something that the registry did without a frame, e.g. approve a pending create. */
   direction: "in" | "out" | "event";
   clTRID?: string | undefined;
   svTRID?: string | undefined;
-  /** "domain:create", "login", "poll:req", "hello" …; absent where the frame could not be read. */
+  /** "domain:create", "login", "poll:req", "hello" …; absent if the frame could not be read. */
   command?: string | undefined;
-  /** The first domain name or contact id the command is about. */
+  /** The first domain name or contact id in the command. */
   name?: string | undefined;
   code?: number | undefined;
-  /** True in the one "in" entry of a command that changed the registry, whatever became of its answer. */
+  /** True in the "in" entry of a command that changed the registry, even if its answer was lost. */
   executed: boolean;
   xml?: string | undefined;
 }
 
-/** What the entries wanted have in common. */
+/** Selects the entries that have all of these values. */
 export interface JournalFilter
   extends Partial<
     Pick<JournalEntry, "name" | "command" | "registrar" | "clTRID" | "direction" | "connection" | "code" | "executed">
@@ -27,7 +27,7 @@ export interface JournalFilter
   after?: number | undefined;
 }
 
-/** Longer frames are told without their text, so that so many of them fit into memory. */
+/** Longer frames are kept without their text, to bound memory. */
 const frameCharsMax = 64 * 1024;
 
 /** Where the journal is kept beside memory. */
@@ -37,7 +37,7 @@ interface JournalFile {
   forget(upTo: number): void;
 }
 
-/** The frames of the recent past, oldest first, in bounded memory. */
+/** The most recent frames, oldest first, in bounded memory. */
 export class Journal {
   readonly #framesMax: number;
   readonly #file: JournalFile;
@@ -58,7 +58,7 @@ export class Journal {
     this.#trim();
   }
 
-  /** Takes an entry back that was recorded before a restart. */
+  /** Adds an entry that was recorded before a restart. */
   restore(entry: JournalEntry): void {
     this.#entries.push(entry);
     this.#remember(entry);
@@ -73,7 +73,7 @@ export class Journal {
     for (const kept of this.#entries) this.#remember(kept);
   }
 
-  /** Whether the registrar has had an answer to a command with that clTRID, as far as the journal goes back. */
+  /** Whether the registrar has received an answer to a command with that clTRID, as far as the journal goes back. */
   knowsClTRID(registrar: string, clTRID: string): boolean {
     return this.#clTRIDs.has(`${registrar} ${clTRID}`);
   }

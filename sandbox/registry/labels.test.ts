@@ -95,7 +95,7 @@ test("keeps a message at the head of the queue until it is acknowledged, for its
   other.close();
 });
 
-test("approves without a message, or decides never, where the label says so", async (context) => {
+test("approves without a message, or never decides, if the label says so", async (context) => {
   const { client } = await startWithClient(context, { pendingDelayMs: 1 });
   await client.ask(createFrame("pending-never-a.test"));
   await client.ask(createFrame("pending-lost-a.test"));
@@ -135,7 +135,7 @@ test("undoes an unanswered create where the label says so, and tells the journal
   second.close();
 });
 
-test("spoils the answer of an executed create: garbage, another clTRID, half a frame", async (context) => {
+test("damages the answer of an executed create: garbage, another clTRID, half a frame", async (context) => {
   const { registry, client } = await startWithClient(context);
   client.send(createFrame("garbage-a.test"));
   assert.match((await client.receive()) ?? "", /not XML/);
@@ -146,7 +146,7 @@ test("spoils the answer of an executed create: garbage, another clTRID, half a f
     assert.equal(executedCreates(registry, name), 1);
 });
 
-test("takes the most it may for a delay that is longer, and a number that is none for part of the name", () => {
+test("limits a delay to the maximum, and treats an invalid number as part of the name", () => {
   const delayOf = (name: string) => effectOf(name, { ...defaultSettings, slowMsMax: 30 }).delivery;
   for (const ms of ["31", "999999", "9999999", "9".repeat(50)]) {
     assert.deepEqual(delayOf(`slow-${ms}-a.test`), { delayMs: 30 });
@@ -156,7 +156,7 @@ test("takes the most it may for a delay that is longer, and a number that is non
   }
 });
 
-test("holds answers back, or dribbles them, and stays correct", async (context) => {
+test("delays answers, or sends them byte by byte, and stays correct", async (context) => {
   const { registry, client } = await startWithClient(context, { lateMs: 20, slowMsMax: 30 });
   assert.equal((await client.ask(createFrame("late-a.test"))).code, 1000);
   assert.equal((await client.ask(checkFrame("slow-99999-a.test"))).code, 1000);
@@ -220,7 +220,7 @@ test("lets a registrar delete its pending create where the label says so", async
   assert.equal((await client.ask(infoFrame(name))).code, 2303);
 });
 
-test("a label spends nothing on a create that is refused for another reason", async (context) => {
+test("a label that acts once is not used up by a create that is refused for another reason", async (context) => {
   const { client } = await startWithClient(context);
   assert.equal((await client.ask(createFrame("trid-a.test", { registrant: "nobody" }))).clTRID, "test-1");
   assert.equal((await client.ask(createFrame("trid-a.test"))).clTRID, "SBX-NEVER-SENT");

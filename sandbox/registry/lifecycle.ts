@@ -7,8 +7,8 @@ import type { Settings } from "./settings.ts";
 import { approveTransfer, cancelTransfer } from "./transfers.ts";
 
 /**
- * What happens to a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function is given the name as it stands
- * when it falls due, changes the store and tells the journal.
+ * The events of a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function takes the name as it is when the event
+ * falls due, changes the store and writes to the journal.
  */
 
 type Act = (context: EventContext, domain: Domain) => void;
@@ -26,7 +26,7 @@ const deletionActs: Record<Deletion["stage"], Act> = {
   pendingDelete: purge,
 };
 
-/** The next thing that happens to the name by itself, if nobody does anything before. */
+/** The next event of the name, unless a command changes it before. */
 export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
   const { scheduled, deletion, transfer, exDate } = domain;
   const dues: Due[] = [];
@@ -39,7 +39,7 @@ export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
   return dues.sort((one, other) => Date.parse(one.at) - Date.parse(other.at))[0];
 }
 
-/** Does what a label asked for when the name was created. */
+/** Decides a create as its name's label requested. */
 function decide(context: EventContext, domain: Domain): void {
   const { action, clTRID, svTRID } = domain.scheduled!;
   if (action === "approve" || action === "lose") {
@@ -56,7 +56,7 @@ function decide(context: EventContext, domain: Domain): void {
   recordEvent(context, domain, action, { clTRID, svTRID });
 }
 
-/** The losing registrar has not answered: RFC 5731 §3.2.4 leaves the outcome to the registry, and most approve. */
+/** The losing registrar has not answered: RFC 5731 §3.2.4 leaves the outcome to the registry; most registries approve. */
 function approveByItself(context: EventContext, domain: Domain): void {
   approveTransfer(context, domain, "serverApproved");
   recordEvent(context, domain, "transfer-approve");
@@ -70,7 +70,7 @@ function autoRenew(context: EventContext, domain: Domain): void {
   recordEvent(context, domain, "auto-renew");
 }
 
-/** As country-code registries do that renew nothing by themselves: out of the zone, but its registrar can restore it. */
+/** Like country-code registries without automatic renewal: the name leaves the zone, and its registrar can restore it. */
 function expire(context: EventContext, domain: Domain): void {
   const isKept = startDeletion(context, cancelTransfer(context, domain, "serverCancelled"));
   notify(context, domain, {
@@ -80,8 +80,10 @@ function expire(context: EventContext, domain: Domain): void {
 }
 
 /**
- * Begins the end of a name: redemption, then pendingDelete, then gone, as far as the settings have those times. What was
- * paid for within a grace period that is not over is taken back. True if the name still exists.
+ * Starts the deletion of a name: redemption, then pendingDelete, then removal; stages of 0 days are skipped. Years that were
+ * paid for within a current grace period are taken back.
+ *
+ * @returns whether the name still exists
  */
 export function startDeletion(
   context: EventContext,
@@ -99,7 +101,7 @@ export function startDeletion(
   const undoneMonths = gracesInForce(domain, now).reduce((sum, { months }) => sum + months, 0);
   context.store.domains.put({
     ...domain,
-    // A lock of its deletion and its deletion exclude each other (RFC 5731 §2.3).
+    // pendingDelete excludes the statuses that prohibit a deletion (RFC 5731 §2.3).
     statuses: [...domain.statuses.filter((status) => !status.endsWith("DeleteProhibited")), "pendingDelete"],
     exDate: addMonths(new Date(domain.exDate), -undoneMonths).toISOString(),
     graces: [],
@@ -119,7 +121,7 @@ function endRedemption(context: EventContext, domain: Domain): void {
   recordEvent(context, domain, "redemption-end");
 }
 
-/** No report came in time: the name is where it was before the restore was asked for (RFC 3915 §3.1). */
+/** No report arrived in time: the name returns to its stage before the restore request (RFC 3915 §3.1). */
 function lapseRestore(context: EventContext, domain: Domain): void {
   const until = addDays(context.now(), context.settings.graceDays.redemption).toISOString();
   context.store.domains.put({ ...domain, deletion: { ...domain.deletion, stage: "redemptionPeriod", until } });

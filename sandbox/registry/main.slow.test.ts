@@ -84,7 +84,7 @@ test("does not start in production: not by option, not by environment, not throu
   await Promise.all([
     assertRefused(start(context, [...usual, "--production"]), refusal),
     assertRefused(start(context, role, deedhouse, "production"), refusal),
-    // The gateway takes no such word either: whoever wrote it did not mean a sandbox.
+    // The gateway does not accept such a value either: it was not meant as a sandbox.
     assertRefused(start(context, role, deedhouse, "Production"), refusal),
   ]);
   const started = start(context, role, deedhouse, "sandbox");

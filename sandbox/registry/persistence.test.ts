@@ -79,13 +79,10 @@ test("keeps names, messages to come, journal and certificate over a restart, and
   again.close();
 });
 
-test("lets no second process use its folder, and the next one once it is gone", async (context) => {
+test("refuses a folder that another process uses, until that process has ended", async (context) => {
   const dataDir = await folderFor(context);
   const first = await startSandboxRegistry({ ...options, dataDir });
-  await assert.rejects(
-    startSandboxRegistry({ ...options, dataDir }),
-    /^Error: Another sandbox registry is at work in /,
-  );
+  await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /^Error: Another sandbox registry uses /);
   await first.seed(["a.test"]);
   await first.close();
   const second = await startSandboxRegistry({ ...options, dataDir });
@@ -93,7 +90,7 @@ test("lets no second process use its folder, and the next one once it is gone", 
   await second.close();
 });
 
-test("says which file it cannot make, and what to do", async (context) => {
+test("names the file that it cannot create, and what to do", async (context) => {
   const dataDir = await folderFor(context);
   // Fails like a folder without write permission, also for root.
   await mkdir(join(dataDir, "lock.sqlite"));
@@ -110,7 +107,7 @@ test("keeps the characters of every text over a restart", async (context) => {
   await second.close();
 });
 
-test("keeps the key and the store from other users", async (context) => {
+test("hides the key and the store from other users", async (context) => {
   const dataDir = await folderFor(context);
   const registry = await startSandboxRegistry({ ...options, dataDir });
   context.after(() => registry.close());

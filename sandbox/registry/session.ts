@@ -13,8 +13,8 @@ import { findSchemaFault } from "./schema.ts";
 import { restyle } from "./style.ts";
 
 /**
- * One connection from greeting to end: reads frames, has each executed, waits until what it changed is on disk, and
- * answers. The next frame is read only after that, so pipelined commands are answered in order (RFC 5734 §3).
+ * One connection from greeting to end: reads a frame, executes it, waits until its changes are on disk, and answers. Only then
+ * it reads the next frame, so pipelined commands are answered in order (RFC 5734 §3).
  */
 export class Session {
   readonly #socket: TLSSocket;
@@ -23,7 +23,7 @@ export class Session {
   readonly #ended = new AbortController();
   #ageMs: number | null = null;
   #ageTimer: NodeJS.Timeout | undefined;
-  /** A frame is being served: the end of the session waits for its answer. */
+  /** A frame is in progress: the session ends after its answer. */
   #isBusy = false;
   #isOverdue = false;
 
@@ -39,7 +39,7 @@ export class Session {
     };
     this.#setTimers();
     const forget = registry.faults.onChange(() => this.#setTimers());
-    // Who waits for an answer is not idle.
+    // A client that waits for an answer is not idle.
     socket.on("timeout", () => {
       if (!this.#isBusy) this.#expire();
     });
@@ -48,12 +48,12 @@ export class Session {
       forget();
       clearTimeout(this.#ageTimer);
       this.#ended.abort();
-      // At once, although a frame may still be held: a client that comes back is not a session too many.
+      // At once, although a frame may still be held, so that the session of a client that reconnects fits the limit.
       registry.sessions.delete(this.#state);
     });
   }
 
-  /** Resolves when the connection is done. Rejects only for a defect of the registry itself, or a full disk. */
+  /** Resolves when the connection has ended. Rejects only for a defect of the registry, or a full disk. */
   async run(): Promise<void> {
     this.#registry.sessions.add(this.#state);
     try {
@@ -67,7 +67,7 @@ export class Session {
     }
   }
 
-  /** Says why there is no greeting, or nothing at all until the client has had enough. */
+  /** Refuses with a code instead of a greeting, or sends nothing until the client disconnects. */
   async #refuse(fate: ConnectFate): Promise<void> {
     const code = { "refuse-2500": 2500, "refuse-2501": 2501, "refuse-2502": 2502 }[fate as string];
     if (code !== undefined) return this.#endWith(code as ResultCode);
@@ -105,7 +105,7 @@ export class Session {
     if (processed.closes) this.#end();
   }
 
-  /** Times that end the session, as the faults and settings say now. */
+  /** Starts the timers that end the session, from the current faults and settings. */
   #setTimers(): void {
     const { faults, settings } = this.#registry;
     const { idleMs, ageMs } = faults.current;
@@ -116,24 +116,24 @@ export class Session {
     if (ageMs !== null) this.#ageTimer = setTimeout(() => this.#expire(), ageMs);
   }
 
-  /** The session is idle or old: ends it between two answers, with a notice or without a word. */
+  /** Ends an idle or old session between two answers, with or without a notice. */
   #expire(): void {
     this.#isOverdue = true;
     if (this.#isBusy) return;
     const { endNoticeCode } = this.#registry.faults.current;
-    // Not caught: a defect of the registry ends the process, loudly.
+    // Not caught, so that a defect of the registry ends the process.
     if (endNoticeCode !== null && this.#socket.writable) this.#endWith(endNoticeCode);
     else this.#socket.destroy();
   }
 
-  /** Ends with an answer that no command asked for. */
+  /** Sends an unsolicited answer, and ends. */
   async #endWith(code: ResultCode, reason?: string): Promise<void> {
     const svTRID = `SBX-${this.#registry.store.nextNumber()}`;
     await this.#send({ about: { svTRID, code }, answer: response({ code, reason, svTRID }), delivery: normalDelivery });
     this.#end();
   }
 
-  /** Says goodbye, and keeps reading, so that the client's own goodbye is seen. */
+  /** Ends our side, and keeps reading, so that the client's end is noticed. */
   #end(): void {
     this.#socket.end();
     this.#socket.resume();
@@ -174,7 +174,7 @@ export class Session {
   }
 }
 
-/** The connection's bytes until it ends or breaks: to a registry, a broken connection is an end. */
+/** The connection's bytes until it ends or breaks. */
 async function* chunksOf(socket: TLSSocket): AsyncGenerator<Buffer> {
   try {
     yield* socket.iterator({ destroyOnReturn: false });

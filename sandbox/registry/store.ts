@@ -67,7 +67,7 @@ export class Table<Row> {
 }
 
 /**
- * All the registry knows: tables and the journal of frames, in memory, and in one file so that a command and its
+ * The state of the registry: tables and the journal of frames, in memory, and in one file so that a command and its
  * journal entry are on disk together or not at all. Without a folder it is in memory only.
  */
 export class Store {
@@ -89,14 +89,14 @@ export class Store {
   readonly journal: Journal;
 
   constructor(journalFramesMax: number) {
-    // Lazily: a frame by itself is nothing that an answer reveals, so a query costs no fsync.
+    // Lazily: no answer reveals that a frame was journalled, so a query costs no fsync.
     this.journal = new Journal(journalFramesMax, {
       write: (entry) => this.#file.appendLazily({ kind: "put", table: "frames", key: entry.number, row: entry }),
       forget: (upTo) => this.#file.appendLazily({ kind: "deleteUpTo", table: "frames", key: upTo }),
     });
   }
 
-  /** Reads `dataDir`/registry.sqlite if there is one, and writes to it from now on. Throws if another process does. */
+  /** Reads `dataDir`/registry.sqlite if there is one, and writes to it from now on. @throws Error when another process uses it */
   async open(dataDir: string): Promise<void> {
     await mkdir(dataDir, { recursive: true });
     this.#lock = lockFolder(dataDir);
@@ -111,18 +111,18 @@ export class Store {
     });
   }
 
-  /** A number that no earlier call returned, on this run or one before: svTRIDs, roids, message ids come from it. */
+  /** A number that no call has returned before, in this run or an earlier one: for svTRIDs, roids and message ids. */
   nextNumber(): number {
     this.#sequence += 1;
     return this.#sequence;
   }
 
-  /** Resolves when every change an answer could reveal is on disk. */
+  /** Resolves when every change that an answer could reveal is on disk. */
   durable(): Promise<void> {
     return this.#file.durable();
   }
 
-  /** Forgets all objects, messages, changed passwords and frames. Numbers go on. */
+  /** Removes all objects, messages, changed passwords and frames. Numbers continue. */
   reset(): void {
     for (const table of this.#tables.values()) table.clear();
     this.journal.clear();

@@ -9,10 +9,10 @@ import { type Markup, optionalTag, tag } from "./xml.ts";
 
 const monthsPerYear = 12;
 
-/** The outcomes of which the losing registrar hears by a message, as the gaining one does: it had no part in them. */
+/** The outcomes that are reported to the losing registrar too, because it did not cause them. */
 const loserNotified: readonly Transfer["status"][] = ["clientCancelled", "serverApproved", "serverCancelled"];
 
-/** Gives the name, and the hosts below it, to the registrar that asked for it (RFC 5731 §3.2.4, RFC 5732 §1.1). */
+/** Moves the name, and the hosts below it, to the registrar that requested it (RFC 5731 §3.2.4, RFC 5732 §1.1). */
 export function approveTransfer(
   context: EventContext,
   domain: Domain,
@@ -37,7 +37,7 @@ export function approveTransfer(
   return approved;
 }
 
-/** Ends a pending transfer and leaves the name where it is. The name itself where there is none. */
+/** Ends a pending transfer without moving the name. @returns the name, unchanged if no transfer is pending */
 export function cancelTransfer(
   context: EventContext,
   domain: Domain,
@@ -65,14 +65,14 @@ function notifyBoth(context: EventContext, domain: Domain): void {
   for (const registrar of registrars) notifyOfTransfer(context, domain, registrar, `The transfer ended: ${status}`);
 }
 
-/** A message with `<domain:trnData>`, as RFC 5731 §3.3 has it. */
+/** Adds a message with `<domain:trnData>` (RFC 5731 §3.3). */
 export function notifyOfTransfer(context: EventContext, domain: Domain, registrar: string, text: string): void {
   notify(context, domain, { registrar, text, xml: transferTag(context, domain).markup });
 }
 
 /**
- * Until when the name would last: one that renewed itself just now is not made to last two years longer, and none longer
- * than ten years from now.
+ * The exDate after the transfer. A current automatic renewal is undone, so it does not add a second year; the maximum is ten
+ * years from now.
  */
 function exDateAfter({ now }: EventContext, domain: Domain, { months }: Transfer): string {
   const undone = gracesInForce(domain, now()).filter(({ status }) => status === "autoRenewPeriod");
@@ -82,7 +82,7 @@ function exDateAfter({ now }: EventContext, domain: Domain, { months }: Transfer
   return (wanted < latest ? wanted : latest).toISOString();
 }
 
-/** `<domain:trnData>` of a name that has a transfer; its exDate is what the transfer makes of it, unless it makes nothing. */
+/** `<domain:trnData>` of a name with a transfer; the exDate is that after the transfer, absent if the transfer failed. */
 export function transferTag(context: EventContext, domain: Domain): Markup {
   const transfer = domain.transfer!;
   const { status, reID, reDate, acID, acDate } = transfer;
