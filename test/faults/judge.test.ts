@@ -1,4 +1,4 @@
-/** The judge of the fault matrix finds what a gateway could do wrong: each test bends one thing of what happened. */
+/** The judge of the fault matrix finds the mistakes that a gateway could make: each test changes one fact. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
@@ -34,7 +34,7 @@ const executed = create({ executed: true, code: 1000 });
 const undone = entry("domain:undo", { direction: "event" });
 const absent = entry("domain:info", { direction: "out", code: 2303 });
 
-/** An answer was lost, the name was found, and the order is Finished. */
+/** A lost answer, a name that was found, and a Finished order. */
 const right: Evidence = { journal: [executed], domains: [held], lastAnswers: [finished] };
 
 function assertFound(bent: Partial<Evidence>, found: RegExp): void {
@@ -45,7 +45,7 @@ function assertFound(bent: Partial<Evidence>, found: RegExp): void {
   );
 }
 
-test("what went right is not blamed", () => {
+test("a correct outcome is accepted", () => {
   assert.deepEqual(judge(right), []);
   const again = create({ clTRID: "REG-1-2", executed: true });
   assert.deepEqual(judge({ ...right, journal: [executed, undone, absent, again] }), []);
@@ -57,7 +57,7 @@ test("two creates that stand are found", () => {
   assertFound({ journal: [executed, absent, create({ clTRID: "REG-1-2", executed: true })] }, /two creates stand/);
 });
 
-test("a create that was sent again without asking is found, although the registry refused it", () => {
+test("a create that was repeated without an info is found, although the registry refused it", () => {
   const again = create({ clTRID: "REG-1-2", code: 2302 });
   assertFound({ journal: [executed, again] }, /sent while it was not known/);
   const doubtful = create({ direction: "out", code: 2400 });
@@ -79,7 +79,7 @@ test("an order that was lost is found", () => {
   );
 });
 
-test("an order that waits for a person is right once five creates were lost without a trace", () => {
+test("an order that waits for a person is correct after five creates without a trace", () => {
   const lastAnswers = [{ ...finished, status: "Processing", expirationDate: undefined }];
   const lost = (count: number) =>
     Array.from({ length: count }, (_, index) => [create({ clTRID: `REG-1-${index + 1}` }), absent]).flat();
@@ -99,16 +99,16 @@ test("a name that is held although its order failed is found", () => {
   );
 });
 
-test("a name that is held and no order knows is found", () => {
+test("a name that is held without an order is found", () => {
   assertFound({ domains: [held, { ...held, name: "plain-nobody.example" }] }, /plain-nobody.*no order knows it/);
 });
 
-test("an end that the fault does not explain is found", () => {
+test("an outcome that the fault does not explain is found", () => {
   const lastAnswers = [{ ...finished, status: "Errors", expirationDate: undefined }];
   assertFound({ journal: [create()], domains: [], lastAnswers }, /Errors, where only Finished is right/);
 });
 
-test("a portfolio that says something else than the registry is found", () => {
+test("a portfolio that differs from the registry is found", () => {
   assertFound(
     { lastAnswers: [{ ...finished, expirationDate: "2032-01-01T00:00:00.000Z" }] },
     /the portfolio says 2032/,
@@ -116,7 +116,7 @@ test("a portfolio that says something else than the registry is found", () => {
   assertFound({ lastAnswers: [{ ...finished, expirationDate: undefined }] }, /the portfolio says nothing/);
 });
 
-test("a cancelled order is right only where somebody has cancelled it", () => {
+test("a cancelled order is correct only if somebody cancelled it", () => {
   const deleted = entry("domain:delete", { executed: true });
   const cancelled = { ...finished, status: "Cancelled", expirationDate: undefined };
   const journal = [executed, deleted];

@@ -25,7 +25,6 @@ export const oldEnglish: string[] = [
   "src/nodes/",
   "src/progress/",
   "src/registry/",
-  "test/faults/",
   "test/hosting-node/",
   "test/hosting/",
   "test/orders/",
