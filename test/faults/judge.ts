@@ -73,7 +73,7 @@ function judgeEnd(
   return faults.map((fault) => `${name}: ${fault}`);
 }
 
-/** On a busy machine that many creates may be lost with any fault (row 17). */
+/** On a busy machine that many creates may be lost with any fault (event absent). */
 function isLostTooOften(entries: readonly JournalEntry[]): boolean {
   return entries.filter(isNotFound).length >= lostCreatesMax;
 }

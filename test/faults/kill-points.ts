@@ -158,7 +158,7 @@ export const killPoints: readonly KillPoint[] = [
   },
   {
     id: "between-infos",
-    means: "between the two infos of row 15",
+    means: "between the two infos after a lost answer",
     commit: { ...order, when: "OLD.confirm_after IS NULL AND NEW.confirm_after IS NOT NULL", isCommitted: true },
     after: "executed",
     ordersMax: sessionsMax,

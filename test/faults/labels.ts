@@ -24,9 +24,9 @@ const passingRefusals = [2002, 2104, 2200, 2202, 2303, 2400, 2500, 2501, 2502];
 
 /** Another registrar registers the name at the moment of the kill, if it is free. */
 export const snipedLabel = "sniped-";
-/** The same, after a refused create of ours (row 5a). */
+/** The same, after a refused create of ours (event exists). */
 const snipedLaterLabel = `once-2200-${snipedLabel}`;
-/** A person registers the name for us at the moment of the kill (row 16a). */
+/** A person registers the name for us at the moment of the kill (event unexplained). */
 export const byHandLabel = "by-hand-";
 
 /** The labels of the sandbox registry (sandbox/registry/labels.ts), and two of the matrix. */
@@ -42,7 +42,7 @@ export const allFaults: readonly Fault[] = [
   ...faults("check", ["FailedValidation"], ["reserved-", "blocked-", "premium-"]),
   ...faults("create", ["Errors"], ["race-", "code-2104-", ...configurationFaults.map((code) => `code-${code}-`)]),
   ...faults("create", ["FailedValidation"], ["reserved2302-", ...refusals.map((code) => `code-${code}-`)]),
-  // Each create may have been executed, so a person decides after five without a trace (row 17).
+  // Each create may have been executed, so a person decides after five without a trace (event absent).
   ...faults("create", ["for a person"], ["code-2400-", "code-2500-"]),
   ...faults("create", ["Finished", "Errors"], [snipedLabel, snipedLaterLabel]),
   ...faults("create", ["Finished", "Errors", "for a person"], [byHandLabel]),

@@ -54,7 +54,7 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
       journalFramesMax: 1_000_000,
       pendingDelayMs: 300,
       lateMs: transformTimeoutMs + 300,
-      // Between the two infos of row 15, which follow after two and four times the timeout, and later after a kill.
+      // Between the two infos after a lost answer (seen-once), which follow after two and four times the timeout, and later after a kill.
       undoDelayMs: 3.9 * transformTimeoutMs,
     },
     profile: {
