@@ -1,4 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 /** The tables of the file. Of each row it keeps the key and the row as JSON: the registry searches in memory. */
 export const tableNames = [
@@ -73,15 +73,49 @@ export function* readRows(database: DatabaseSync, table: TableName): Generator<u
   }
 }
 
-/** Returns what writes a batch in one transaction. */
-export function batchWriter(database: DatabaseSync): (batch: Batch) => void {
-  const begin = database.prepare("BEGIN");
-  const commit = database.prepare("COMMIT");
-  const setSequence = database.prepare(
-    `INSERT INTO sequence (id, last) VALUES (1, $last)
-     ON CONFLICT (id) DO UPDATE SET last = excluded.last`,
-  );
-  const statementsOf = (table: TableName) => ({
+/** Writes batches, each in one transaction. */
+export class BatchWriter {
+  readonly #database: DatabaseSync;
+  readonly #setSequence: StatementSync;
+  readonly #statements: ReadonlyMap<TableName, Statements>;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#setSequence = database.prepare(
+      `INSERT INTO sequence (id, last) VALUES (1, $last)
+       ON CONFLICT (id) DO UPDATE SET last = excluded.last`,
+    );
+    this.#statements = new Map(tableNames.map((table) => [table, statementsOf(database, table)]));
+  }
+
+  write(batch: Batch): void {
+    this.#database.exec("BEGIN");
+    this.#apply(batch);
+    this.#database.exec("COMMIT");
+  }
+
+  /** Writes all batches in one transaction, so that a killed process leaves none of them. */
+  async writeAll(batches: AsyncIterable<Batch>): Promise<void> {
+    this.#database.exec("BEGIN");
+    for await (const batch of batches) this.#apply(batch);
+    this.#database.exec("COMMIT");
+  }
+
+  #apply({ sequence, changes }: Batch): void {
+    for (const change of changes) {
+      const { put, clear, ...deletes } = this.#statements.get(change.table)!;
+      if (change.kind === "put") put.run({ key: change.key, row: change.row });
+      else if (change.kind === "clear") clear.run();
+      else deletes[change.kind].run({ key: change.key });
+    }
+    this.#setSequence.run({ last: sequence });
+  }
+}
+
+type Statements = Record<JsonChange["kind"], StatementSync>;
+
+function statementsOf(database: DatabaseSync, table: TableName): Statements {
+  return {
     put: database.prepare(
       `INSERT INTO ${table} (key, row) VALUES ($key, $row)
        ON CONFLICT (key) DO UPDATE SET row = excluded.row`,
@@ -89,17 +123,5 @@ export function batchWriter(database: DatabaseSync): (batch: Batch) => void {
     delete: database.prepare(`DELETE FROM ${table} WHERE key = $key`),
     deleteUpTo: database.prepare(`DELETE FROM ${table} WHERE key <= $key`),
     clear: database.prepare(`DELETE FROM ${table}`),
-  });
-  const statements = new Map(tableNames.map((table) => [table, statementsOf(table)]));
-  return ({ sequence, changes }) => {
-    begin.run();
-    for (const change of changes) {
-      const { put, clear, ...deletes } = statements.get(change.table)!;
-      if (change.kind === "put") put.run({ key: change.key, row: change.row });
-      else if (change.kind === "clear") clear.run();
-      else deletes[change.kind].run({ key: change.key });
-    }
-    setSequence.run({ last: sequence });
-    commit.run();
   };
 }

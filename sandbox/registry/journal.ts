@@ -55,13 +55,13 @@ export class Journal {
     const kept = isLong ? { ...entry, xml: undefined } : entry;
     this.restore(kept);
     this.#file.write(kept);
-    this.#trim();
   }
 
   /** Adds an entry that was recorded before a restart. */
   restore(entry: JournalEntry): void {
     this.#entries.push(entry);
     this.#remember(entry);
+    this.#trim();
   }
 
   /** Forgets the oldest entries when there are twice as many as are kept, so that it costs nothing per frame. */

@@ -1,9 +1,10 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Batch,
-  batchWriter,
+  BatchWriter,
   type ChangeOf,
   type JsonChange,
   openDatabase,
@@ -12,7 +13,7 @@ import {
   type TableName,
   tableNames,
 } from "./database.ts";
-import { findOldLog } from "./old-log.ts";
+import { readOldLog } from "./old-log.ts";
 
 /** A change whose row is never changed in place afterwards. */
 export type Change = ChangeOf<unknown>;
@@ -20,7 +21,7 @@ export type Change = ChangeOf<unknown>;
 /** Lazy changes are written at the latest when this many are queued. */
 const queuedChangesMax = 1_000;
 
-/** What is done with the content of the file. */
+/** Receives the content of the file. */
 interface Taker {
   takeRow(table: TableName, row: unknown): void;
   /** @param last the last sequence that was written; nothing if the file is new */
@@ -29,7 +30,7 @@ interface Taker {
 
 interface OpenFile {
   database: DatabaseSync;
-  write: (batch: Batch) => void;
+  writer: BatchWriter;
   wal: FileHandle;
 }
 
@@ -66,7 +67,7 @@ export class StoreFile {
     await (await open(path, "a", 0o600)).close();
     const database = openDatabase(path);
     try {
-      this.#file = { database, write: batchWriter(database), wal: await open(`${path}-wal`, "r+") };
+      this.#file = { database, writer: new BatchWriter(database), wal: await open(`${path}-wal`, "r+") };
       if (readSequence(database) === undefined) await importOldLog(folder, this.#file);
       for (const table of tableNames) {
         for (const row of readRows(database, table)) taker.takeRow(table, row);
@@ -128,7 +129,7 @@ export class StoreFile {
     const batch: Batch = { sequence: this.#sequence(), changes: this.#queued };
     this.#queued = [];
     try {
-      this.#file!.write(batch);
+      this.#file!.writer.write(batch);
       await this.#file!.wal.datasync();
       this.#writtenCount = upTo;
     } catch (error) {
@@ -140,10 +141,11 @@ export class StoreFile {
   }
 }
 
-async function importOldLog(folder: string, { write, wal }: OpenFile): Promise<void> {
-  const oldLog = await findOldLog(folder);
-  if (!oldLog) return;
-  write(oldLog.batch);
+/** Keeps the log under another name, so that an earlier release can be started again. */
+async function importOldLog(folder: string, { writer, wal }: OpenFile): Promise<void> {
+  const log = join(folder, "registry.jsonl");
+  if (!existsSync(log)) return;
+  await writer.writeAll(readOldLog(log));
   await wal.datasync();
-  await oldLog.setAside();
+  await rename(log, `${log}.imported`);
 }
