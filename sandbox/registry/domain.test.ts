@@ -45,7 +45,7 @@ test("creates a name for one year from now, and shows it whole to its sponsor", 
   }
 });
 
-test("gives name servers back with their addresses, and shows no delegation as inactive", async (context) => {
+test("returns name servers with their addresses, and shows a name without delegation as inactive", async (context) => {
   const { client } = await startWithClient(context, { hostModel: "attributes" });
   const ns =
     "<domain:ns><domain:hostAttr><domain:hostName>ns1.a.test</domain:hostName>" +
@@ -56,7 +56,7 @@ test("gives name servers back with their addresses, and shows no delegation as i
   assert.match((await client.ask(infoFrame("b.test"))).xml, /<domain:status s="inactive"\/>/);
 });
 
-test("tells in a check what is in use and what can't be registered at all", async (context) => {
+test("shows in a check which names are in use and which can't be registered", async (context) => {
   const { client } = await startWithClient(context);
   await client.ask(createFrame("used.test"));
   const { xml, code } = await client.ask(checkFrame("used.test", "free.test", "deep.free.test", "a.org", "-a.test"));
@@ -129,7 +129,7 @@ test("lets only the sponsor change, renew or delete a name: 2201 for others, 230
   other.close();
 });
 
-test("renews once for a renew that is sent twice, and never beyond ten years", async (context) => {
+test("renews once for a repeated renew, and never beyond ten years", async (context) => {
   const { client } = await startWithClient(context, { now });
   await client.ask(createFrame("a.test"));
   const renewed = await client.ask(renewFrame("a.test", "2029-02-28", 2));
@@ -194,7 +194,7 @@ test("reads elements by namespace, whatever their prefix", async (context) => {
   assert.equal(info.clTRID, undefined);
 });
 
-test("gives a name that two clients want at once to one of them", async (context) => {
+test("registers a name for one of two concurrent clients", async (context) => {
   const { registry, client } = await startWithClient(context);
   const other = await RawClient.login(registry, "gate-two", "secret-2");
   const answers = await Promise.all([client, other].map((wanting) => wanting.ask(createFrame("a.test"))));

@@ -38,7 +38,7 @@ test("refuses the given number of connections with the given code instead of a g
   }
 });
 
-test("takes a connection and hangs: before TLS, in its handshake, or without a greeting", async (context) => {
+test("accepts a connection and hangs: before TLS, in its handshake, or without a greeting", async (context) => {
   const registry = await startFor(context);
   for (const as of ["hang-accept", "hang-tls"] as const) {
     registry.setFaults({ connect: { as, times: 1 } });
@@ -72,7 +72,7 @@ test("resets new connections and keeps existing sessions", async (context) => {
 });
 
 for (const code of [2002, 2200, 2202] as const) {
-  test(`forgets a login after so many commands: then every command is ${code}, until a new login`, async (context) => {
+  test(`forgets a login after the given number of commands: every command is ${code} until a new login`, async (context) => {
     const registry = await startFor(context, { faults: { logout: { afterCommands: 1, code } } });
     const client = await greeted(context, registry);
     for (let round = 0; round < 2; round += 1) {
@@ -86,7 +86,7 @@ for (const code of [2002, 2200, 2202] as const) {
   });
 }
 
-test("forgets a login once the registry's clock says so", async (context) => {
+test("forgets a login after the given time of the registry's clock", async (context) => {
   const { registry, client } = await startWithClient(context, { faults: { logout: { afterMs: 60_000, code: 2200 } } });
   assert.equal((await client.ask(checkFrame("a.test"))).code, 1000);
   await registry.advance(60_000);
@@ -101,7 +101,7 @@ test("answers the command after the last allowed one with 2500 and does not exec
   assert.equal(registry.store.domains.find("a.test"), undefined);
 });
 
-test("ends idle and old sessions, with the notice asked for or without a word", async (context) => {
+test("ends idle and old sessions, with or without the given notice", async (context) => {
   const ends: [Partial<FaultSettings>, number][] = [
     [{ idleMs: 1 }, Number.NaN],
     [{ idleMs: 1, endNoticeCode: 1500 }, 1500],
@@ -153,7 +153,7 @@ test("applies a new limit of sessions to the next login", async (context) => {
   (await RawClient.login(registry)).close();
 });
 
-test("refuses a clTRID that its registrar has used before with 2306, once that is switched on", async (context) => {
+test("refuses a clTRID that its registrar has used before with 2306, if that is switched on", async (context) => {
   const { registry, client } = await startWithClient(context);
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
@@ -193,7 +193,7 @@ test("restores the faults of the start at a reset", async (context) => {
   assert.equal(registry.faults.current.uniqueClTRIDs, false);
 });
 
-test("says what is wrong with a fault and leaves everything as it was", async (context) => {
+test("names the mistake in a fault and changes nothing", async (context) => {
   const registry = await startFor(context);
   const cases: [unknown, RegExp][] = [
     [{ connect: { as: "explode" } }, /connect\.as must be one of reset, hang-accept/],

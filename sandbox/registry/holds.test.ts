@@ -86,7 +86,7 @@ test("a connection that was lost while its frame was held does not count as a se
   (await RawClient.login(registry)).close();
 });
 
-test("a reset drops what is held and leaves no trace of it", async (context) => {
+test("a reset drops held frames without a trace", async (context) => {
   const { registry, client } = await startWithClient(context);
   const hold = registry.hold({ command: "domain:create", at: "before-execution" });
   client.send(createFrame("a.test"));

@@ -22,7 +22,7 @@ async function askUntil(client: RawClient, frame: string, isWanted: (answer: Ans
 
 const isMessage = ({ code }: Answer) => code === 1301;
 
-test("answers the labels that refuse: what check says, what create says, what info says", async (context) => {
+test("answers check, create and info for the labels that refuse", async (context) => {
   const { client } = await startWithClient(context);
   const cases: [string, string, number, number][] = [
     ["taken-a.test", '0">taken-a.test</domain:name><domain:reason>In use<', 2302, 1000],
@@ -68,7 +68,7 @@ test("approves a pending create later: pendingCreate, then a poll message with b
   assert.ok(!info.xml.includes("pendingCreate"));
 });
 
-test("denies a pending create later: the message says so and the name is free", async (context) => {
+test("denies a pending create later: a message reports it and the name is free", async (context) => {
   const { client } = await startWithClient(context, { pendingDelayMs: 1 });
   await client.ask(createFrame("pending-deny-a.test"));
   const { xml } = await askUntil(client, pollFrame, isMessage);
@@ -124,7 +124,7 @@ test("drops the connection before or after the first create, and journals whethe
   third.close();
 });
 
-test("undoes an unanswered create where the label says so, and tells the journal", async (context) => {
+test("undoes an unanswered create if the label says so, and journals it", async (context) => {
   const { registry, client } = await startWithClient(context, { undoDelayMs: 1 });
   client.send(createFrame("undo-after-a.test"));
   assert.equal(await client.receive(), undefined);
@@ -176,7 +176,7 @@ for (const verb of ["renew", "delete"] as const) {
   const executions = (registry: SandboxRegistry, name: string) =>
     registry.store.journal.entries({ name, command: `domain:${verb}` }).filter(({ executed }) => executed).length;
 
-  test(`refuses a ${verb} once or always where the label of its name says so`, async (context) => {
+  test(`refuses a ${verb} once or always, as the label of its name says`, async (context) => {
     const { registry, client } = await startWithClient(context);
     const always = await registerFor(client, `${verb}-code-2304-a.test`);
     assert.equal((await client.ask(always[verb])).code, 2304);
@@ -187,7 +187,7 @@ for (const verb of ["renew", "delete"] as const) {
     assert.equal(executions(registry, `${verb}-once-2400-a.test`), 1);
   });
 
-  test(`loses or spoils the answer to the first ${verb} where the label of its name says so`, async (context) => {
+  test(`loses or spoils the answer to the first ${verb}, as the label of its name says`, async (context) => {
     const { registry, client } = await startWithClient(context, { lateMs: 1 });
     for (const [label, executed] of [
       ["drop-before", 0],
@@ -211,7 +211,7 @@ for (const verb of ["renew", "delete"] as const) {
   });
 }
 
-test("lets a registrar delete its pending create where the label says so", async (context) => {
+test("lets a registrar delete its pending create if the label says so", async (context) => {
   const { client } = await startWithClient(context);
   const name = "pending-deletable-a.test";
   assert.equal((await client.ask(createFrame(name))).code, 1001);

@@ -10,7 +10,7 @@ const dayMs = 24 * 60 * 60_000;
 const start = "2028-03-01T10:00:00.000Z";
 const now = () => new Date(start);
 
-/** "2029-03-01T10:00:00Z auto-renew" … of what the registry did by itself. */
+/** "2029-03-01T10:00:00Z auto-renew" … for each event of the registry. */
 function events(registry: SandboxRegistry, name: string): string[] {
   const own = registry.store.journal.entries({ name }).filter(({ direction }) => direction === "event");
   return own.map(({ at, command }) => `${at.slice(0, 16)} ${command}`);
@@ -81,7 +81,7 @@ test("keeps a deleted name for redemption and pendingDelete, allows nothing with
   assert.equal((await client.ask(createFrame("a.test"))).code, 1000);
 });
 
-test("takes the year of an automatic renewal back when the name is deleted in its grace period", async (context) => {
+test("subtracts the year of an automatic renewal if the name is deleted in its grace period", async (context) => {
   const { registry, client } = await startWithClient(context, { now });
   for (const name of ["a.test", "b.test"]) await client.ask(createFrame(name));
   await registry.advance(365 * dayMs + 44 * dayMs);

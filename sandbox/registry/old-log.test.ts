@@ -19,11 +19,11 @@ async function folderWithLog(context: TestContext): Promise<{ dataDir: string; l
   return { dataDir, log };
 }
 
-test("takes over names, messages to come, journal, clock and numbers from an earlier release", async (context) => {
+test("imports names, pending messages, journal, clock and numbers of an earlier release", async (context) => {
   const { dataDir } = await folderWithLog(context);
   const registry = await startSandboxRegistry({ ...options, dataDir, now: () => new Date("2026-11-23T10:02:00Z") });
   context.after(() => registry.close());
-  assert.equal(registry.now().toISOString(), "2026-11-23T10:02:01.000Z", "a second ahead");
+  assert.equal(registry.now().toISOString(), "2026-11-23T10:02:01.000Z", "the clock was advanced by a second");
   assert.deepEqual(
     registry.store.domains.values().map(({ name }) => name),
     ["a.test", "pending-approve-a.test"],

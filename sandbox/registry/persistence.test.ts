@@ -22,7 +22,7 @@ async function folderFor(context: TestContext): Promise<string> {
 
 const options = { suffixes: ["test"], registrars, pendingDelayMs: 60_000 };
 
-/** What a second reader of the file finds while the registry runs: only what is committed. */
+/** The rows that another reader of the file finds while the registry runs: only committed ones. */
 function committedRows(dataDir: string, table: string): unknown[] {
   using database = new DatabaseSync(join(dataDir, "registry.sqlite"), { readOnly: true });
   return database
@@ -46,12 +46,12 @@ test("has on disk what it has answered, before anything is closed", async (conte
   const frames = committedRows(dataDir, "frames") as JournalEntry[];
   assert.ok(
     frames.some(({ clTRID, executed }) => clTRID === "order-1" && executed),
-    "with its journal entry",
+    "its journal entry too",
   );
   client.close();
 });
 
-test("keeps names, messages to come, journal and certificate over a restart, and repeats no svTRID", async (context) => {
+test("keeps names, pending messages, journal and certificate across a restart, and repeats no svTRID", async (context) => {
   const dataDir = await folderFor(context);
   const first = await startSandboxRegistry({ ...options, dataDir });
   const client = await RawClient.login(first);
@@ -97,7 +97,7 @@ test("names the file that it cannot create, and what to do", async (context) => 
   await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /lock\.sqlite cannot be used .*make its folder/);
 });
 
-test("keeps the characters of every text over a restart", async (context) => {
+test("keeps the characters of every text across a restart", async (context) => {
   const dataDir = await folderFor(context);
   const first = await startSandboxRegistry({ ...options, dataDir });
   await first.seed([{ name: "a.test", authInfo: "\u2028\u2029\u0085\r\n\ufeff" }]);
@@ -116,7 +116,7 @@ test("hides the key and the store from other users", async (context) => {
   }
 });
 
-test("keeps the newest frames only, in the file too", async (context) => {
+test("keeps only the newest frames, in the file too", async (context) => {
   const dataDir = await folderFor(context);
   const small = { ...options, dataDir, journalFramesMax: 10 };
   const first = await startSandboxRegistry(small);

@@ -58,8 +58,8 @@ export class StoreFile {
   }
 
   /**
-   * Passes what `folder`/registry.sqlite holds to `taker`, and writes to that file from now on. A new file takes over the
-   * log of the releases before it.
+   * Passes what `folder`/registry.sqlite holds to `taker`, and writes to that file from now on. If the file is new,
+   * it imports the log of an earlier release.
    */
   async open(folder: string, taker: Taker): Promise<void> {
     const path = join(folder, "registry.sqlite");
@@ -100,7 +100,7 @@ export class StoreFile {
     }
   }
 
-  /** Resolves when every change so far, except lazy ones, is on disk; rejects for good after a failed write. */
+  /** Resolves when every change so far, except lazy ones, is on disk; always rejects after a failed write. */
   durable(): Promise<void> {
     return this.#writeUpTo(this.#neededCount);
   }

@@ -38,7 +38,7 @@ test("has the same content in every style, and is valid in all but the disordere
   assert.notEqual(findSchemaFault(disordered), undefined);
 });
 
-test("writes each style as it is named", () => {
+test("writes each style as documented", () => {
   const shows: [Style, RegExp][] = [
     ["prefixed", /<epp:response>.*<(ns-_\.\d):panData xmlns:\1="urn:ietf:params:xml:ns:domain-1.0">/s],
     ["unprefixed", /<panData xmlns="urn:ietf:params:xml:ns:domain-1.0">.*<clTRID xmlns="urn:ietf:params:xml:ns:epp/s],

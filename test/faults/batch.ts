@@ -208,7 +208,7 @@ async function isAnyHeld(holds: readonly HeldOrders[]): Promise<boolean> {
 }
 
 function describeStandstill({ stage }: Play, there: string[], open: OrderState[]): string {
-  const next = stage.crew.isReady() ? "a successor waits" : "nobody waits to succeed";
+  const next = stage.crew.isReady() ? "a successor waits" : "no successor waits";
   const orders = open.map((state) => `\n  ${describeUnended(state)}`).join("");
   return `orders make no progress: ${next}; held: ${there.join(", ") || "none"}; open:${orders}`;
 }

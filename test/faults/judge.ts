@@ -14,7 +14,7 @@ export interface LastAnswer {
   status: string;
   /** The date in the portfolio; absent if the name is not in it. */
   expirationDate?: string | undefined;
-  /** Whether somebody asked for the order to be cancelled. */
+  /** Whether a cancellation was requested. */
   isCancelAsked?: boolean;
 }
 

@@ -43,7 +43,7 @@ export function joinDelegations(current: Delegation | undefined, added: Delegati
 function requireSensible(delegation: Delegation): Delegation {
   const names = delegation.servers.map(({ name }) => name);
   const double = names.find((name, index) => names.indexOf(name) < index);
-  if (double !== undefined) throw new Refusal(2306, `${double} is there already`);
+  if (double !== undefined) throw new Refusal(2306, `${double} is set already`);
   if (names.length > hostsMax) throw new Refusal(2306, `at most ${hostsMax} name servers`);
   return delegation;
 }

@@ -46,7 +46,7 @@ export function requireFittingAddresses(addresses: readonly HostAddress[], isSub
     throw new Refusal(2306, "only a host below a name of this registry has addresses");
   if (addresses.length > hostsMax) throw new Refusal(2306, `at most ${hostsMax} addresses`);
   if (new Set(addresses.map(({ address }) => address)).size < addresses.length) {
-    throw new Refusal(2306, "an address is there already");
+    throw new Refusal(2306, "an address is set already");
   }
 }
 

@@ -44,7 +44,7 @@ function changedAddresses(
 
 /** Refuses to rename a host that names of other registrars delegate to (2305). */
 function requireRenamable(registry: Registry, registrar: string, host: Host, name: string): void {
-  if (registry.store.hosts.find(name)) throw new Refusal(2302, `${name} is there already`);
+  if (registry.store.hosts.find(name)) throw new Refusal(2302, `${name} exists already`);
   requireSuperordinate(registry, registrar, name);
   const foreign = registry.store.domains
     .values()
