@@ -17,7 +17,7 @@ export interface Reply {
   receivedMs: number;
 }
 
-/** One signed request at a time on a connection that is kept: no more work than a client has to do. */
+/** Sends one signed request at a time on a kept connection, with as little work as possible. */
 export interface SignedClient {
   send(method: string, target: string, options?: { body?: unknown; waitSeconds?: number }): Promise<Reply>;
   close(): void;
