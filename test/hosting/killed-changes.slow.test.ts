@@ -5,8 +5,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
-import type { TestNode } from "#nodes/embedded/test-node.ts";
 import { changeAccount } from "#nodes/test-account.ts";
+import type { TestNode } from "#nodes/test-embedded-node.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
@@ -179,13 +179,13 @@ test("changes that are asked for while their node is away are in force once it i
   for (const site of sites) await logIn(site);
   const [first, second, third] = sites as [Site, Site, Site];
 
-  stage.control.cut();
+  await stage.agentLeaves();
   await changes["a suspension"]?.ask(first);
   await changes["another password"]?.ask(second);
   await changes["a removal"]?.ask(third);
   for (const id of ids) await eventually("it was tried", async () => (await stage.story(id)).includes("doubtful"));
   for (const site of sites) await logIn(site);
-  stage.control.join();
+  await stage.agentReturns();
   for (const site of sites) await eventually("it is in force", async () => !(await rowOf(site)).pending);
   await changes["a suspension"]?.assertDone(first);
   await changes["another password"]?.assertDone(second);

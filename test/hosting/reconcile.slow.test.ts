@@ -111,22 +111,24 @@ test("an account on its way to another node is no stray on either", async () => 
 });
 
 test("a node that has been asked in vain for ten minutes is an alarm until it answers, whoever restarts meanwhile", async () => {
-  const age = (column: string, interval: string) =>
-    runSql(
-      gateway.databaseUrl,
-      `UPDATE hosting_nodes SET ${column} = now() - interval '${interval}' WHERE id = 'embedded'`,
-    );
+  const { databaseUrl } = gateway;
   await eventually("it was seen", async () => (await getNode(context, "embedded")).last_seen_at !== null);
   // Work of the tests before may ask it yet, and its answer would end the silence.
-  stage.control.cut();
-  await age("last_seen_at", "1 hour");
+  await stage.agentLeaves();
+  await runSql(
+    databaseUrl,
+    "UPDATE node_channels SET last_seen_at = now() - interval '1 hour' WHERE node_id = 'embedded'",
+  );
   await tellOfAbsentNodes(context);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 0, "nobody may have asked it in that hour");
-  await age("silent_since", "11 minutes");
+  await runSql(
+    databaseUrl,
+    "UPDATE hosting_nodes SET silent_since = now() - interval '11 minutes' WHERE id = 'embedded'",
+  );
   await tellOfAbsentNodes(context);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 1);
   assert.equal((await alarmsOf("second", "hosting-node-away")).length, 0);
-  stage.control.join();
+  await stage.agentReturns();
   await eventually("it is seen", async () => {
     await tellOfAbsentNodes(context);
     return (await alarmsOf("embedded", "hosting-node-away")).length === 0;
@@ -134,9 +136,9 @@ test("a node that has been asked in vain for ten minutes is an alarm until it an
 });
 
 test("a node that does not answer is not compared, and nothing is believed of it", async () => {
-  stage.control.cut();
+  await stage.agentLeaves();
   const wantedAt = await askReconcile(context, "embedded", { repairs: true, removes: [] });
   const result = await eventually("it is tried", () => findResult(context.database, "embedded", wantedAt));
-  stage.control.join();
-  assert.match(String(result), /does not answer/);
+  await stage.agentReturns();
+  assert.match(String(result), /has not asked for its state lately/);
 });

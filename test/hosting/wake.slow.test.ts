@@ -109,7 +109,7 @@ test("what began while the node was away, and fails after its return, is woken t
   const quiet = await startHostingStage(t, { worker: false });
   const clock = createManualClock(unixSeconds(systemClock));
   const returns = watchReturns({ ...quiet.gateway.context, clock }, "embedded");
-  quiet.control.cut();
+  await quiet.agentLeaves();
   const id = await quiet.create("straggler.example");
   await quiet.advance(id);
   const { databaseUrl: url } = quiet.gateway;

@@ -1,13 +1,13 @@
 /** The operator's side of hosting nodes. */
 import { statement } from "#db/statement.ts";
-import { changeNodeSettings, type NodeRoom } from "#hosting/nodes/nodes.ts";
+import { changeNodeSettings, hasAgent, type NodeRoom } from "#hosting/nodes/nodes.ts";
 import { wakeUnplaced } from "#hosting/nodes/place.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
 const nodeReport = statement(
   "operator-nodes",
-  `SELECT id, kind, CASE WHEN kind = 'proftpd-nginx' AND channel.public_key IS NULL THEN 'waits for its machine'
+  `SELECT id, kind, CASE WHEN ${hasAgent} AND channel.public_key IS NULL THEN 'waits for its machine'
      WHEN restored_at IS NOT NULL THEN 'removes nothing after a restore' WHEN is_draining THEN 'draining' ELSE 'open'
      END AS state, capacity_bytes, committed_bytes,
      coalesce(used.bytes, 0)::int8 AS used_bytes, accounts_count, accounts_max, tags, ftp_host, ftp_port, web_host, web_port,

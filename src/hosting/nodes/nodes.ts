@@ -9,6 +9,9 @@ import type { OperatorContext } from "#resellers/create.ts";
 export const nodeKinds = ["embedded", "proftpd-nginx", "cpanel"] as const;
 export type NodeKind = (typeof nodeKinds)[number];
 
+/** SQL: a node that is reached through its agent. */
+export const hasAgent = "kind <> 'cpanel'";
+
 /** The user name with which a customer logs in to the FTP server of such a node. */
 export function ftpUsername(kind: NodeKind | null, identifier: string, siteDomain: string): string {
   return kind === "cpanel" ? panelFtpUsername(identifier, siteDomain) : identifier;

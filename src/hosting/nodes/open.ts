@@ -6,12 +6,11 @@ import type { Context } from "#context.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { sparingJobs } from "#hosting/nodes/hung.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes/nodes.ts";
-import { assertMayRemove, commandCounterOf } from "#hosting/nodes/restored.ts";
+import { assertMayRemove } from "#hosting/nodes/restored.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
 import { Secret } from "#lib/secret.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
 import type { HostingNode } from "#nodes/driver.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 
 export interface HostingNodes {
   /** The driver of a node; nothing when there is no such node. */
@@ -26,16 +25,7 @@ export type WhileOpen = (driver: HostingNode, nodeId: string, signal: AbortSigna
 type OpenDriver = (context: Context, place: NodePlace) => HostingNode;
 
 const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
-  embedded: (context, { id, ftp, web, settings }) => {
-    const { random, log, siteDomain } = context;
-    const driver = createEmbeddedNodeDriver({
-      ...{ ftp, web, siteDomain, random, log },
-      controlUrl: settings.controlUrl ?? "",
-      controlToken: new Secret(settings.controlToken ?? ""),
-      commands: commandCounterOf(context, id),
-    });
-    return removingOnlyWhatIsKnown(context, id, driver);
-  },
+  embedded: (context, { id, ftp }) => createAgentDriver(context, id, ftp),
   "proftpd-nginx": (context, { id, ftp }) => createAgentDriver(context, id, ftp),
   cpanel: (context, { id, ftp, web, settings }) => {
     const { clock, random, log, siteDomain } = context;

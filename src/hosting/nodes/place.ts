@@ -5,6 +5,7 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { hasAgent } from "#hosting/nodes/nodes.ts";
 
 /** Tells workers that accounts without a node may get one now. Its payload: how many may try. */
 export const roomFreedChannel = "hosting_room_freed";
@@ -13,7 +14,7 @@ export const roomFreedChannel = "hosting_room_freed";
 const isAsked = "id IS DISTINCT FROM $3 AND id = coalesce($4, id) AND ($3 IS NULL OR kind <> 'cpanel')";
 
 /** SQL: a node that has its machine. */
-const isJoined = `(kind <> 'proftpd-nginx'
+const isJoined = `(NOT (${hasAgent})
      OR EXISTS (SELECT FROM node_channels WHERE node_id = hosting_nodes.id AND public_key IS NOT NULL))`;
 
 /** SQL: a node that takes an account of $1 bytes with the tags $2. */

@@ -2,13 +2,14 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { hasAgent } from "#hosting/nodes/nodes.ts";
 
 const awayAfterMs = 10 * 60_000;
 
 // Nodes with an agent are seen at their door. A busy node answers all the time, and need not be written down each time.
 const writeSeen = statement(
   "hosting-node-seen",
-  `UPDATE hosting_nodes SET last_seen_at = $2 WHERE id = $1 AND kind <> 'proftpd-nginx'
+  `UPDATE hosting_nodes SET last_seen_at = $2 WHERE id = $1 AND NOT (${hasAgent})
      AND (last_seen_at IS NULL OR last_seen_at < $2::timestamptz - interval '10 seconds')`,
   {},
 );
@@ -39,7 +40,7 @@ const absences = statement(
   "hosting-nodes-absent",
   `SELECT coalesce(node.id, subject) AS id, last_at, coalesce(silent_since < $1, false) AS is_away
    FROM (SELECT id, silent_since, ${lastSeen} AS last_at FROM hosting_nodes
-     WHERE kind <> 'proftpd-nginx' OR EXISTS (SELECT FROM node_channels
+     WHERE NOT (${hasAgent}) OR EXISTS (SELECT FROM node_channels
        WHERE node_id = hosting_nodes.id AND public_key IS NOT NULL)) AS node
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'hosting-node-away' AND resolved_at IS NULL) AS told
      ON subject = node.id

@@ -3,8 +3,8 @@ import type { TestContext } from "node:test";
 import { test } from "node:test";
 import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { password, testAccount } from "#nodes/test-account.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 
 const owner = "a.example";
 
