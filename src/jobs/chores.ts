@@ -3,7 +3,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { answerAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
+import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
@@ -97,5 +97,5 @@ async function keepHouse(context: Context): Promise<void> {
   await database.query(dropOldIdempotent, { now: clock.now() });
   await endTrafficAlarms(context);
   await tellOfUnservedRegistries(context);
-  await tellOfAbsentNodes(context);
+  await updateAbsenceAlarms(context);
 }

@@ -4,7 +4,7 @@ import { listAlarms } from "#alarms.ts";
 import type { NamedStray } from "#hosting/nodes/compare.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/nodes/reconcile.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
+import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { changeAccount, testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate } from "../orders/operate.ts";
@@ -45,7 +45,7 @@ test("what a node has, has not, or has otherwise is found, told to the operator,
   ]);
   const found = await reconcile("embedded");
   assert.deepEqual(shortly(found), [
-    "different different.reconcile.example: disk quota: 5, and not 50000000, files: 100, and not 1000, FTP sessions: 10, and not 4, suspended: true, and not false",
+    "different different.reconcile.example: disk quota: 5, not 50000000, files: 100, not 1000, FTP sessions: 10, not 4, suspended: true, not false",
     "missing missing.reconcile.example",
     "stray missing.reconcile.example",
   ]);
@@ -119,18 +119,18 @@ test("a node that has been asked in vain for ten minutes is an alarm until it an
     databaseUrl,
     "UPDATE node_channels SET last_seen_at = now() - interval '1 hour' WHERE node_id = 'embedded'",
   );
-  await tellOfAbsentNodes(context);
+  await updateAbsenceAlarms(context);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 0, "nobody may have asked it in that hour");
   await runSql(
     databaseUrl,
     "UPDATE hosting_nodes SET silent_since = now() - interval '11 minutes' WHERE id = 'embedded'",
   );
-  await tellOfAbsentNodes(context);
+  await updateAbsenceAlarms(context);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 1);
   assert.equal((await alarmsOf("second", "hosting-node-away")).length, 0);
   await stage.agentReturns();
   await eventually("it is seen", async () => {
-    await tellOfAbsentNodes(context);
+    await updateAbsenceAlarms(context);
     return (await alarmsOf("embedded", "hosting-node-away")).length === 0;
   });
 });

@@ -103,7 +103,7 @@ test("a node that claims a uid which nobody can have given out spends none, and 
     learnUids(context, { ...second.driver, highestUid: async () => claimed }, "second");
   await claims(uid + 1_000_000);
   assert.deepEqual(await alarmed(), ["second"]);
-  await assert.rejects(claims(uid + 2_000_000), /cannot have been given out/);
+  await assert.rejects(claims(uid + 2_000_000), /cannot have been assigned/);
   assert.ok((await stage.inside(await stage.create("later.example"))).uid < uid + 1_001_000);
   await runSql(databaseUrl, "DELETE FROM alarms");
 });

@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
+import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { watchReturns } from "#hosting/wake.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
@@ -23,7 +23,8 @@ const { context, databaseUrl } = gateway;
 
 /** An account whose node is away, and whose next try is minutes away: what goes on after this was woken. */
 async function waits(identifier: string): Promise<number> {
-  for (const relay of [stage.control, stage.ftp, stage.web]) relay.cut();
+  for (const relay of [stage.ftp, stage.web]) relay.cut();
+  await stage.agentLeaves();
   const id = await stage.create(identifier);
   await eventually("the node was tried", async () => (await stage.story(id)).includes("doubtful"));
   await eventually("its next try is minutes away", () => isPutOff(id));
@@ -40,13 +41,14 @@ async function isPutOff(id: number): Promise<boolean> {
   return put.length === 1;
 }
 
-const comeBack = () => {
-  for (const relay of [stage.control, stage.ftp, stage.web]) relay.join();
+const comeBack = async () => {
+  for (const relay of [stage.ftp, stage.web]) relay.join();
+  await stage.agentReturns();
 };
 
 test("an account that waits for its node tries at once when the node answers again", async () => {
   await waits("woken.example");
-  comeBack();
+  await comeBack();
   assert.equal((await stage.settled("woken.example")).status, "Ready");
 });
 
@@ -59,16 +61,17 @@ test("an account whose next try is further away than it ever waits is tried now:
   await runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '3 hours' WHERE id = ${id}`);
   await gateway.startWorker();
   await eventually("it was tried", async () => (await triesOf()) > triesBefore);
-  comeBack();
+  await comeBack();
   assert.equal((await stage.settled("jumped.example")).status, "Ready");
 });
 
 test("an operator lets an account, or all of a node, try now", async () => {
   const retry = (...args: string[]) => operated(gateway, "hosting", "retry", ...args);
-  // No worker sees that the node is back.
   const id = await waits("asked.example");
   await gateway.stopWorker();
-  comeBack();
+  await comeBack();
+  // As if nobody had noticed that the node is back.
+  await isPutOffAgain(id);
   const isCalled = async () => {
     const [account] = await runSql<{ is_due: boolean }>(
       databaseUrl,
@@ -174,7 +177,7 @@ test("a panel that answers is not away, however long it is a node", async (t) =>
   );
   await eventually("the panel was asked", async () => stub.requests.length > 0);
   const isAway = async () => {
-    await tellOfAbsentNodes(context);
+    await updateAbsenceAlarms(context);
     const alarms = await runSql(
       databaseUrl,
       "SELECT 1 FROM alarms WHERE kind = 'hosting-node-away' AND subject = 'panel' AND resolved_at IS NULL",

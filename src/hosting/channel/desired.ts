@@ -137,7 +137,7 @@ async function writeChange(
   if (desired && !Value.Check(AccountJson, accountToJson(desired))) throw new NodeRefused("invalid");
   const names = { node_id: nodeId, uid, host_names: desired?.hostNames ?? [] };
   const [claims] = await tx.query(readClaims, { ...names, identifier });
-  // The node would refuse it too, but would tell only the first caller.
+  // The node would refuse it, too, but only the first caller would learn of it.
   if (desired && claims!.is_taken) throw new NodeRefused("identifier_taken");
   await tx.query(writeState, {
     node_id: nodeId,

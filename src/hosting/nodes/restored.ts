@@ -13,29 +13,29 @@ import { NodeUnavailable } from "#nodes/driver.ts";
 
 const markNode = statement(
   "hosting-node-restored-mark",
-  "UPDATE hosting_nodes SET restored_at = coalesce(restored_at, $2) WHERE id = $1",
+  "UPDATE hosting_nodes SET restored_at = coalesce(restored_at, $now) WHERE id = $node_id",
   {},
 );
 
 const readRestored = statement(
   "hosting-node-restored-read",
-  "SELECT restored_at IS NOT NULL AS is_restored FROM hosting_nodes WHERE id = $1",
+  "SELECT restored_at IS NOT NULL AS is_restored FROM hosting_nodes WHERE id = $node_id",
   { is_restored: "bool" },
 );
 
-/** @param why what the node knows and this database does not, as the end of a sentence about the node */
+/** @param why what the node knows and this database does not: the end of a sentence about the node */
 export async function markRestored(
   context: Pick<Context, "database" | "clock" | "log">,
   tx: Pick<Transaction, "query">,
   nodeId: string,
   why: string,
 ): Promise<void> {
-  await tx.query(markNode, [nodeId, context.clock.now()]);
+  await tx.query(markNode, { node_id: nodeId, now: context.clock.now() });
   const note = `the node ${why}: was a backup restored? Nothing is removed there until deedhouse node restored ${nodeId}`;
   await raiseAlarm(context, { kind: "hosting-node-restored", subject: nodeId, note }, tx);
 }
 
-/** A driver knows two errors. */
+/** The contract of nodes has two errors. */
 async function withoutDatabaseErrors<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
@@ -46,7 +46,7 @@ async function withoutDatabaseErrors<Result>(run: () => Promise<Result>): Promis
 }
 
 export async function isRestored(database: Pick<Transaction, "query">, nodeId: string): Promise<boolean> {
-  const [node] = await database.query(readRestored, [nodeId]);
+  const [node] = await database.query(readRestored, { node_id: nodeId });
   return node?.is_restored ?? false;
 }
 
