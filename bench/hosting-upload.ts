@@ -12,11 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { hashSync } from "@node-rs/bcrypt";
-import { pino } from "pino";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import { createAccount } from "#nodes/test-embedded-node.ts";
 import { medianOf, printTable } from "./statistics.ts";
 
 const run = promisify(execFile);
@@ -106,38 +104,17 @@ async function uploadSmall(folder: string, port: number, tls: boolean): Promise<
 
 async function startEmbedded(folder: string): Promise<FtpServer> {
   const dataDir = join(folder, "node");
-  const controlToken = systemRandom.bytes(16).toString("hex");
+  await createAccount(dataDir, {
+    ...{ identifier: user, uid, passwordHash: new Secret(hash()) },
+    ...{ diskBytesMax: 4 * largeBytes, filesMax: 2 * smallFiles, sessionsMax: 5 },
+    ...{ ftpEnabled: true, suspended: false, hostNames: [] },
+  });
   const env = {
-    PATH: process.env.PATH,
-    DEEDHOUSE_LOG_LEVEL: "warn",
-    DEEDHOUSE_NODE_DATA_DIR: dataDir,
-    DEEDHOUSE_NODE_FTP_PORT: "0",
-    DEEDHOUSE_NODE_WEB_PORT: "0",
-    DEEDHOUSE_NODE_CONTROL_PORT: "0",
-    DEEDHOUSE_NODE_CONTROL_TOKEN: controlToken,
+    ...{ PATH: process.env.PATH, DEEDHOUSE_LOG_LEVEL: "warn", DEEDHOUSE_NODE_DATA_DIR: dataDir },
+    ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0" },
   };
   const child = fork(join(import.meta.dirname, "../bin/deedhouse.ts"), ["node"], { env });
-  const [{ ftpPort, webPort, controlPort }] = await once(child, "message");
-  const driver = createEmbeddedNodeDriver({
-    controlUrl: `http://127.0.0.1:${controlPort}`,
-    controlToken: new Secret(controlToken),
-    ftp: { host: "127.0.0.1", port: ftpPort },
-    web: { host: "127.0.0.1", port: webPort },
-    siteDomain: "localhost",
-    random: systemRandom,
-    log: pino({ level: "silent" }),
-  });
-  await driver.ensureAccount({
-    identifier: user,
-    uid,
-    passwordHash: new Secret(hash()),
-    diskBytesMax: 4 * largeBytes,
-    filesMax: 2 * smallFiles,
-    sessionsMax: 5,
-    ftpEnabled: true,
-    suspended: false,
-    hostNames: [],
-  });
+  const [{ ftpPort }] = await once(child, "message");
   const close = async () => {
     const exited = once(child, "exit");
     child.kill();

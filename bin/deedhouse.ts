@@ -22,7 +22,7 @@ const roles: Record<string, () => Promise<void>> = {
   node: async () => {
     if (isAgent) return runAgent(rest.slice(1));
     const [{ startNodeRole }, { loadNodeConfig }] = await Promise.all([
-      import("../src/nodes/embedded/role.ts"),
+      import("../src/nodes/agent/embedded-role.ts"),
       import("../src/config.ts"),
     ]);
     await runRole(() => startNodeRole(loadNodeConfig()));

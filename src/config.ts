@@ -192,11 +192,11 @@ export interface NodeConfig {
   host: string;
   ftpPort: number;
   webPort: number;
-  controlPort: number;
   /** Passive FTP ports; any free ones when both are 0. */
   passiveFrom: number;
   passiveTo: number;
-  controlToken: string;
+  /** The output of `deedhouse node token`; not needed once the node has joined its gateway. */
+  token: string | undefined;
   siteDomain: string;
 }
 
@@ -205,17 +205,16 @@ export interface NodeConfig {
  * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): NodeConfig {
-  const { text, integer, finish } = createReader(environment);
+  const { text, optional, integer, finish } = createReader(environment);
   return finish({
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
     dataDir: text("DEEDHOUSE_NODE_DATA_DIR"),
     host: text("DEEDHOUSE_NODE_HOST", "127.0.0.1"),
     ftpPort: integer("DEEDHOUSE_NODE_FTP_PORT", 7421, 0),
     webPort: integer("DEEDHOUSE_NODE_WEB_PORT", 7480, 0),
-    controlPort: integer("DEEDHOUSE_NODE_CONTROL_PORT", 7481, 0),
     passiveFrom: integer("DEEDHOUSE_NODE_PASSIVE_FROM", 0, 0),
     passiveTo: integer("DEEDHOUSE_NODE_PASSIVE_TO", 0, 0),
-    controlToken: text("DEEDHOUSE_NODE_CONTROL_TOKEN"),
+    token: optional("DEEDHOUSE_NODE_TOKEN"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
   });
 }
@@ -228,10 +227,12 @@ const logBytesMaxMin = 64 * 1024;
  * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
-  const { integer, finish } = createReader(environment);
+  const { optional, integer, finish } = createReader(environment);
   return finish({
     /** For one file; each process has two. */
     logBytesMax: integer("DEEDHOUSE_LOG_BYTES_MAX", logBytesMaxDefault, logBytesMaxMin),
+    /** Of the agents' endpoint, instead of the one that belongs to the port base. */
+    nodesPort: optional("DEEDHOUSE_NODES_PORT") === undefined ? undefined : integer("DEEDHOUSE_NODES_PORT", 0, 0),
   });
 }
 

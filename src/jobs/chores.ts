@@ -3,7 +3,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
+import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
@@ -97,5 +97,5 @@ async function runHousekeeping(context: Context): Promise<void> {
   await database.query(dropOldIdempotent, { now: clock.now() });
   await endTrafficAlarms(context);
   await alarmUnservedRegistries(context);
-  await tellOfAbsentNodes(context);
+  await updateAbsenceAlarms(context);
 }

@@ -17,7 +17,7 @@ export const PasswordHash = Type.String({ pattern: "^\\$2b\\$[0-9]{2}\\$[./A-Za-
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** A DesiredAccount as JSON, on disk and on the control port. */
+/** A DesiredAccount as JSON, on disk and in messages. */
 export const AccountJson = Type.Object(
   {
     identifier: Identifier,

@@ -103,7 +103,7 @@ export interface Capabilities {
   hostNames: boolean;
   /** `oneTimeLogin` works, so accounts can be moved to the node and from it. */
   oneTimeLogins: boolean;
-  /** The node keeps the highest command counter. Otherwise only uids show that the gateway's database was restored. */
+  /** The node keeps the version of its state. Otherwise only uids show that the gateway's database was restored. */
   keepsCounter: boolean;
 }
 
@@ -118,17 +118,6 @@ export const allCapabilities: Capabilities = {
   oneTimeLogins: true,
   keepsCounter: true,
 };
-
-/**
- * Numbers the gateway's commands to one node. Every command carries an increasing counter, and the node stores the highest
- * before it executes the command. Commands may arrive out of order, so a lower counter is not an error.
- */
-export interface CommandCounter {
-  /** Takes note of the highest counter that the node has seen. @throws NodeUnavailable */
-  saw(seen: number): Promise<void>;
-  /** The next command's counter, higher than `seen` and all earlier ones. @throws NodeUnavailable */
-  take(seen: number): Promise<number>;
-}
 
 /** All operations throw NodeUnavailable or NodeRefused, nothing else. */
 export interface HostingNode {

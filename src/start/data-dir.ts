@@ -14,7 +14,8 @@ export interface DataDir {
   logs: string;
   compileCache: string;
   masterKeyFile: string;
-  nodeTokenFile: string;
+  /** The key with which the hosting node's agent has joined the gateway. */
+  agentFile: string;
   registrarsFile: string;
   registriesFile: string;
   /** The addresses of this instance, for the operator's commands. */
@@ -37,7 +38,7 @@ export function openDataDir(path: string, random: Random): DataDir {
     logs: at("logs"),
     compileCache: at("compile-cache"),
     masterKeyFile: at("keys", "master.key"),
-    nodeTokenFile: at("keys", "node-control.token"),
+    agentFile: at("node", "agent.json"),
     registrarsFile: at("keys", "registrars.json"),
     registriesFile: at("keys", "registries.json"),
     instanceFile: at("keys", "instance.json"),
@@ -58,7 +59,6 @@ export function openDataDir(path: string, random: Random): DataDir {
     );
   }
   ensureFile(dir.masterKeyFile, () => `1:${random.bytes(32).toString("hex")}\n`);
-  ensureFile(dir.nodeTokenFile, () => `${random.bytes(32).toString("hex")}\n`);
   ensureFile(dir.registrarsFile, () =>
     JSON.stringify([newRegistrar("deedhouse", random), newRegistrar("rival", random)]),
   );

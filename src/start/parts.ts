@@ -1,5 +1,4 @@
 /** The processes of `deedhouse start`, and their addresses. */
-import { readFileSync } from "node:fs";
 import { childEnvironment, outsideEnvironment } from "#config.ts";
 import type { NodePlace } from "#hosting/nodes/nodes.ts";
 import { sleep } from "#lib/clock.ts";
@@ -103,10 +102,9 @@ export class Parts {
     }
   }
 
-  /** Starts the registry and the hosting node, which the gateway reaches only through their protocols. */
-  async startOutside(): Promise<void> {
+  async startRegistry(): Promise<void> {
     const { dir, ports } = this.#options;
-    const registry = this.#keep("registry", {
+    await this.#keep("registry", {
       args: () => this.#registryArguments(),
       onReady: (ready) => {
         ports.registry = ready.port as number;
@@ -114,25 +112,32 @@ export class Parts {
         this.#registryCaFile = ready.caFile as string;
       },
     });
-    const node = this.#keep("node", {
-      onReady: (ready) => {
-        ports.ftp = ready.ftpPort as number;
-        ports.web = ready.webPort as number;
-        ports.nodeControl = ready.controlPort as number;
-      },
-    });
-    await Promise.all([registry, node]);
     writePrivateFile(dir.registriesFile, JSON.stringify([this.#registryProfile()], null, 2));
   }
 
-  async startInside(): Promise<void> {
+  async startApi(): Promise<void> {
     const { ports } = this.#options;
-    const api = this.#keep("api", {
+    await this.#keep("api", {
       onReady: (ready) => {
         ports.api = ready.port as number;
+        ports.agents = ready.nodesPort as number;
       },
     });
-    await Promise.all([api, this.#keep("worker", {})]);
+  }
+
+  startWorker(): Promise<void> {
+    return this.#keep("worker", {});
+  }
+
+  /** The hosting node, which must have joined the gateway. */
+  async startNode(): Promise<void> {
+    const { ports } = this.#options;
+    await this.#keep("node", {
+      onReady: (ready) => {
+        ports.ftp = ready.ftpPort as number;
+        ports.web = ready.webPort as number;
+      },
+    });
   }
 
   /** Its arguments are the name of a role, unless others are given. */
@@ -168,6 +173,7 @@ export class Parts {
       DATABASE_URL: this.#options.databaseUrl ?? this.#postgres?.localUrl ?? "",
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
+      DEEDHOUSE_NODES_PORT: String(ports.agents),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
       DEEDHOUSE_DISK_FOLDERS: [dir.root, dir.postgres, dir.node].join(":"),
       DEEDHOUSE_REGISTRIES_FILE: dir.registriesFile,
@@ -185,10 +191,8 @@ export class Parts {
       DEEDHOUSE_NODE_DATA_DIR: dir.node,
       DEEDHOUSE_NODE_FTP_PORT: String(ports.ftp),
       DEEDHOUSE_NODE_WEB_PORT: String(ports.web),
-      DEEDHOUSE_NODE_CONTROL_PORT: String(ports.nodeControl),
       DEEDHOUSE_NODE_PASSIVE_FROM: String(ports.passive?.from ?? 0),
       DEEDHOUSE_NODE_PASSIVE_TO: String(ports.passive?.to ?? 0),
-      DEEDHOUSE_NODE_CONTROL_TOKEN_FILE: dir.nodeTokenFile,
     };
   }
 
@@ -225,17 +229,22 @@ export class Parts {
     return { id: "sandbox", ...place, registrarId: id, password, suffixes, ...sandboxTimes };
   }
 
-  /** The hosting node, once it has reported its ports. */
+  /** The hosting node. Where it may take any free port, the port is known once it is ready; until then, it is one of no use. */
   node(): NodePlace {
-    const { dir, ports } = this.#options;
-    const controlToken = readFileSync(dir.nodeTokenFile, "utf8").trim();
+    const { ports } = this.#options;
     return {
       id: "embedded",
       kind: "embedded",
-      ftp: { host: "127.0.0.1", port: ports.ftp },
-      web: { host: "127.0.0.1", port: ports.web, isHttps: false },
-      settings: { controlUrl: `http://127.0.0.1:${ports.nodeControl}`, controlToken },
+      ftp: { host: "127.0.0.1", port: ports.ftp || 1 },
+      web: { host: "127.0.0.1", port: ports.web || 1, isHttps: false },
+      settings: {},
     };
+  }
+
+  /** What its agent needs to join the gateway, once the api is ready. */
+  agent() {
+    const { dir, ports } = this.#options;
+    return { nodeId: this.node().id, agentFile: dir.agentFile, port: ports.agents };
   }
 
   /** The addresses of everything that runs, without the key. */

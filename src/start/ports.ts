@@ -12,7 +12,7 @@ export function portsFrom(base: number) {
     registry: at(70),
     registryControl: at(71),
     web: at(80),
-    nodeControl: at(81),
+    agents: at(43),
     passive: base === 0 ? undefined : { from: base + 100, to: base + 199 },
   };
 }
@@ -25,7 +25,7 @@ const partNames = {
   registry: "the registry",
   registryControl: "the registry's control port",
   web: "web sites",
-  nodeControl: "the node's control port",
+  agents: "the agents of hosting nodes",
 };
 type Part = keyof typeof partNames;
 

@@ -42,13 +42,10 @@ export interface Seeded {
   isNew: boolean;
 }
 
-/** Creates what is missing and leaves the rest unchanged. @throws Error when the master key is not the database's */
-export async function seedSandbox(
-  config: Config,
-  log: Log,
-  node: NodePlace,
-  rateLimit: number | undefined,
-): Promise<Seeded> {
+export type SandboxContext = OperatorContext & AsyncDisposable;
+
+/** The database of the sandbox, for `start` itself. */
+export function openSandbox(config: Config, log: Log): SandboxContext {
   const database = createDatabase({
     url: config.databaseUrl,
     transactionsMax: 1,
@@ -57,10 +54,18 @@ export async function seedSandbox(
     log,
   });
   const sealer = createSealer({ keys: config.masterKeys.map(parseNamedKey), random: systemRandom });
-  const context: OperatorContext = { database, sealer, clock: systemClock, random: systemRandom };
+  const dispose = () => database.close();
+  return { database, sealer, clock: systemClock, random: systemRandom, [Symbol.asyncDispose]: dispose };
+}
+
+/** @param isReady its ports may differ from the last start, and are known once it is ready; until then, a known node stays as it is */
+export async function saveNode(context: SandboxContext, node: NodePlace, isReady: boolean): Promise<void> {
+  await registerNode(context, node, nodeRoom, isReady);
+}
+
+/** Creates what is missing and leaves the rest unchanged. @throws Error when the master key is not the database's */
+export async function seedSandbox(context: SandboxContext, rateLimit: number | undefined): Promise<Seeded> {
   try {
-    // Its ports may differ from the last start.
-    await registerNode(context, node, nodeRoom, true);
     let resellerId = await findReseller(context, sandboxReseller);
     if (resellerId === undefined) {
       resellerId = await createReseller(context, { name: sandboxReseller, kind: "reseller", rateLimit });
@@ -75,7 +80,5 @@ export async function seedSandbox(
   } catch (error) {
     if (!(error instanceof UnreadableSecret)) throw error;
     throw new Error(`master.key is not the key that sealed the secrets in this folder's database: put that key back`);
-  } finally {
-    await database.close();
   }
 }

@@ -4,8 +4,9 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig, loadStartConfig, operatorEnvironment } from "#config.ts";
+import { childEnvironment, loadConfig, loadStartConfig, operatorEnvironment } from "#config.ts";
 import { migrate } from "#db/migrate.ts";
+import { joinLocalNode } from "#hosting/nodes/join-local.ts";
 import { createLog, type Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
 import { type DataDir, lockDataDir, openDataDir, writePrivateFile } from "#start/data-dir.ts";
@@ -15,7 +16,7 @@ import { Parts } from "#start/parts.ts";
 import { portsFrom, refuseTakenPorts } from "#start/ports.ts";
 import { waitForPredecessor } from "#start/predecessor.ts";
 import { greeting, readyDocument } from "#start/report.ts";
-import { type Seeded, seedSandbox } from "#start/seed.ts";
+import { openSandbox, type Seeded, saveNode, seedSandbox } from "#start/seed.ts";
 
 const otherRegistries =
   "\nThe registries of DEEDHOUSE_REGISTRIES_FILE are not served here, only the sandbox: docs/operating.md says how to run api and worker.";
@@ -28,13 +29,14 @@ export async function start(options: StartOptions): Promise<void> {
   process.stdout.on("error", () => {});
   const { databaseUrl, deployment } = operatorEnvironment();
   refuseProduction(deployment);
-  const { logBytesMax } = loadStartConfig();
+  const { logBytesMax, nodesPort } = loadStartConfig();
   const dir = openDataDir(options.dataDir, systemRandom);
   using _lock = lockDataDir(dir);
   checkReadyFile(options.readyFile);
   await waitForPredecessor(dir.root);
   using _rotation = startLogRotation([dir.logs, dir.postgres], logBytesMax);
   const ports = portsFrom(options.portBase);
+  if (nodesPort !== undefined) ports.agents = nodesPort;
   const isPostgresKept = existsSync(join(dir.postgres, "cluster", "postmaster.pid"));
   await refuseTakenPorts(ports, databaseUrl !== undefined || isPostgresKept);
   const log = createLog("start", "silent");
@@ -73,10 +75,17 @@ function refuseProduction(deployment: string | undefined): void {
 }
 
 async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<Seeded> {
-  await Promise.all([parts.startPostgres(), parts.startOutside()]);
+  await Promise.all([parts.startPostgres(), parts.startRegistry()]);
   await migrate(parts.databaseUrl);
-  const seeded = await seedSandbox(loadConfig(parts.environment()), log, parts.node(), options.rateLimit);
-  await parts.startInside();
+  const config = loadConfig(childEnvironment(parts.environment()));
+  const { host, tls } = config.agentEndpoint!;
+  await using sandbox = openSandbox(config, log);
+  const seeded = await seedSandbox(sandbox, options.rateLimit);
+  await saveNode(sandbox, parts.node(), false);
+  await parts.startApi();
+  await joinLocalNode(sandbox, { ...parts.agent(), host, tls });
+  await Promise.all([parts.startNode(), parts.startWorker()]);
+  await saveNode(sandbox, parts.node(), true);
   return seeded;
 }
 

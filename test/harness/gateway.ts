@@ -11,7 +11,9 @@ import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import type { HttpServer } from "#front/http-server.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
+import { type AgentEndpoint, startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
+import { createJoinToken } from "#hosting/channel/join-token.ts";
+import { type NodeRoom, registerNode } from "#hosting/nodes/nodes.ts";
 import { createPack } from "#hosting/packs/manage.ts";
 import { startWorker, type WorkerRole } from "#jobs/worker.ts";
 import { type Clock, sleep, systemClock } from "#lib/clock.ts";
@@ -22,7 +24,7 @@ import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
+import { startTestNode, type TestNode, type TestNodePorts } from "#nodes/test-embedded-node.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { createReseller } from "#resellers/create.ts";
 import { createKey, type KeyWithSecret, type NewKey } from "#resellers/keys.ts";
@@ -60,6 +62,16 @@ export interface GatewayOptions {
   proxy?: boolean;
 }
 
+interface AddNodeOptions {
+  /** Default: `embedded`. */
+  id?: string;
+  /** Replacements for its ports, such as relays. */
+  ports?: TestNodePorts;
+  room?: Partial<NodeRoom>;
+  /** Where its agent finds the endpoint. Default: at its own port. */
+  agentsPort?: number;
+}
+
 interface MoreRegistry {
   id: string;
   suffixes: string[];
@@ -86,6 +98,12 @@ export interface TestGateway {
   /** The folder of the api's journal of nonces. */
   replayDir: string;
   url: string;
+  /** Registers the node, and makes it join. */
+  addNode(node: TestNode, options?: AddNodeOptions): Promise<void>;
+  /** The agents of all these nodes connect again at once. */
+  reconnectAgents(): Promise<void>;
+  /** The port of its endpoint for the agents of nodes, which starts when it is needed. */
+  agentsPort(): Promise<number>;
   /** A new reseller with a complete profile (by default) and a key with all scopes. */
   addReseller(options?: { kind?: "reseller" | "plain"; rateLimit?: number; profile?: boolean }): Promise<TestReseller>;
   addKey(reseller: TestReseller, key?: Partial<NewKey>): Promise<TestReseller>;
@@ -170,8 +188,45 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     dnsServers: ["127.0.0.1:1"],
     ...options.context,
   };
-  if (node) await registerNode(context, nodePlace(node), nodeRoom, false);
-  return runGateway(context, { ...options, databaseUrl, folder, registry, moreRegistries, node, proxy, closers });
+  const agents = createTestAgents(context, closers);
+  if (node) await agents.addNode(node);
+  return runGateway(context, {
+    ...options,
+    databaseUrl,
+    folder,
+    registry,
+    moreRegistries,
+    node,
+    agents,
+    proxy,
+    closers,
+  });
+}
+
+/** The endpoint for agents starts with the first node: most tests have none. */
+function createTestAgents(context: Context, closers: (() => unknown)[]) {
+  let endpoint: Promise<AgentEndpoint> | undefined;
+  const nodes = new Set<TestNode>();
+  const agentsPort = async () => {
+    if (!endpoint) {
+      endpoint = startAgentEndpoint(context, { host: "127.0.0.1", port: 0 });
+      closers.push(async () => (await endpoint)?.close());
+    }
+    return (await endpoint).port;
+  };
+  return {
+    agentsPort,
+    async reconnectAgents() {
+      await Promise.all([...nodes].map((node) => node.reconnect()));
+    },
+    async addNode(node: TestNode, { id, ports, room, agentsPort: port }: AddNodeOptions = {}) {
+      const place = nodePlace(node, id, ports);
+      const url = `http://127.0.0.1:${port ?? (await agentsPort())}`;
+      await registerNode(context, place, { ...nodeRoom, ...room }, false);
+      await node.join(await createJoinToken(context, place.id, { url, pin: null }));
+      nodes.add(node);
+    },
+  };
 }
 
 interface EventContext extends Omit<GatewayOptions, "registry" | "moreRegistries" | "node" | "proxy"> {
@@ -180,6 +235,7 @@ interface EventContext extends Omit<GatewayOptions, "registry" | "moreRegistries
   registry: SandboxRegistry;
   moreRegistries: ReadonlyMap<string, SandboxRegistry>;
   node: TestNode | undefined;
+  agents: ReturnType<typeof createTestAgents>;
   proxy: DatabaseProxy | undefined;
   closers: (() => unknown)[];
 }
@@ -207,6 +263,7 @@ async function runGateway(context: Context, around: EventContext): Promise<TestG
       return around.proxy;
     },
     replayDir: around.folder,
+    ...around.agents,
     get url() {
       return api.url();
     },

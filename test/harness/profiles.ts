@@ -1,7 +1,7 @@
 /** Profiles of the servers in tests. */
 import { readFileSync } from "node:fs";
 import type { NodePlace } from "#hosting/nodes/nodes.ts";
-import type { TestNode } from "#nodes/embedded/test-node.ts";
+import type { TestNode, TestNodePorts } from "#nodes/test-embedded-node.ts";
 import { completeProfile, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 import type { SandboxRegistry } from "../../sandbox/registry/server.ts";
 
@@ -43,14 +43,14 @@ function withoutTimeouts({ timeouts: _timeouts, ...own }: Partial<RegistryProfil
 export function nodePlace(
   node: TestNode,
   id = "embedded",
-  { ftpPort, webPort, controlPort }: Pick<TestNode["ports"], "ftpPort" | "webPort" | "controlPort"> = node.ports,
+  { ftpPort, webPort }: TestNodePorts = node.ports,
 ): NodePlace {
   return {
     id,
     kind: "embedded",
     ftp: { host: "127.0.0.1", port: ftpPort },
     web: { host: "127.0.0.1", port: webPort, isHttps: false },
-    settings: { controlUrl: `http://127.0.0.1:${controlPort}`, controlToken: node.controlToken.reveal() },
+    settings: {},
   };
 }
 

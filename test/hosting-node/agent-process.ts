@@ -1,4 +1,4 @@
-// The agent of a node in a test's folder, as a process of its own; it may end itself with SIGKILL at one moment of its work.
+// The agent of a node in a test's folder, as a separate process. It can kill itself with SIGKILL at one moment.
 
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
@@ -12,12 +12,12 @@ import { createProftpdNode } from "#nodes/proftpd-nginx/node.ts";
 import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 import { runRole } from "#role.ts";
 
-/** In the order in which one state, and the question that follows it, pass through an agent. */
+/** In the order in which a state, and the question after it, pass through an agent. */
 export type AgentMoment =
   | "before it asks"
   | "with a state in its hands"
   | "while it applies a state"
-  | "before it writes down that it is applied"
+  | "before it records that it is applied"
   | "before it acknowledges"
   | "with an acknowledged state"
   | "when it is to probe";
@@ -29,7 +29,7 @@ export interface AgentProcessSettings {
   ftp: Endpoint;
   web: Endpoint;
   logLevel: string;
-  /** Without one it lives. */
+  /** Default: never. */
   killedAt?: AgentMoment;
 }
 
@@ -52,7 +52,7 @@ await runRole(async () => {
     const isSync = request.path === syncPath;
     if (isSync) reach(isApplied ? "before it acknowledges" : "before it asks");
     const answer = await send(request);
-    // Whoever has nothing to apply has acknowledged by asking.
+    // An agent that has nothing to apply has acknowledged by asking.
     if (isSync && answer.status === 200) reach("with an acknowledged state");
     return answer;
   };
@@ -63,7 +63,7 @@ await runRole(async () => {
     setImmediate(() => reach("while it applies a state"));
     const refused = await applying;
     isApplied = true;
-    reach("before it writes down that it is applied");
+    reach("before it records that it is applied");
     return refused;
   };
   const probe = node.probe.bind(node);

@@ -1,6 +1,6 @@
 /**
- * Worker, agent and api are killed at each step of what an account goes through, on ProFTPD and nginx; in the end each account
- * is what it shall be, once. Every change on the node's disk is killed in `src/nodes/proftpd-nginx/killed.slow.test.ts`.
+ * Kills worker, agent and api at each step of an account's life, on ProFTPD and nginx. In the end each account is in its desired
+ * state, and each change happened once. Every change on the node's disk is killed in `src/nodes/proftpd-nginx/killed.slow.test.ts`.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -27,7 +27,7 @@ before(async () => {
 
 const newPassword = "Another-horse-8-stable";
 type Doing = "creation" | "suspension" | "password" | "removal";
-/** What is asked for; what history says of it once; what the account is then. */
+/** The request, the one event of it in the history, and the status that the account then has. */
 const doings: Record<Doing, { ask(identifier: string): Promise<unknown>; event: string; status: string }> = {
   creation: { ask: (identifier) => way.create(identifier), event: "probed", status: "Ready" },
   suspension: {
@@ -44,13 +44,13 @@ const doings: Record<Doing, { ask(identifier: string): Promise<unknown>; event: 
   },
 };
 
-/** As the command-line tool does it, without the second that it takes to start. */
+/** What the command-line tool does, without the second that it takes to start. */
 async function suspend(identifier: string): Promise<void> {
   const context = { database: (await database)!.database, clock: systemClock };
   await suspendAccount(context, identifier, "unpaid");
 }
 
-/** Everything that was asked for here, by identifier. */
+/** All requests, by identifier. */
 const asked = new Map<string, Doing>();
 
 async function ask(doing: Doing, identifier: string): Promise<void> {
@@ -58,7 +58,7 @@ async function ask(doing: Doing, identifier: string): Promise<void> {
   await doings[doing].ask(identifier);
 }
 
-/** All but a creation are done to an account that is there. */
+/** Creates the accounts of all steps but creations. */
 async function prepare(steps: { doing: Doing; identifier: string }[]): Promise<void> {
   const existing = steps.filter(({ doing }) => doing !== "creation");
   await Promise.all(existing.map(({ identifier }) => way.createReady(identifier)));
@@ -68,7 +68,7 @@ const agentMoments: AgentMoment[] = [
   "before it asks",
   "with a state in its hands",
   "while it applies a state",
-  "before it writes down that it is applied",
+  "before it records that it is applied",
   "before it acknowledges",
   "with an acknowledged state",
   "when it is to probe",
@@ -82,7 +82,7 @@ test(
     await prepare(steps);
     await agent.kill();
     for (const { doing, identifier } of steps) await ask(doing, identifier);
-    await eventually("the node is to know of all of them", async () => {
+    await eventually("all of them wait for the node", async () => {
       const sql = `SELECT count(*)::int4 FROM node_states JOIN node_channels USING (node_id) WHERE version > applied_version`;
       return (await runSql<{ count: number }>(way.databaseUrl, sql))[0]?.count === steps.length;
     });
@@ -95,19 +95,19 @@ test(
   },
 );
 
-type Moment = "placed" | "told" | "asked" | "written";
+type Moment = "placed" | "sent" | "asked" | "written";
 interface Step {
   doing: Doing;
   at: Moment;
   identifier: string;
 }
 
-/** The worker's writes. @returns how the one in question is recognised */
+/** The write of the worker at a moment of a step. */
 function heldChange({ doing, at, identifier }: Step): HeldChange {
   const isIt = `NEW.identifier = '${identifier}'`;
-  if (at === "told") {
+  if (at === "sent") {
     if (doing === "creation") return { table: "node_states", on: "INSERT", when: isIt };
-    // Not what the account uses, which its node tells the api of at any time.
+    // Not its usage, which the node may report at any time.
     return { table: "node_states", on: "UPDATE", when: `${isIt} AND NEW.version > OLD.version` };
   }
   if (at === "asked") return { table: "node_questions", on: "INSERT", when: isIt };
@@ -117,7 +117,7 @@ function heldChange({ doing, at, identifier }: Step): HeldChange {
 }
 
 interface Killing {
-  /** Of the writes that are held when the worker is killed. */
+  /** What becomes of the writes that are held when the worker is killed. */
   fate: "undone" | "kept";
   held: (readonly [Doing, Moment])[];
 }
@@ -125,26 +125,26 @@ interface Killing {
 const allWritten = (["creation", "suspension", "password", "removal"] as const).map(
   (doing) => [doing, "written"] as const,
 );
-// A change that is told to the node, or a question to it, holds the node's channel, so it comes last; a placement or a
-// removal holds the node's room. What holds nothing of others comes first. Whatever is told is told by the same statement.
+// A change or question that is sent to the node locks the node's channel, so it comes last; a placement or a removal locks the
+// node's room. Writes that lock nothing of others come first. One statement sends all changes.
 const killings: Killing[] = [
-  { fate: "undone", held: [...allWritten, ["suspension", "told"]] },
-  { fate: "kept", held: [...allWritten, ["password", "told"]] },
+  { fate: "undone", held: [...allWritten, ["suspension", "sent"]] },
+  { fate: "kept", held: [...allWritten, ["password", "sent"]] },
   {
     fate: "undone",
     held: [
       ["creation", "placed"],
-      ["removal", "told"],
+      ["removal", "sent"],
     ],
   },
   {
     fate: "kept",
     held: [
       ["creation", "placed"],
-      ["removal", "told"],
+      ["removal", "sent"],
     ],
   },
-  { fate: "undone", held: [["creation", "told"]] },
+  { fate: "undone", held: [["creation", "sent"]] },
   { fate: "kept", held: [["creation", "asked"]] },
 ];
 
@@ -194,7 +194,7 @@ async function assertAllDone(): Promise<void> {
     const rows = await runSql<Row & { pending: boolean }>(way.databaseUrl, sql);
     return rows.every(({ status, pending }) => status !== "Provisioning" && !pending);
   });
-  const told = await runSql<Row>(
+  const accounts = await runSql<Row>(
     way.databaseUrl,
     `SELECT identifier, uid::text, status, (SELECT array_agg(event) FROM hosting_history CROSS JOIN generate_series(1, count)
        WHERE account_id = account.id AND event IN ('probed', 'suspended', 'applied', 'removed')) AS events
@@ -204,14 +204,14 @@ async function assertAllDone(): Promise<void> {
   const homes = await readdir(way.machine.paths.homes);
   assert.deepEqual(
     homes.toSorted(),
-    told
+    accounts
       .filter(({ status }) => status !== "Removed")
       .map(({ uid }) => uid)
       .toSorted(),
   );
   for (const [identifier, doing] of asked) {
     const { event, status } = doings[doing];
-    const [row, ...more] = told.filter((one) => one.identifier === identifier);
+    const [row, ...more] = accounts.filter((one) => one.identifier === identifier);
     assert.ok(row !== undefined && more.length === 0, identifier);
     assert.deepEqual([row.status, row.events], [status, [...new Set(["probed", event])]], identifier);
     const uids = logins.filter(([user]) => user === identifier).map(([, , uid]) => uid);
@@ -220,7 +220,7 @@ async function assertAllDone(): Promise<void> {
   await Promise.all([...asked].map(([identifier, doing]) => assertServed(identifier, doing)));
 }
 
-/** As its owner and the world find it. */
+/** Checks it as its owner and visitors would. */
 async function assertServed(identifier: string, doing: Doing): Promise<void> {
   const former = await way.upload(identifier, identifier);
   if (doing === "creation") assert.deepEqual(former, { code: 0, reply: "226 Transfer complete" });

@@ -1,4 +1,4 @@
-/** The gateway's database is restored from a backup beneath everything that runs, and a node of ProFTPD and nginx knows more. */
+/** Restores the gateway's database from a backup while everything runs, and a node of ProFTPD and nginx knows more. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -33,7 +33,7 @@ const alarms = async () => {
   const listed = (await way.operated("alarms", "list")) as unknown as { kind: string; subject: string }[];
   return listed.filter(({ kind, subject }) => kind === "hosting-node-restored" && subject === nodeId);
 };
-/** Also while connections to a database come back that was restored beneath them. */
+/** Retries while connections return to the restored database. */
 const persistently = (what: string, run: () => Promise<unknown>) =>
   eventually(what, () =>
     run().then(
@@ -42,7 +42,7 @@ const persistently = (what: string, run: () => Promise<unknown>) =>
     ),
   );
 
-/** A server that does not let them in for a moment would be a fault of another kind. */
+/** A server that refuses connections for a moment would be another fault. */
 async function whileTheyStandStill<Result>(work: () => Promise<Result>): Promise<Result> {
   const { api, worker } = way.system.ready().pids;
   const signal = (name: NodeJS.Signals) => [api, worker].forEach((pid) => void process.kill(pid!, name));
@@ -68,11 +68,11 @@ test(
     await agent.kill();
     await whileTheyStandStill(() => backup.restore());
 
-    // While nobody knows of the restore yet, another reseller is given the uid of the account whose name he orders.
+    // Before the restore is noticed, another reseller gets the uid of the account whose name he orders.
     await persistently("the api is back", () => way.client.getHostingAccount("kept.example"));
     const rival = await way.addReseller("rival");
     await way.create(taken, rival);
-    await eventually("its node is to be told of it", async () => {
+    await eventually("it waits for its node", async () => {
       const sql = "SELECT FROM node_states WHERE identifier = $1 AND uid = $2";
       return (await runSql(way.databaseUrl, sql, [taken, lostUids[0]])).length === 1;
     });

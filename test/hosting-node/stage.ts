@@ -1,6 +1,6 @@
 /**
- * The whole way: all that `deedhouse start` runs, and beside it a machine of ProFTPD and nginx whose agent is a process of its
- * own. Customers are curl.
+ * Everything that `deedhouse start` runs, and a machine with ProFTPD and nginx whose agent is a separate process. The customers'
+ * client is curl.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ import type { AgentMoment, AgentProcessSettings } from "./agent-process.ts";
 
 export const password = "Correct-horse-9-battery";
 export const nodeId = "web-1";
-/** Of the one service pack on offer there. */
+/** Of the only service pack that the node offers. */
 export const diskBytesMax = 1_000_000;
 
 const profile = {
@@ -31,7 +31,7 @@ const profile = {
 const agentProgram = fileURLToPath(new URL("agent-process.ts", import.meta.url));
 const isMissing = (program: string) => spawnSync(program, ["--version"]).error !== undefined;
 
-/** For `skip`: why none of this can be done here, or false. */
+/** For `skip`: why these tests cannot run here, or false. */
 export const cannotRun: string | false = cannotStart || (isMissing("curl") && "curl is not installed");
 
 export interface AgentProcess {
@@ -44,26 +44,26 @@ export interface WholeWay {
   system: RunningSystem;
   databaseUrl: string;
   machine: TestProftpdNode;
-  /** Of the sandbox's reseller, as all the following is unless another one's is given. */
+  /** The sandbox reseller's client, which is the default of what follows. */
   client: Client;
   packId: string;
-  /** Starts the machine's agent; one that is to be killed kills itself at that moment. */
+  /** Starts the machine's agent. @param killedAt the moment at which it kills itself */
   startAgent(killedAt?: AgentMoment): Promise<AgentProcess>;
-  /** Everything that agents have logged. */
+  /** The log of all agents so far. */
   agentLog(): string;
-  /** A reseller of its own. */
+  /** Adds another reseller. */
   addReseller(name: string): Promise<Client>;
   /** Runs an operator's command. */
   operate(...args: string[]): Promise<Ended>;
-  /** The same; it must succeed, and what it tells is returned. */
+  /** The same; it must succeed. @returns its JSON output */
   operated(...args: string[]): Promise<Record<string, unknown>>;
   create(identifier: string, as?: Client): Promise<void>;
-  /** Orders it, and waits until it is Ready. */
+  /** Creates it, and waits until it is Ready. */
   createReady(identifier: string, as?: Client): Promise<void>;
   untilReady(identifier: string, as?: Client): Promise<void>;
   /** Uploads a page as customers do. @returns curl's exit code and the last reply */
   upload(identifier: string, content: string, secret?: string): Promise<Uploaded>;
-  /** The site's page, as the world reads it. */
+  /** The site's page, as visitors see it. */
   page(identifier: string): Promise<{ status: number; body: string }>;
 }
 
@@ -73,9 +73,9 @@ interface Uploaded {
 }
 
 /**
- * Starts all of it but the agent, which is the test's to start and to kill, and offers a pack that only this node can hold.
- * @param scope everything has ended after it, also what was begun when a start fails
- * @param database used instead of a PostgreSQL of its own
+ * Starts everything but the agent, which the test starts and kills, and offers a pack that only this node can hold.
+ * @param scope ends everything afterwards, even if a start fails
+ * @param database instead of a separate PostgreSQL
  */
 export async function startWholeWay(scope: Scope, database?: Promise<{ url: string }>): Promise<WholeWay> {
   const closers: (() => unknown)[] = [];
@@ -96,7 +96,7 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
     await machine.reopen();
     await machine.close();
   });
-  // The process is its agent.
+  // The separate process is the node's agent.
   await machine.node.close();
   const system = await startSystem(folder, ["--rate-limit", "1000000000"], { env });
   closers.push(() => system.kill("SIGINT"));
@@ -118,7 +118,7 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
   const create = async (identifier: string, as = system.client) => {
     await as.createHostingAccount({ identifier, servicePackId: String(packId), password });
   };
-  // Not the client's own wait: it looks every 10 seconds.
+  // Not the client's own wait, which polls every 10 seconds.
   const untilReady = (identifier: string, as = system.client) =>
     eventually(`${identifier} is Ready`, async () => {
       const { data } = await as.getHostingAccount(identifier);
@@ -174,7 +174,7 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
   };
 }
 
-/** The machine joins with its token; its agents are processes, of which none is left after the test. */
+/** Joins the machine with its token. The scope ends all of its agents. */
 async function prepareAgent(scope: Scope, { settings, ftp, web }: TestProftpdNode, token: string) {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-agent-"));
   scope.after(() => rm(folder, { recursive: true }));
@@ -187,9 +187,9 @@ async function prepareAgent(scope: Scope, { settings, ftp, web }: TestProftpdNod
     agentLog: () => log,
     async startAgent(killedAt?: AgentMoment): Promise<AgentProcess> {
       const progressFile = join(folder, "progress.json");
-      const told: AgentProcessSettings = { configPath, progressFile, settings, ftp, web, logLevel: "debug" };
-      const child = spawn(process.execPath, [agentProgram, JSON.stringify({ ...told, killedAt })], {
-        // The channel closes with this process, so the worker does not outlive the test.
+      const own: AgentProcessSettings = { configPath, progressFile, settings, ftp, web, logLevel: "debug" };
+      const child = spawn(process.execPath, [agentProgram, JSON.stringify({ ...own, killedAt })], {
+        // The channel closes with this process, so that no agent outlives the tests.
         stdio: ["ignore", "pipe", "pipe", "ipc"],
       });
       for (const stream of [child.stdout, child.stderr]) stream?.on("data", (data) => (log += data));
@@ -208,7 +208,7 @@ async function kill(child: ChildProcess, ended: Promise<unknown>): Promise<void>
   await ended;
 }
 
-/** curl as customers use it. */
+/** Runs curl as customers do. */
 export async function curl(
   args: string[],
   input = "",

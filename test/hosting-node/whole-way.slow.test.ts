@@ -1,4 +1,4 @@
-/** From a reseller's request to the world's reading of a page, on ProFTPD and nginx, with every process as in service. */
+/** From a reseller's request to a visitor who reads the page, on ProFTPD and nginx, with all processes of production. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const uidOf = async (identifier: string) => {
   const sql = "SELECT uid::text FROM hosting_accounts WHERE identifier = $1 AND status <> 'Removed'";
   return (await runSql<{ uid: string }>(way.databaseUrl, sql, [identifier]))[0]?.uid;
 };
-/** One that the node has, with the uid and the one folder that the gateway knows. */
+/** Checks that the node has the account, with the uid and the only folder that the gateway knows. */
 async function assertOnce(identifier: string): Promise<string> {
   const uid = (await uidOf(identifier)) ?? assert.fail(`${identifier} has no row`);
   const lines = (await readFile(way.machine.paths.logins, "utf8")).split("\n").map((line) => line.split(":"));

@@ -3,8 +3,6 @@ import { after, test } from "node:test";
 import { Client } from "pg";
 import { changePack } from "#hosting/accounts/change-pack.ts";
 import { startMove } from "#hosting/moves/move.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
-import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept } from "./move-stage.ts";
 import { eventually, startHostingStage } from "./stage.ts";
@@ -47,7 +45,7 @@ test("concurrent changes of packs do not exceed a reseller's disk limit", async 
 test("an account's pack cannot be changed while the account is copied to another node", async () => {
   const identifier = await ready("moves.example");
   const smaller = Number(await gateway.addPack({ diskBytesMax: 500_000 }));
-  await registerNode(context, nodePlace(stage.node, "second"), nodeRoom, false);
+  await gateway.addNode(stage.node, { id: "second" });
   await startMove(context, { identifier, to: "second", graceSeconds: 0 });
   await assert.rejects(changePack(context, identifier, smaller), /it is being moved to another node: /);
   await runSql(databaseUrl, "UPDATE hosting_moves SET state = 'Returned', ended_at = now()");

@@ -7,8 +7,8 @@ import { Readable, Writable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { Client } from "basic-ftp";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import { password, testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 
 const run = promisify(execFile);
 /** The time-out of one call of a program, on a busy machine. */

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import { password, testAccount, usageOf } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 
 describe("FileZilla's command sequence", () => {
   let node: TestNode;

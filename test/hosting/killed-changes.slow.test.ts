@@ -5,8 +5,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
-import type { TestNode } from "#nodes/embedded/test-node.ts";
 import { changeAccount } from "#nodes/test-account.ts";
+import type { TestNode } from "#nodes/test-embedded-node.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
@@ -179,14 +179,14 @@ test("changes that are requested while their node is down are in effect once it 
   for (const site of sites) await logIn(site);
   const [first, second, third] = sites as [Site, Site, Site];
 
-  stage.control.cut();
+  await stage.agentLeaves();
   await changes["a suspension"]?.ask(first);
   await changes["another password"]?.ask(second);
   await changes["a removal"]?.ask(third);
   for (const id of ids) await eventually("it was attempted", async () => (await stage.story(id)).includes("doubtful"));
   for (const site of sites) await logIn(site);
-  stage.control.join();
-  for (const site of sites) await eventually("it is in effect", async () => !(await rowOf(site)).pending);
+  await stage.agentReturns();
+  for (const site of sites) await eventually("it is in force", async () => !(await rowOf(site)).pending);
   await changes["a suspension"]?.assertDone(first);
   await changes["another password"]?.assertDone(second);
   await assert.rejects(logIn(third), /530/);

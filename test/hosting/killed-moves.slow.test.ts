@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startMove } from "#hosting/moves/move.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
-import { nodePlace, nodeRoom } from "../harness/profiles.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 import { upload } from "../harness/site.ts";
 import { holdAt } from "../orders/hold.ts";
 import { startWithWorkers } from "../orders/worker-process.ts";
@@ -41,7 +39,7 @@ test("a move ends correctly when its worker is killed", async (t) => {
   ].map((point, number) => ({ ...point, identifier: `killed-${number}.move.example` }));
   // The second node is added later, so that all accounts begin on the first.
   for (const { identifier } of points) await create(identifier);
-  await registerNode(context, nodePlace(second, "second"), nodeRoom, false);
+  await gateway.addNode(second, { id: "second" });
 
   for (const { name, when, isCommitted, identifier } of points) {
     await t.test(name, async (step) => {

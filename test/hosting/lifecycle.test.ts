@@ -120,7 +120,7 @@ test("a deleted account exists until its node has removed it, and then is not re
   const id = await ready(identifier);
   await put(identifier);
   const before = await listed();
-  stage.control.cut();
+  await stage.agentLeaves();
   await stage.ask("DELETE", identifier);
   await stage.ask("DELETE", identifier);
   await stage.advance(id);
@@ -135,7 +135,7 @@ test("a deleted account exists until its node has removed it, and then is not re
   assertError(changed, "hostingaccount_not_changeable");
   await assert.rejects(suspendAccount(context, identifier, "late"), /is being removed/);
 
-  stage.control.join();
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal(await readStatus(identifier), 403);
   assert.equal(await isOn(identifier), false);
@@ -223,15 +223,15 @@ test("a change that waits for its node raises an alarm after ten minutes, until 
   const id = await ready(identifier);
   clock.advance(60 * 60_000);
   await suspendAccount(context, identifier, "sends phishing");
-  stage.control.cut();
+  await stage.agentLeaves();
   await stage.advance(id);
   clock.advance(9 * 60_000);
   await stage.advance(id);
   assert.equal((await stage.inside(id)).alarm, null);
   clock.advance(2 * 60_000);
   await stage.advance(id);
-  assert.match((await stage.inside(id)).alarm ?? "", /^still not suspended: the node/);
-  stage.control.join();
+  assert.match((await stage.inside(id)).alarm ?? "", /^still not suspended: the agent of the node/);
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal((await stage.inside(id)).alarm, null);
   assert.equal((await stage.read(identifier)).status, "Suspended");

@@ -5,12 +5,10 @@ import { listAlarms } from "#alarms.ts";
 import { endMove, getMove } from "#hosting/moves/manage.ts";
 import { startMove } from "#hosting/moves/move.ts";
 import { advanceMove } from "#hosting/moves/steps.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
 import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
-import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { startHostingStage } from "./stage.ts";
 
 /** No worker runs here: a test moves the clock and runs steps when it needs to. */
@@ -24,7 +22,7 @@ after(() => nodes.close());
 
 // They are created before the second node exists.
 const [id] = [await ready("stuck.example"), await ready("cancelled.example")];
-await registerNode(context, nodePlace(second, "second"), nodeRoom, false);
+await stage.gateway.addNode(second, { id: "second" });
 
 const minuteMs = 60_000;
 
@@ -50,7 +48,7 @@ test("a move whose node is down for ten minutes raises an alarm until it makes p
     return [(await getMove(context, moveId)).state, await alarmOf(identifier)] as const;
   };
   const awayForLong = async (state: string) => {
-    stage.control.cut();
+    await stage.agentLeaves();
     const since = clock.now().toISOString();
     assert.deepEqual(await advance(), [state, undefined], "it may be over in a moment");
     clock.advance(5 * minuteMs);
@@ -59,7 +57,7 @@ test("a move whose node is down for ten minutes raises an alarm until it makes p
     const [now, alarm] = await advance();
     assert.equal(now, state);
     assert.ok(alarm?.startsWith(`still ${state} since ${since}: `), alarm);
-    stage.control.join();
+    await stage.agentReturns();
   };
 
   await awayForLong("Copying");
@@ -80,17 +78,17 @@ test("a move whose node is down for ten minutes raises an alarm until it makes p
 test("a stuck move that is cancelled keeps only the alarm of moves that were given up", async () => {
   const identifier = "cancelled.example";
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 0 });
-  stage.control.cut();
+  await stage.agentLeaves();
   await advanceMove(context, nodes, moveId);
   clock.advance(11 * minuteMs);
   await advanceMove(context, nodes, moveId);
   assert.match((await alarmOf(identifier)) ?? "", /^still Copying since /);
   await endMove(context, identifier, "cancel");
+  await stage.agentReturns();
   await advanceMove(context, nodes, moveId);
   await advanceMove(context, nodes, moveId);
   assert.deepEqual(
     [(await getMove(context, moveId)).state, await alarmOf(identifier), await alarmOf(identifier, "hosting-move")],
     ["Returned", undefined, "cancelled by the operator"],
   );
-  stage.control.join();
 });

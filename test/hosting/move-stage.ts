@@ -5,12 +5,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getMove } from "#hosting/moves/manage.ts";
 import { startMove } from "#hosting/moves/move.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestGateway } from "../harness/gateway.ts";
-import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
 import { type HostingStage, password, startHostingStage } from "./stage.ts";
@@ -35,7 +33,7 @@ export async function startMoveStage(scope: Scope, options: { worker?: boolean }
   scope.after(() => second.close());
   const { context, databaseUrl } = stage.gateway;
   const setDraining = (sql: string) => runSql(databaseUrl, `UPDATE hosting_nodes SET is_draining = ${sql}`);
-  await registerNode(context, nodePlace(second, "second"), nodeRoom, false);
+  await stage.gateway.addNode(second, { id: "second" });
   return {
     ...stage,
     second,

@@ -6,12 +6,12 @@ import { after, test } from "node:test";
 import { generate } from "selfsigned";
 import { readNodePlaces } from "#hosting/nodes/nodes.ts";
 import { changedSettings, type SettingsOptions } from "#operator/nodes/settings.ts";
-import { assertRefused, operated, operateOn } from "../orders/operate.ts";
-import { eventually, startHostingStage } from "./stage.ts";
+import { assertRefused, operated } from "../orders/operate.ts";
+import { startHostingStage } from "./stage.ts";
 
 const stage = await startHostingStage({ after }, { node: false });
 const { gateway } = stage;
-const { ftpPort, webPort, controlPort } = stage.node.ports;
+const { ftpPort, webPort } = stage.node.ports;
 const folder = await mkdtemp(join(tmpdir(), "deedhouse-settings-"));
 after(() => rm(folder, { recursive: true }));
 
@@ -23,22 +23,7 @@ async function file(name: string, text: string): Promise<string> {
 const room = ["--capacity-gb", "1", "--ftp", `127.0.0.1:${ftpPort}`, "--web", `127.0.0.1:${webPort}`];
 const settingsOf = async (id: string) => (await readNodePlaces(gateway.context, id))[0]?.settings;
 
-test("an embedded node is reached at its new address and token as soon as an operator sets them", async () => {
-  const kind = ["--kind", "embedded", "--control-url", "http://127.0.0.1:1"];
-  const wrong = await file("wrong.token", "not-this-one\n");
-  await operated(gateway, "node", "add", "small", ...room, ...kind, "--control-token-file", wrong);
-  const id = await stage.create("reached.example");
-  await eventually("it was attempted", async () => (await stage.inside(id)).next_step_at !== null);
-  const token = stage.node.controlToken.reveal();
-  const change = ["--control-url", `http://127.0.0.1:${controlPort}`, "--control-token-file", "-"];
-  const { code, stdout, stderr } = await operateOn(gateway, `${token}\n`, "node", "set", "small", ...change);
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
-  assert.match(stdout, new RegExp(`control_url +http://127.0.0.1:${controlPort}`));
-  assert.ok(!stdout.includes(token));
-  assert.equal((await stage.settled("reached.example")).status, "Ready");
-});
-
-test("only the given settings of a panel change", async () => {
+test("of a panel's settings only those change that are said", async () => {
   const { cert } = await generate([{ name: "commonName", value: "panels.test" }], { keyType: "ec", curve: "P-256" });
   const first = [
     "--panel-url",
@@ -76,7 +61,6 @@ test("only the given settings of a panel change", async () => {
 
 test("an option that is useless, or not for this kind of node, is refused with an explanation", async () => {
   const wrong: [options: SettingsOptions, sentence: RegExp][] = [
-    [{ controlUrl: "http://127.0.0.1:1" }, /^--control-url is for nodes of the kind embedded, and this one is cpanel$/],
     [{ panelUrl: "http://panel.example" }, /^http:\/\/panel\.example is not a URL such as https:/],
     [{ panelTokenFile: join(folder, "none") }, /cannot read .*none: ENOENT/],
     [{ panelCaFile: await file("no.pem", "no certificate") }, /no\.pem contains no certificate in PEM/],
@@ -84,4 +68,6 @@ test("an option that is useless, or not for this kind of node, is refused with a
   for (const [options, message] of wrong) {
     assert.throws(() => changedSettings("cpanel", options), { name: "CommandFailure", message });
   }
+  const message = /^--panel-url is for nodes of the kind cpanel, and this one is embedded$/;
+  assert.throws(() => changedSettings("embedded", { panelUrl: "https://panel.example" }), { message });
 });

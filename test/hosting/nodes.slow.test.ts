@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import { getNode } from "#hosting/nodes/manage.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
 import { createPack } from "#hosting/packs/manage.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
+import { Secret } from "#lib/secret.ts";
 import { changeAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { assertRefused, operate, operated } from "../orders/operate.ts";
 import { assertRoomIsKept, pageOf } from "./move-stage.ts";
@@ -16,20 +15,14 @@ const stage = await startHostingStage({ after }, { node: false, diskBytesMax: 1_
 const { gateway } = stage;
 const tool = (...args: string[]) => operated<Record<string, unknown>>(gateway, ...args);
 
-interface Place {
-  controlToken: { reveal(): string };
-  dataDir: string;
-  ports: { ftpPort: number; webPort: number; controlPort: number };
-}
-
-/** Adds a running embedded node, as an operator does. */
-async function add(id: string, node: Place, ...more: string[]) {
-  const { ftpPort, webPort, controlPort } = node.ports;
-  const token = join(node.dataDir, "control.token");
-  await writeFile(token, `${node.controlToken.reveal()}\n`, { mode: 0o600 });
+/** Adds a running embedded node as an operator does. */
+async function add(id: string, node: TestNode, ...more: string[]) {
+  await gateway.agentsPort();
+  const { ftpPort, webPort } = node.ports;
   const places = ["--ftp", `127.0.0.1:${ftpPort}`, "--web", `127.0.0.1:${webPort}`];
-  const control = ["--control-url", `http://127.0.0.1:${controlPort}`, "--control-token-file", token];
-  return tool("node", "add", id, "--kind", "embedded", "--capacity-gb", "1", ...places, ...control, ...more);
+  const added = await tool("node", "add", id, "--kind", "embedded", "--capacity-gb", "1", ...places, ...more);
+  assert.match(String(added.next), /^on its machine, within 24 hours: deedhouse node, with DEEDHOUSE_NODE_TOKEN_FILE/);
+  await node.join(new Secret(String(added.token)));
 }
 
 test("an operator adds nodes while everything runs, empties one, and removes it", async (t) => {
@@ -37,9 +30,9 @@ test("an operator adds nodes while everything runs, empties one, and removes it"
   t.after(() => other.close());
   const names = ["a", "b", "c"].map((name) => `${name}.nodes.example`);
   for (const name of names) await stage.create(name);
-  assert.deepEqual(await add("old", stage.node), { node: "old", status: "added" });
+  await add("old", stage.node);
   for (const name of names) assert.equal((await stage.settled(name)).status, "Ready");
-  assert.deepEqual(await add("new", other, "--tag", "ssd", "--tag", "eu"), { node: "new", status: "added" });
+  await add("new", other, "--tag", "ssd", "--tag", "eu");
   const shown = await tool("node", "show", "old");
   assert.deepEqual(
     [shown.state, shown.accounts_count, shown.committed_bytes, shown.capacity_bytes],
@@ -94,7 +87,7 @@ test("a node that returns at another address is reached there as soon as its row
   t.after(() => node.close());
   const running = await startHostingStage(t, { node: false });
   const { context } = running.gateway;
-  await registerNode(context, nodePlace(node, "moving"), nodeRoom, false);
+  await running.gateway.addNode(node, { id: "moving" });
   await running.create("before.elsewhere.example");
   assert.equal((await running.settled("before.elsewhere.example")).status, "Ready");
   await node.restart();
@@ -112,12 +105,7 @@ test("explains what is wrong with a node that an operator names or describes", a
     [["node", "show", "nowhere"], 4, /there is no hosting node nowhere/],
     [["node", "add", "Web_1", "--capacity-gb", "1", ...places], 2, /lower-case letters, digits and hyphens/],
     [["node", "add", "x", "--capacity-gb", "1", "--ftp", "host", "--web", "web:80"], 2, /a host and a port/],
-    [
-      ["node", "add", "x", "--kind", "embedded", "--capacity-gb", "1", ...places],
-      2,
-      /--control-url and .* are missing/,
-    ],
-    [["node", "token", "nowhere"], 3, /nodes cannot reach this gateway yet/],
+    [["node", "token", "nowhere"], 4, /there is no node nowhere/],
     [["node", "drain", "nowhere", "--move"], 4, /there is no hosting node nowhere/],
     [["hosting", "move", "nobody.example"], 4, /there is no hosting account nobody.example that is Ready or Suspended/],
     [["moves", "cancel", "nobody.example"], 4, /there is no move of nobody.example/],

@@ -13,7 +13,7 @@ import { eventually, password, startHostingStage } from "./stage.ts";
 
 const stage = await startHostingStage({ after });
 const { gateway, reseller } = stage;
-afterEach(() => stage.control.join());
+afterEach(() => stage.agentReturns());
 const tool = (...args: string[]) => operated(gateway, ...args);
 const page = async (identifier: string) =>
   (await readPage({ host: "127.0.0.1", port: stage.web.port }, `${identifier}.localhost`, "/index.html")).status;
@@ -99,20 +99,20 @@ test("an operator's password is generated, shown once and must meet the same rul
 
 test("an account that waits shows the reason, the next attempt and what it does", async () => {
   const id = await ready("waiting.example");
-  stage.control.cut();
+  await stage.agentLeaves();
   await tool("hosting", "suspend", "waiting.example", "--reason", "unpaid");
   const late = ["hosting", "suspend", "waiting.example", "--reason", "unpaid", "--wait", "--timeout", "1"];
   await assertRefused(gateway, late, 7, /not in effect yet/);
   await eventually("it was attempted", async () => (await stage.inside(id)).next_step_at !== null);
   const shown = await tool("hosting", "show", "waiting.example");
-  stage.control.join();
-  const time = /^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z: it is suspended \(retry: the node's control port/;
+  await stage.agentReturns();
+  const time = /^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z: it is suspended \(retry: the agent of the node embedded/;
   assert.match(String(shown.next), time);
   const { body } = await gateway.send(reseller, "GET", "/hostingaccounts/waiting.example/history");
   const { next, history } = body as { next: string; history: { event: string; text: string }[] };
   assert.match(next, /it is suspended \(retry: its server has not applied it yet\)$|^nothing/);
   assert.ok(history.some(({ text }) => text === "the operator requested its suspension"));
-  assert.doesNotMatch(JSON.stringify(body), /control port|unpaid|embedded/);
+  assert.doesNotMatch(JSON.stringify(body), /the agent|unpaid|embedded/);
 });
 
 test("the revision of a pack changes no existing account, and new ones get the next version", async () => {

@@ -3,6 +3,7 @@ import { after, afterEach, test } from "node:test";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { testAccount } from "#nodes/test-account.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
+import { runSql } from "../harness/sql.ts";
 import { eventually, startHostingStage } from "./stage.ts";
 
 const minuteMs = 60_000;
@@ -11,8 +12,9 @@ const hourMs = 60 * minuteMs;
 /** No worker runs here: a test moves the clock and runs an account's step when it needs to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
-afterEach(() => {
-  for (const relay of [stage.control, stage.ftp, stage.web]) relay.join();
+afterEach(async () => {
+  for (const relay of [stage.ftp, stage.web]) relay.join();
+  await stage.agentReturns();
 });
 
 for (const port of ["ftp", "web"] as const) {
@@ -31,8 +33,8 @@ for (const port of ["ftp", "web"] as const) {
   });
 }
 
-test("each retry waits longer than the one before, up to five minutes", async () => {
-  stage.control.cut();
+test("each failure waits longer than the one before, up to five minutes", async () => {
+  await stage.agentLeaves();
   const id = await stage.create("waits.example");
   for (const ceilingMs of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000)) {
     await stage.advance(id);
@@ -47,9 +49,11 @@ test("an account that is not ready after ten minutes raises an alarm until it is
   const id = await stage.create("late.example");
   await stage.advance(id);
   clock.advance(9 * minuteMs);
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal((await stage.inside(id)).alarm, null);
   clock.advance(2 * minuteMs);
+  await stage.agentReturns();
   await stage.advance(id);
   assert.match((await stage.inside(id)).alarm ?? "", /^still not ready: the probe failed/);
   assert.equal((await stage.read("late.example")).status, "Provisioning");
@@ -65,12 +69,12 @@ test("an account is given up after a day only when its node confirms that nothin
   const id = await stage.create("gone.example");
   await stage.advance(id);
   clock.advance(24 * hourMs + minuteMs);
-  stage.control.cut();
+  await stage.agentLeaves();
   await stage.advance(id);
   assert.equal((await stage.read("gone.example")).status, "Provisioning");
   assert.ok(await stage.node.driver.find("gone.example"), "it is still on the node");
 
-  stage.control.join();
+  await stage.agentReturns();
   await stage.advance(id);
   const { status, error_text } = await stage.read("gone.example");
   assert.equal(status, "Failed");
@@ -80,26 +84,31 @@ test("an account is given up after a day only when its node confirms that nothin
 });
 
 test("an account whose node was down for more than a day is ready when the node is back", async () => {
-  stage.control.cut();
+  await stage.agentLeaves();
   const id = await stage.create("patient.example");
   await stage.advance(id);
   clock.advance(30 * hourMs);
   await stage.advance(id);
   assert.equal((await stage.read("patient.example")).status, "Provisioning");
-  stage.control.join();
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal((await stage.read("patient.example")).status, "Ready");
 });
 
 test("an account that was given up while its node went down fails once the node has removed it", async () => {
+  const { databaseUrl } = stage.gateway;
+  const reports = async () =>
+    (await runSql<{ sum: string }>(databaseUrl, "SELECT sum(usage_version) FROM node_channels"))[0]?.sum;
+  const before = await reports();
   await stage.node.driver.ensureAccount(testAccount("theirs.example", 1));
+  await eventually("its usage is reported", async () => (await reports()) !== before);
   const id = await stage.create("theirs.example");
-  // The node refuses, and the connection with the answer to the following removal is lost.
-  stage.control.cutAfter("DELETE");
+  // The node refuses, and says whose the identifier is. With that the connection ends, before the removal that follows.
+  stage.control.cutAfter("POST /report");
   await stage.advance(id);
   assert.equal((await stage.read("theirs.example")).status, "Provisioning");
   await stage.node.driver.remove({ identifier: "theirs.example", uid: 1 });
-  stage.control.join();
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal((await stage.read("theirs.example")).status, "Failed", "giving up is never taken back");
   assert.deepEqual(await stage.story(id), ["requested", "placed", "abandoned", "doubtful", "refused"]);

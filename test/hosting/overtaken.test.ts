@@ -8,12 +8,10 @@ import { checkHostName } from "#hosting/host-names/check.ts";
 import { getMove } from "#hosting/moves/manage.ts";
 import { applyMoveEvent, claimMove, MoveOvertaken, startMove } from "#hosting/moves/move.ts";
 import { advanceMove } from "#hosting/moves/steps.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
 import { type HostingNodes, openHostingNodes } from "#hosting/nodes/open.ts";
 import { askReconcile, reconcileNode } from "#hosting/nodes/reconcile.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
-import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { runSql, untilHeldUp } from "../harness/sql.ts";
 import { holdAt } from "../orders/hold.ts";
 import type { HostName } from "./host-names-stage.ts";
@@ -25,8 +23,8 @@ const stage = await startHostingStage({ after }, { clock, worker: false });
 const { context, databaseUrl } = stage.gateway;
 const nodes = await openHostingNodes(context);
 after(() => nodes.close());
-await registerNode(context, nodePlace(stage.node, "second"), { ...nodeRoom, capacityBytes: 10_000_000 }, false);
-afterEach(() => stage.control.join());
+await stage.gateway.addNode(stage.node, { id: "second", room: { capacityBytes: 10_000_000 } });
+afterEach(() => stage.agentReturns());
 
 async function ready(identifier: string): Promise<number> {
   const id = await stage.create(identifier);
@@ -38,11 +36,11 @@ async function ready(identifier: string): Promise<number> {
 test("a settled account raises no alarm when its node is down for a while, and has nothing left to do after it", async () => {
   const id = await ready("settled.example");
   clock.advance(60 * 60_000);
-  stage.control.cut();
+  await stage.agentLeaves();
   await stage.advance(id);
   assert.equal((await stage.inside(id)).alarm, null);
   assert.notEqual((await stage.inside(id)).next_step_at, null);
-  stage.control.join();
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal((await stage.inside(id)).next_step_at, null);
 });

@@ -15,10 +15,12 @@ const stage = await startHostingStage({ after }, { worker: false, node: false, d
 const { gateway } = stage;
 const { context } = gateway;
 
-const addNode = (id: string, room: Partial<NodeRoom>) =>
-  registerNode(context, nodePlace(stage.node, id), { ...nodeRoom, ...room }, false);
-const reset = () => runSql(gateway.databaseUrl, "DELETE FROM hosting_nodes");
-/** Chooses and records a node, as the account's step does. */
+const addNode = (id: string, room: Partial<NodeRoom>) => gateway.addNode(stage.node, { id, room });
+const reset = async () => {
+  await stage.node.leave();
+  await runSql(gateway.databaseUrl, "DELETE FROM hosting_nodes");
+};
+/** Chooses a node as the account's job does, and writes it down. */
 const place = (id: number, tags: string[] = []) =>
   context.database.transaction(async (tx) => {
     const choice = await placeAccount(tx, { id, disk_quota_bytes: 100_000 }, tags);
@@ -111,16 +113,7 @@ test("accounts that wait for room are retried at once when a node is added or ge
     url,
     "UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' WHERE status = 'Provisioning'",
   );
-  await registerNode(
-    running.gateway.context,
-    nodePlace(running.node, "late", {
-      ftpPort: running.ftp.port,
-      webPort: running.web.port,
-      controlPort: running.control.port,
-    }),
-    { ...nodeRoom, capacityBytes: 100_000 },
-    false,
-  );
+  await running.gateway.addNode(running.node, { id: "late", room: { capacityBytes: 100_000 } });
   await setNode(running.gateway.context, "late", {});
   await areReady(1);
   await runSql(

@@ -4,7 +4,7 @@ import { listAlarms } from "#alarms.ts";
 import type { NamedStray } from "#hosting/nodes/compare.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
 import { askReconcile, findResult, type ReconcileResult } from "#hosting/nodes/reconcile.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
+import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { changeAccount, testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate } from "../orders/operate.ts";
@@ -45,7 +45,7 @@ test("strays, missing and different accounts of a node are found, reported by an
   ]);
   const found = await reconcile("embedded");
   assert.deepEqual(shortly(found), [
-    "different different.reconcile.example: disk quota: 5, and not 50000000, files: 100, and not 1000, FTP sessions: 10, and not 4, suspended: true, and not false",
+    "different different.reconcile.example: disk quota: 5, not 50000000, files: 100, not 1000, FTP sessions: 10, not 4, suspended: true, not false",
     "missing missing.reconcile.example",
     "stray missing.reconcile.example",
   ]);
@@ -111,32 +111,34 @@ test("an account that is being moved is no stray on either node", async () => {
 });
 
 test("a node that has not answered for ten minutes raises an alarm until it answers, also across restarts", async () => {
-  const age = (column: string, interval: string) =>
-    runSql(
-      gateway.databaseUrl,
-      `UPDATE hosting_nodes SET ${column} = now() - interval '${interval}' WHERE id = 'embedded'`,
-    );
+  const { databaseUrl } = gateway;
   await eventually("it was seen", async () => (await getNode(context, "embedded")).last_seen_at !== null);
-  // Work of earlier tests may still call it, and its answer would end the silence.
-  stage.control.cut();
-  await age("last_seen_at", "1 hour");
-  await tellOfAbsentNodes(context);
+  // Work of the tests before may ask it yet, and its answer would end the silence.
+  await stage.agentLeaves();
+  await runSql(
+    databaseUrl,
+    "UPDATE node_channels SET last_seen_at = now() - interval '1 hour' WHERE node_id = 'embedded'",
+  );
+  await updateAbsenceAlarms(context);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 0, "nobody may have asked it in that hour");
-  await age("silent_since", "11 minutes");
-  await tellOfAbsentNodes(context);
+  await runSql(
+    databaseUrl,
+    "UPDATE hosting_nodes SET silent_since = now() - interval '11 minutes' WHERE id = 'embedded'",
+  );
+  await updateAbsenceAlarms(context);
   assert.equal((await alarmsOf("embedded", "hosting-node-away")).length, 1);
   assert.equal((await alarmsOf("second", "hosting-node-away")).length, 0);
-  stage.control.join();
+  await stage.agentReturns();
   await eventually("it is seen", async () => {
-    await tellOfAbsentNodes(context);
+    await updateAbsenceAlarms(context);
     return (await alarmsOf("embedded", "hosting-node-away")).length === 0;
   });
 });
 
-test("a node that does not answer is not compared, and nothing is concluded about it", async () => {
-  stage.control.cut();
+test("a node that does not answer is not compared, and nothing is believed of it", async () => {
+  await stage.agentLeaves();
   const wantedAt = await askReconcile(context, "embedded", { repairs: true, removes: [] });
-  const result = await eventually("it is attempted", () => findResult(context.database, "embedded", wantedAt));
-  stage.control.join();
-  assert.match(String(result), /does not answer/);
+  const result = await eventually("it is tried", () => findResult(context.database, "embedded", wantedAt));
+  await stage.agentReturns();
+  assert.match(String(result), /has not asked for its state lately/);
 });

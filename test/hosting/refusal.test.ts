@@ -49,6 +49,8 @@ test("an account whose uid the node has or had for another account gets another 
   const id = await stage.create("mixed.example");
   const { uid } = await stage.inside(id);
   await node.driver.ensureAccount(testAccount("stranger.example", uid));
+  // Its agent reports the highest uid.
+  await stage.agentReturns();
   await stage.advance(id);
   assert.equal((await stage.read("mixed.example")).status, "Ready");
   assert.notEqual((await stage.inside(id)).uid, uid);
@@ -57,6 +59,7 @@ test("an account whose uid the node has or had for another account gets another 
   const again = await stage.create("retired.example");
   const { uid: retired } = await stage.inside(again);
   await node.driver.remove({ identifier: "gone.example", uid: retired });
+  await stage.agentReturns();
   await stage.advance(again);
   assert.equal((await stage.read("retired.example")).status, "Ready");
   assert.notEqual((await stage.inside(again)).uid, retired);

@@ -101,14 +101,14 @@ test("abuse 30: neither a new account's password nor its hash is in a log, job, 
   assert.equal(await post({ ...good, identifier: "not a name" }), 400);
   assert.equal(await post({ ...good, servicepack_id: "999" }), 400);
   assert.equal(await post({ ...good, password: `${password}\r\n` }), 400);
-  stage.control.cut();
+  await stage.agentLeaves();
   assert.equal(await post(good, key), 202);
   assert.equal(await post(good, key), 202);
   assert.equal(await post({ ...good, password: `${password}!` }, key), 422);
   assert.equal(await post(good), 400);
   await eventually("the node was called", async () => (await doubts()) > 0);
   const jobs = await dumpDatabase(gateway.databaseUrl);
-  stage.control.join();
+  await stage.agentReturns();
   await stage.settled("secret.example");
   assert.equal(await send("GET", "/secret.example"), 200);
   await node.driver.ensureAccount(testAccount("taken.example", 1));
@@ -131,7 +131,7 @@ test("abuse 30: nor is a new password, while it waits for its node, in a report 
   await stage.settled("secret.example");
   const hash = (await readHash("secret.example")) ?? assert.fail("there is no hash");
 
-  stage.control.cut();
+  await stage.agentLeaves();
   assert.equal(await send("PUT", "/secret.example/password", { password: `${newPassword}\0` }), 400);
   assert.equal(await send("PUT", "/secret.example/password", { password: newPassword }), 202);
   await suspendAccount(context, "secret.example", "unpaid");
@@ -141,8 +141,8 @@ test("abuse 30: nor is a new password, while it waits for its node, in a report 
   const [listed] = await reportAccounts(context, { isPending: true, limit: 1 });
   const report = JSON.stringify([listed, await reportAccount(context, "secret.example")]);
   const newHash = (await readHash("secret.example")) ?? assert.fail("there is no hash");
-  stage.control.join();
-  await eventually("the change is in effect", async () => !(await stage.read("secret.example")).changes_pending);
+  await stage.agentReturns();
+  await eventually("the change is in force", async () => !(await stage.read("secret.example")).changes_pending);
   await tryToLogIn(node.ports.ftpPort, [password, newPassword]);
 
   assert.equal(await send("DELETE", "/secret.example"), 202);

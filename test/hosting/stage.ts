@@ -1,14 +1,15 @@
-/** A gateway with a real hosting node whose three ports can be cut one by one, a reseller and a service pack. */
+/**
+ * A gateway with a real hosting node, a reseller and a service pack. The node's FTP and web ports, and the way of its agent to
+ * the gateway (`control`), can be taken away one by one.
+ */
 import assert from "node:assert/strict";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
-import { registerNode } from "#hosting/nodes/nodes.ts";
 import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 import type { Scope } from "../harness/database.ts";
 import { type GatewayOptions, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
-import { nodePlace, nodeRoom } from "../harness/profiles.ts";
 import { type Relay, startRelay } from "./relay.ts";
 
 export const password = "Correct-horse-9-battery";
@@ -51,7 +52,11 @@ export interface HostingStage {
   story(accountId: number): Promise<string[]>;
   /** The parts of the account's row that the worker reads, and its alarm. */
   inside(accountId: number): Promise<Inside>;
-  /** Restarts the node on other ports, behind the same relays. */
+  /** The agent of the node `embedded` cannot reach the gateway, and has been silent for so long that nobody waits for it. */
+  agentLeaves(): Promise<void>;
+  /** All agents reach the gateway, and have asked for their nodes' states since. Tests that skip hours need it too. */
+  agentReturns(): Promise<void>;
+  /** The node's process ends and comes back on other ports, behind the same relays. */
   restartNode(): Promise<void>;
 }
 
@@ -75,14 +80,31 @@ const accountId = statement(
   { id: "int8?" },
 );
 
+const silence = statement(
+  "test-hosting-agent-silent",
+  "UPDATE node_channels SET last_seen_at = $now::timestamptz - interval '2 minutes' WHERE node_id = 'embedded'",
+  {},
+);
+const readSyncs = statement(
+  "test-hosting-agent-syncs",
+  "SELECT node_id, sync_counter FROM node_channels WHERE public_key IS NOT NULL",
+  { node_id: "text", sync_counter: "int8" },
+);
+
 export async function startHostingStage(
   scope: Scope,
   options: GatewayOptions & { diskBytesMax?: number } = {},
 ): Promise<HostingStage> {
-  const node = await startTestNode();
-  const { controlPort, ftpPort, webPort } = node.ports;
-  const relays = await Promise.all([controlPort, ftpPort, webPort].map((port) => startRelay(port)));
-  const [control, ftp, web] = relays as [Relay, Relay, Relay];
+  const nowhere = 1;
+  const relays = await Promise.all([startRelay(nowhere), startRelay(nowhere), startRelay(nowhere)]);
+  const [control, ftp, web] = relays;
+  const ports = { ftpPort: ftp.port, webPort: web.port };
+  const node = await startTestNode({ probedAt: () => ports });
+  const leadToNode = () => {
+    ftp.join(node.ports.ftpPort);
+    web.join(node.ports.webPort);
+  };
+  leadToNode();
   const gateway = await startTestGateway(scope, options);
   // The gateway's own hook was added earlier, and ends the worker first.
   scope.after(async () => {
@@ -92,8 +114,10 @@ export async function startHostingStage(
   const reseller = await gateway.addReseller();
   const packId = await gateway.addPack({ diskBytesMax: options.diskBytesMax ?? 100_000 });
   const { context } = gateway;
-  const ports = { ftpPort: ftp.port, webPort: web.port, controlPort: control.port };
-  if (options.node ?? true) await registerNode(context, nodePlace(node, "embedded", ports), nodeRoom, false);
+  if (options.node ?? true) {
+    control.join(await gateway.agentsPort());
+    await gateway.addNode(node, { ports, agentsPort: control.port });
+  }
   const nodes = await openHostingNodes(context);
   scope.after(() => nodes.close());
   return {
@@ -125,12 +149,28 @@ export async function startHostingStage(
       const [row] = await context.database.query(inside, [id]);
       return row ?? assert.fail("there is no such account");
     },
+    async agentLeaves() {
+      control.cut();
+      await context.database.query(silence, { now: context.clock.now() });
+    },
+    async agentReturns() {
+      const before = await context.database.query(readSyncs, []);
+      control.join();
+      await gateway.reconnectAgents();
+      for (const { node_id, sync_counter } of before) {
+        await eventually("its agent asks", async () => {
+          const now = await context.database.query(readSyncs, []);
+          return now.some((channel) => channel.node_id === node_id && channel.sync_counter > sync_counter);
+        });
+        // What the gateway does because an agent is back is done before it sends the agent a question.
+        await (await nodes.find(node_id))?.find("nobody.example");
+      }
+    },
     async restartNode() {
       for (const relay of relays) relay.cut();
       await node.restart();
-      control.join(node.ports.controlPort);
-      ftp.join(node.ports.ftpPort);
-      web.join(node.ports.webPort);
+      leadToNode();
+      control.join();
     },
   };
 }

@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
-import { tellOfAbsentNodes } from "#hosting/nodes/seen.ts";
+import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { watchReturns } from "#hosting/wake.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
@@ -23,7 +23,8 @@ const { context, databaseUrl } = gateway;
 
 /** An account whose node is down and whose retry is minutes away, so an attempt shows that it was woken. */
 async function waits(identifier: string): Promise<number> {
-  for (const relay of [stage.control, stage.ftp, stage.web]) relay.cut();
+  for (const relay of [stage.ftp, stage.web]) relay.cut();
+  await stage.agentLeaves();
   const id = await stage.create(identifier);
   await eventually("the node was called", async () => (await stage.story(id)).includes("doubtful"));
   await eventually("its retry is minutes away", () => isPutOff(id));
@@ -40,13 +41,14 @@ async function isPutOff(id: number): Promise<boolean> {
   return put.length === 1;
 }
 
-const comeBack = () => {
-  for (const relay of [stage.control, stage.ftp, stage.web]) relay.join();
+const comeBack = async () => {
+  for (const relay of [stage.ftp, stage.web]) relay.join();
+  await stage.agentReturns();
 };
 
 test("an account that waits for its node is retried at once when the node answers again", async () => {
   await waits("woken.example");
-  comeBack();
+  await comeBack();
   assert.equal((await stage.settled("woken.example")).status, "Ready");
 });
 
@@ -58,17 +60,18 @@ test("an account whose retry is further away than the longest wait is retried no
   await gateway.stopWorker();
   await runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '3 hours' WHERE id = ${id}`);
   await gateway.startWorker();
-  await eventually("it was attempted", async () => (await triesOf()) > triesBefore);
-  comeBack();
+  await eventually("it was tried", async () => (await triesOf()) > triesBefore);
+  await comeBack();
   assert.equal((await stage.settled("jumped.example")).status, "Ready");
 });
 
 test("an operator retries an account, or everything on a node, now", async () => {
   const retry = (...args: string[]) => operated(gateway, "hosting", "retry", ...args);
-  // No worker sees that the node is back.
   const id = await waits("asked.example");
   await gateway.stopWorker();
-  comeBack();
+  await comeBack();
+  // As if nobody had noticed that the node is back.
+  await isPutOffAgain(id);
   const isCalled = async () => {
     const [account] = await runSql<{ is_due: boolean }>(
       databaseUrl,
@@ -111,7 +114,7 @@ test("an operation that began while the node was down and fails after its return
   const quiet = await startHostingStage(t, { worker: false });
   const clock = createManualClock(unixSeconds(systemClock));
   const returns = watchReturns({ ...quiet.gateway.context, clock }, "embedded");
-  quiet.control.cut();
+  await quiet.agentLeaves();
   const id = await quiet.create("straggler.example");
   await quiet.advance(id);
   const { databaseUrl: url } = quiet.gateway;
@@ -176,7 +179,7 @@ test("a panel that answers is not reported as down", async (t) => {
   );
   await eventually("the panel was asked", async () => stub.requests.length > 0);
   const isAway = async () => {
-    await tellOfAbsentNodes(context);
+    await updateAbsenceAlarms(context);
     const alarms = await runSql(
       databaseUrl,
       "SELECT 1 FROM alarms WHERE kind = 'hosting-node-away' AND subject = 'panel' AND resolved_at IS NULL",

@@ -26,6 +26,7 @@ import { announceEndpoint, type GatewayKey, loadGatewayKey } from "#hosting/chan
 import { takeReport } from "#hosting/channel/report.ts";
 import { sync } from "#hosting/channel/sync.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
+import { hostInUrl } from "#lib/net/near-address.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { joinPath, reportPath, syncPath } from "#nodes/agent/messages.ts";
 import { signatureHeader } from "#nodes/agent/request-signature.ts";
@@ -175,9 +176,4 @@ function json(status: number, content: object): HttpAnswer {
 /** All refusals have this form. */
 function refusal({ status, code, counter }: AgentRefusal): HttpAnswer {
   return json(status, { error: code, ...(counter === undefined ? {} : { counter }) });
-}
-
-/** RFC 3986 section 3.2.2 */
-function hostInUrl(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -11,6 +11,8 @@ import { statement } from "#db/statement.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
+import { createSealer } from "#lib/sealed-secret.ts";
+import { Secret } from "#lib/secret.ts";
 import { parseJoinToken } from "#nodes/agent/join-token.ts";
 import { createTransport, pinOf } from "#nodes/agent/transport.ts";
 import type { Role } from "#role.ts";
@@ -78,7 +80,9 @@ test("the api starts the endpoint, and tokens name it with the key of its certif
     }),
   );
   await database.query(insertNode, []);
-  const context = { database, random: systemRandom, clock: systemClock };
+  const key = { id: "1", key: new Secret(Buffer.alloc(32)) };
+  const sealer = createSealer({ keys: [key], random: systemRandom });
+  const context = { database, random: systemRandom, clock: systemClock, sealer };
   const token = parseJoinToken((await createJoinToken(context, "web-1")).reveal());
   assert.equal(token.url, `https://127.0.0.1:${api.ready.nodesPort}`);
   assert.equal(token.pin, pinOf(new X509Certificate(made.cert)));

@@ -35,6 +35,12 @@ const readState = statement(
 );
 type StateRow = NonNullable<(typeof readState)["row"]>;
 
+const lockChannel = statement(
+  "node-channel-lock",
+  "SELECT node_id FROM node_channels WHERE node_id = $node_id FOR UPDATE",
+  { node_id: "text" },
+);
+
 const readClaims = statement(
   "node-state-claims",
   `SELECT EXISTS (SELECT FROM node_states
@@ -105,8 +111,19 @@ export async function changeState(context: Context, nodeId: string, key: Account
   await untilApplied(context, nodeId, key.uid, taken);
 }
 
+/** Records the state of an account that its node already has, unless a state of it is recorded. */
+export async function adoptState(context: StateContext, nodeId: string, account: DesiredAccount): Promise<void> {
+  await context.database.transaction(async (tx) => {
+    await tx.query(lockChannel, { node_id: nodeId });
+    const [row] = await tx.query(readState, { node_id: nodeId, uid: account.uid });
+    if (!row) await writeChange(context, tx, nodeId, account, account);
+  });
+}
+
+type StateContext = Pick<Context, "database" | "sealer" | "clock">;
+
 async function writeChange(
-  context: Context,
+  context: Pick<Context, "sealer" | "clock">,
   tx: Transaction,
   nodeId: string,
   { identifier, uid }: AccountKey,
@@ -120,7 +137,7 @@ async function writeChange(
   if (desired && !Value.Check(AccountJson, accountToJson(desired))) throw new NodeRefused("invalid");
   const names = { node_id: nodeId, uid, host_names: desired?.hostNames ?? [] };
   const [claims] = await tx.query(readClaims, { ...names, identifier });
-  // The node would refuse it too, but would tell only the first caller.
+  // The node would refuse it, too, but only the first caller would learn of it.
   if (desired && claims!.is_taken) throw new NodeRefused("identifier_taken");
   await tx.query(writeState, {
     node_id: nodeId,
@@ -135,7 +152,7 @@ async function writeChange(
   return taken;
 }
 
-function columnsOf({ sealer }: Context, nodeId: string, desired: Desired) {
+function columnsOf({ sealer }: Pick<Context, "sealer">, nodeId: string, desired: Desired) {
   if (!desired) return { state: null, password_hash_sealed: null };
   const { passwordHash, ...state } = accountToJson(desired);
   const row = nodeHashRow(nodeId, desired.uid);

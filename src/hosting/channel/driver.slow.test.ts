@@ -1,11 +1,10 @@
 import { test } from "node:test";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
-import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
 import type { Endpoint } from "#nodes/driver.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { cannotStart, startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 import { type DriverUnderTest, testDriver } from "#nodes/test-driver-suite.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 import { getPage } from "#nodes/test-page.ts";
 
@@ -40,7 +39,7 @@ if (cannotStart) {
     const node = await startTestNode({ limits: { addressGuessesMax: 1_000 } });
     const { ftpPort, webPort } = node.ports;
     return reachedByAgent({
-      node: agentNodeOf(node.driver),
+      node: node.driver,
       ftp: { host: "127.0.0.1", port: ftpPort },
       web: { host: "127.0.0.1", port: webPort },
       siteDomain: "localhost",

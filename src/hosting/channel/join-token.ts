@@ -2,8 +2,10 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { adoptAccounts } from "#hosting/channel/adopt.ts";
 import { Secret } from "#lib/secret.ts";
 import { formatJoinToken } from "#nodes/agent/join-token.ts";
+import type { GatewayAddress } from "#nodes/agent/transport.ts";
 import { OperatorError } from "#operator-error.ts";
 
 const secretBytes = 32;
@@ -13,11 +15,13 @@ const readEndpoint = statement("node-gateway-where", "SELECT door_url, door_pin 
   door_url: "text?",
   door_pin: "text?",
 });
-// The machine that has joined stays the node until another one uses the token.
+// The machine that has joined stays the node until another one uses the token. Versions begin above the counter of the commands
+// that a node without an agent has received from an earlier release: so a node that knows a higher one than its database still
+// shows that the database was restored.
 const writeToken = statement(
   "node-join-token",
-  `INSERT INTO node_channels (node_id, join_secret_hash, join_until)
-   SELECT id, $secret_hash, $expires_at FROM hosting_nodes WHERE id = $node_id
+  `INSERT INTO node_channels (node_id, join_secret_hash, join_until, head, issued_version)
+   SELECT id, $secret_hash, $expires_at, command_counter, command_counter FROM hosting_nodes WHERE id = $node_id
    ON CONFLICT (node_id) DO UPDATE SET join_secret_hash = EXCLUDED.join_secret_hash, join_until = EXCLUDED.join_until,
      join_used_at = NULL
    RETURNING node_id`,
@@ -28,23 +32,30 @@ export const joinSecretHash = (secret: string) => createHash("sha256").update(se
 
 /**
  * Creates a token that makes one machine this node within 24 hours. It replaces the node's earlier tokens.
+ * @param address where the machine finds the gateway. Default: at the announced endpoint
  * @throws OperatorError when there is no such node, or no endpoint for agents has ever been started
  */
 export async function createJoinToken(
-  { database, random, clock }: Pick<Context, "database" | "random" | "clock">,
+  context: Pick<Context, "database" | "random" | "clock" | "sealer">,
   nodeId: string,
+  address?: GatewayAddress,
 ): Promise<Secret> {
-  const [endpoint] = await database.query(readEndpoint, []);
-  if (!endpoint?.door_url) {
-    throw new OperatorError(
-      "refused",
-      "nodes cannot reach this gateway yet: set DEEDHOUSE_NODES_PORT and start the api (docs/hosting.md)",
-    );
-  }
+  const { database, random, clock } = context;
+  const { url, pin } = address ?? (await announcedEndpoint(context));
   const secret = new Secret(random.bytes(secretBytes).toString("base64url"));
   const expires_at = new Date(clock.now().getTime() + validMs);
   const secret_hash = joinSecretHash(secret.reveal());
   const [written] = await database.query(writeToken, { node_id: nodeId, secret_hash, expires_at });
   if (!written) throw new OperatorError("not-found", `there is no node ${nodeId}`);
-  return formatJoinToken({ url: endpoint.door_url, pin: endpoint.door_pin, secret });
+  await adoptAccounts(context, nodeId);
+  return formatJoinToken({ url, pin, secret });
+}
+
+async function announcedEndpoint({ database }: Pick<Context, "database">): Promise<GatewayAddress> {
+  const [endpoint] = await database.query(readEndpoint, []);
+  if (endpoint?.door_url) return { url: endpoint.door_url, pin: endpoint.door_pin };
+  throw new OperatorError(
+    "refused",
+    "nodes cannot reach this gateway yet: set DEEDHOUSE_NODES_PORT and start the api (docs/hosting.md)",
+  );
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ChildSettings, Moment } from "#hosting/channel/test-agent-child.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
 
 const childFile = fileURLToPath(new URL("test-agent-child.ts", import.meta.url));
@@ -33,19 +33,16 @@ async function retried(operation: () => Promise<void>): Promise<void> {
 }
 
 describe("an agent that is killed", async () => {
-  const node = await startTestNode();
+  const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
   const channel = await startTestChannel({ after });
-  after(() => node.close());
-  const machine = await channel.join("web-1", { host: "127.0.0.1", port: node.ports.ftpPort });
+  after(() => rm(dataDir, { recursive: true }));
+  const machine = await channel.join("web-1");
 
   function startChild(t: TestContext, killedWhen?: Moment) {
     const settings: ChildSettings = {
       configPath: machine.configPath,
       progressFile: machine.progressFile,
-      controlUrl: `http://127.0.0.1:${node.ports.controlPort}`,
-      controlToken: node.controlToken.reveal(),
-      ftpPort: node.ports.ftpPort,
-      webPort: node.ports.webPort,
+      dataDir,
       ...(killedWhen && { killedWhen }),
     };
     const child = spawn(process.execPath, [childFile, JSON.stringify(settings)], {
@@ -76,7 +73,7 @@ describe("an agent that is killed", async () => {
         found.map(({ uid }) => uid),
         [account.uid],
       );
-      assert.equal((await readdir(join(node.dataDir, "homes"))).length, index + 1);
+      assert.equal((await readdir(join(dataDir, "homes"))).length, index + 1);
       successor.child.kill("SIGTERM");
       assert.deepEqual(await successor.ended, [0, null]);
     });

@@ -19,7 +19,7 @@ import type { NodeRequest } from "#nodes/agent/request-signature.ts";
 
 const syncForm = Compile(SyncBody);
 
-/** No gateway issues so many versions. A higher one is a lie, and would leave no versions to continue with. */
+/** No gateway issues this many versions. A higher one is a lie, and would leave no versions to continue with. */
 const aheadVersionMax = 2 ** 50;
 
 /** A caller waits for a change for seconds; an operator may look later. */
@@ -59,7 +59,7 @@ const dropUnissued = statement(
    DELETE FROM node_states WHERE node_id = $node_id AND uid IN (SELECT uid FROM accounts UNION SELECT target_uid FROM moves)`,
   {},
 );
-// All other unissued states get versions above the node's. Removals do not: this database does not know what became of the
+// All other unissued states get versions above the node's. Removals do not: this database does not know the fate of the
 // account since the backup, so they are held back until an operator decides (src/hosting/channel/restore.ts).
 const continueAfter = statement(
   "node-ahead-go-on",

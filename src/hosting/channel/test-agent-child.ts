@@ -1,14 +1,12 @@
-// An agent for the tests of kills: it kills itself with SIGKILL at one moment of applying a state.
+// An embedded node and its agent for the tests of kills: they kill themselves with SIGKILL at one moment of applying a state.
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
-import { Secret } from "#lib/secret.ts";
 import { startAgent } from "#nodes/agent/agent.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { syncPath } from "#nodes/agent/messages.ts";
-import { agentNodeOf } from "#nodes/agent/test-agent-node.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
+import { startEmbeddedNode } from "#nodes/embedded/node.ts";
 import { runRole } from "#role.ts";
 
 export type Moment =
@@ -21,10 +19,7 @@ export type Moment =
 export interface ChildSettings {
   configPath: string;
   progressFile: string;
-  controlUrl: string;
-  controlToken: string;
-  ftpPort: number;
-  webPort: number;
+  dataDir: string;
   /** Default: never. */
   killedWhen?: Moment;
 }
@@ -52,15 +47,12 @@ await runRole(async () => {
     },
   };
   const host = "127.0.0.1";
-  const driver = createEmbeddedNodeDriver({
+  const servers = await startEmbeddedNode({
     ...surroundings,
-    controlUrl: settings.controlUrl,
-    controlToken: new Secret(settings.controlToken),
-    ftp: { host, port: settings.ftpPort },
-    web: { host, port: settings.webPort },
-    siteDomain: "localhost",
+    ...{ dataDir: settings.dataDir, host, ftpPort: 0, webPort: 0, passivePorts: undefined, siteDomain: "localhost" },
   });
-  const node = agentNodeOf(driver);
+  const { ftpPort, webPort } = servers;
+  const node = servers.agentNode({ ftp: { host, port: ftpPort }, web: { host, port: webPort } });
   const agent = await startAgent({
     ...surroundings,
     ...{ config, transport, progressFile: settings.progressFile },
@@ -75,5 +67,11 @@ await runRole(async () => {
       },
     },
   });
-  return { ready: {}, close: () => agent.close() };
+  return {
+    ready: {},
+    async close() {
+      await agent.close();
+      await servers.close();
+    },
+  };
 });

@@ -40,7 +40,11 @@ export interface TakenVersion {
  * Takes the node's next version. The lock on the node's row keeps versions in order until the transaction ends.
  * @throws NodeUnavailable when no machine has joined
  */
-export async function takeNodeVersion(context: Context, tx: Transaction, nodeId: string): Promise<TakenVersion> {
+export async function takeNodeVersion(
+  context: Pick<Context, "clock">,
+  tx: Transaction,
+  nodeId: string,
+): Promise<TakenVersion> {
   const [taken] = await tx.query(takeVersion, { node_id: nodeId });
   if (!taken) throw new NodeUnavailable(unjoinedText(nodeId));
   const silentSince = context.clock.now().getTime() - silentMs;

@@ -1,6 +1,6 @@
 /**
- * What a node has against what it shall have. Both change while one looks, so the database is read before and after the node:
- * only what is wrong against both, of an account that has not changed between them, is wrong.
+ * Compares a node with its desired state. Both change during the comparison, so the database is read before and after the node:
+ * only a difference from both, of an account that has not changed in between, is a finding.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -8,8 +8,8 @@ import { provenHostNames } from "#hosting/accounts/accounts.ts";
 import { allCapabilities, type Capabilities, type HostingNode, type NodeAccount } from "#nodes/driver.ts";
 
 /**
- * `stray`: on the node, and nothing here says so. `missing`: here, and not on the node. `different`: on both, with other
- * limits, uid or state.
+ * `stray`: on the node, but not in the database. `missing`: in the database, but not on the node. `different`: in both, with other
+ * limits, another uid or another state.
  */
 export type FindingKind = "stray" | "missing" | "different";
 
@@ -18,9 +18,9 @@ export interface Finding {
   identifier: string;
   uid: number;
   note: string;
-  /** Of a stray: whether this database has given out its uid. After a restore it has not, for those that were lost. */
+  /** Of a stray: whether this database has assigned its uid. After a restore, it has not assigned those that were lost. */
   isOurs?: boolean;
-  /** Of a stray that was named to be removed: it is gone. */
+  /** Of a stray that an operator named: it was removed. */
   isRemoved?: boolean;
 }
 
@@ -33,7 +33,7 @@ const expectedOn = statement(
      status <> 'Provisioning' AND applied_version = wanted_version AS is_settled, ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
-   WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended')`,
+   WHERE node_id = $node_id AND status IN ('Provisioning', 'Ready', 'Suspended')`,
   {
     id: "int8",
     identifier: "text",
@@ -50,39 +50,39 @@ const expectedOn = statement(
 );
 type Expected = NonNullable<(typeof expectedOn)["row"]>;
 
-// A copy that comes, or that is left for the grace time.
-const passingThrough = statement(
+// Copies of moves: one that is being made, or one that stays for the grace time.
+const movingCopies = statement(
   "hosting-reconcile-passing",
-  `SELECT CASE WHEN source_node_id = $1 THEN source_uid ELSE target_uid END AS uid
-   FROM hosting_moves WHERE ended_at IS NULL AND $1 IN (source_node_id, target_node_id)`,
+  `SELECT CASE WHEN source_node_id = $node_id THEN source_uid ELSE target_uid END AS uid
+   FROM hosting_moves WHERE ended_at IS NULL AND $node_id IN (source_node_id, target_node_id)`,
   { uid: "int8" },
 );
 
-const givenOut = statement(
+const assignedUids = statement(
   "hosting-reconcile-given-out",
-  `SELECT uid FROM unnest($1::int8[]) AS given (uid)
+  `SELECT uid FROM unnest($uids::int8[]) AS given (uid)
    WHERE EXISTS (SELECT FROM hosting_accounts WHERE hosting_accounts.uid = given.uid)
      OR EXISTS (SELECT FROM hosting_moves WHERE given.uid IN (source_uid, target_uid))`,
   { uid: "int8?" },
 );
 
-interface Side {
+interface Expectation {
   accounts: Map<number, Expected>;
-  passing: Set<number>;
+  movingUids: Set<number>;
 }
 
-async function readExpected({ database }: Pick<Context, "database">, nodeId: string): Promise<Side> {
-  const [accounts, passing] = [
-    await database.query(expectedOn, [nodeId]),
-    await database.query(passingThrough, [nodeId]),
+async function readExpected({ database }: Pick<Context, "database">, nodeId: string): Promise<Expectation> {
+  const [accounts, moving] = [
+    await database.query(expectedOn, { node_id: nodeId }),
+    await database.query(movingCopies, { node_id: nodeId }),
   ];
   return {
     accounts: new Map(accounts.map((account) => [account.uid, account])),
-    passing: new Set(passing.map(({ uid }) => uid)),
+    movingUids: new Set(moving.map(({ uid }) => uid)),
   };
 }
 
-/** @throws NodeUnavailable, NodeRefused when the node cannot be asked */
+/** @throws NodeUnavailable, NodeRefused when the node does not list its accounts */
 export async function compareNode(
   context: Pick<Context, "database">,
   node: HostingNode,
@@ -93,9 +93,11 @@ export async function compareNode(
   const after = await readExpected(context, nodeId);
   const findings: Finding[] = [];
   const accountIds: number[] = [];
-  const isKnown = (uid: number) => [before, after].some((side) => side.accounts.has(uid) || side.passing.has(uid));
+  const isKnown = (uid: number) =>
+    [before, after].some((expected) => expected.accounts.has(uid) || expected.movingUids.has(uid));
   for (const { identifier, uid } of there) {
-    if (!isKnown(uid)) findings.push({ kind: "stray", identifier, uid, note: "nothing here says that it is there" });
+    if (!isKnown(uid))
+      findings.push({ kind: "stray", identifier, uid, note: "the database has no such account there" });
   }
   const byUid = new Map(there.map((account) => [account.uid, account]));
   for (const account of before.accounts.values()) {
@@ -111,14 +113,14 @@ export async function compareNode(
 
 function findingOf(account: Expected, found: NodeAccount | undefined, can: Capabilities): Finding | undefined {
   const { identifier, uid } = account;
-  if (!found) return { kind: "missing", identifier, uid, note: "the node has none of this identifier and uid" };
+  if (!found) return { kind: "missing", identifier, uid, note: "the node has no account with this identifier and uid" };
   const differences = differencesOf(account, found, can);
   return differences.length === 0 ? undefined : { kind: "different", identifier, uid, note: differences.join(", ") };
 }
 
 const namesOf = (hostNames: readonly string[]) => hostNames.toSorted().join(" ");
 
-/** As far as this kind of node can tell. */
+/** Compares only what this kind of node shows. */
 function differencesOf(account: Expected, found: NodeAccount, can: Capabilities): string[] {
   const disk = Math.ceil(account.disk_quota_bytes / can.diskUnitBytes) * can.diskUnitBytes;
   const pairs: [name: string, expected: unknown, found: unknown, isShown?: boolean][] = [
@@ -132,13 +134,13 @@ function differencesOf(account: Expected, found: NodeAccount, can: Capabilities)
   ];
   return pairs
     .filter(([, expected, is, isShown = true]) => isShown && expected !== is)
-    .map(([name, expected, is]) => `${name}: ${is}, and not ${expected}`);
+    .map(([name, expected, is]) => `${name}: ${is}, not ${expected}`);
 }
 
 async function markOurs({ database }: Pick<Context, "database">, findings: Finding[]): Promise<Finding[]> {
   const strayUids = findings.filter(({ kind }) => kind === "stray").map(({ uid }) => uid);
   if (strayUids.length === 0) return findings;
-  const ours = new Set((await database.query(givenOut, [strayUids])).map(({ uid }) => uid));
+  const ours = new Set((await database.query(assignedUids, { uids: strayUids })).map(({ uid }) => uid));
   return findings.map((finding) =>
     finding.kind === "stray" ? { ...finding, isOurs: ours.has(finding.uid) } : finding,
   );

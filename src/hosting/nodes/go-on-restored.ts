@@ -1,4 +1,4 @@
-/** An operator says that the database that was restored is the one to go on with, for one node. */
+/** Keeps a restored database for one node, after an operator has decided so. */
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
@@ -6,16 +6,16 @@ import { statement } from "#db/statement.ts";
 import { tellEverything } from "#hosting/channel/restore.ts";
 import { OperatorError } from "#operator-error.ts";
 
-const readNode = statement("hosting-node-restored-node", "SELECT restored_at FROM hosting_nodes WHERE id = $1", {
+const readNode = statement("hosting-node-restored-node", "SELECT restored_at FROM hosting_nodes WHERE id = $node_id", {
   restored_at: "timestamptz?",
 });
 const unmarkNode = statement(
   "hosting-node-restored-unmark",
-  "UPDATE hosting_nodes SET restored_at = NULL, has_skipped_uids = false WHERE id = $1",
+  "UPDATE hosting_nodes SET restored_at = NULL, has_skipped_uids = false WHERE id = $node_id",
   {},
 );
 
-// Of accounts that are being made nothing waits to be removed; those that a stray is in the way of try again by themselves.
+// An account that is being provisioned has nothing to remove. One that a stray blocks retries on its own.
 const isWaitingAccount = `node_id = $node_id AND applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')
      AND (status <> 'Provisioning' OR removal_requested_at IS NOT NULL OR error_text IS NOT NULL)`;
 const waitingAccounts = statement(
@@ -24,7 +24,7 @@ const waitingAccounts = statement(
    WHERE ${isWaitingAccount} ORDER BY identifier`,
   { identifier: "text", is_removal: "bool" },
 );
-const callWaitingAccounts = statement(
+const wakeWaitingAccounts = statement(
   "hosting-node-restored-accounts-call",
   `UPDATE hosting_accounts SET next_step_at = $now FROM (
      SELECT id FROM hosting_accounts WHERE ${isWaitingAccount} ORDER BY id FOR NO KEY UPDATE) AS waiting
@@ -39,7 +39,7 @@ const waitingMoves = statement(
    WHERE ${isWaitingMove} ORDER BY identifier`,
   { identifier: "text" },
 );
-const callWaitingMoves = statement(
+const wakeWaitingMoves = statement(
   "hosting-node-restored-moves-call",
   `UPDATE hosting_moves SET next_step_at = $now FROM (
      SELECT id FROM hosting_moves WHERE ${isWaitingMove} ORDER BY id FOR NO KEY UPDATE) AS waiting
@@ -48,28 +48,28 @@ const callWaitingMoves = statement(
 );
 const countStates = statement(
   "hosting-node-restored-states",
-  "SELECT count(*) FILTER (WHERE state IS NOT NULL) AS accounts FROM node_states WHERE node_id = $1",
+  "SELECT count(*) FILTER (WHERE state IS NOT NULL) AS accounts FROM node_states WHERE node_id = $node_id",
   { accounts: "int8" },
 );
 
 export interface RestoredNode {
   since: Date;
-  /** What is removed there then, by identifier: accounts, and what moves have left there. */
+  /** What will be removed there, by identifier: accounts, and copies that moves have left. */
   removals: string[];
-  /** Accounts whose state is sent again from this database: those of a node with an agent. */
+  /** Accounts whose states are sent again; only to a node with an agent. */
   accountsToResend: number;
 }
 
-/** What going on would do. @throws OperatorError when the node does not know more than this database */
+/** Describes what `goOnAfterRestore` would do. @throws OperatorError when the node does not know more than this database */
 export async function describeRestored(
   { database }: { database: Pick<Transaction, "query"> },
   nodeId: string,
 ): Promise<RestoredNode> {
-  const [node] = await database.query(readNode, [nodeId]);
+  const [node] = await database.query(readNode, { node_id: nodeId });
   const since = sinceWhen(nodeId, node);
   const accounts = await database.query(waitingAccounts, { node_id: nodeId });
   const moves = await database.query(waitingMoves, { node_id: nodeId });
-  const [states] = await database.query(countStates, [nodeId]);
+  const [states] = await database.query(countStates, { node_id: nodeId });
   const removed = accounts.filter(({ is_removal }) => is_removal);
   return {
     since,
@@ -79,8 +79,8 @@ export async function describeRestored(
 }
 
 /**
- * What waits to be removed there is removed from now on, and a node with an agent is told everything in this database again.
- * What the node has beside that stays there, and is a stray for a comparison.
+ * Carries out the removals that wait there, and sends a node with an agent everything in this database again. Whatever else the
+ * node has stays there, and is a stray for a comparison.
  * @throws OperatorError as above
  */
 export async function goOnAfterRestore(
@@ -88,15 +88,15 @@ export async function goOnAfterRestore(
   nodeId: string,
 ): Promise<{ accountsResent: number }> {
   return context.database.transaction(async (tx) => {
-    const [node] = await tx.query(readNode, [nodeId]);
+    const [node] = await tx.query(readNode, { node_id: nodeId });
     sinceWhen(nodeId, node);
-    // The channel's row is locked before the node's, as when a node turns out to be ahead.
+    // Locks the channel's row before the node's, as for a node that turns out to be ahead.
     const accountsResent = await tellEverything(tx, nodeId);
-    // And accounts before nodes, as everywhere else.
+    // Locks accounts before nodes, as everywhere else.
     const waiting = { node_id: nodeId, now: context.clock.now() };
-    await tx.query(callWaitingAccounts, waiting);
-    await tx.query(callWaitingMoves, waiting);
-    await tx.query(unmarkNode, [nodeId]);
+    await tx.query(wakeWaitingAccounts, waiting);
+    await tx.query(wakeWaitingMoves, waiting);
+    await tx.query(unmarkNode, { node_id: nodeId });
     await resolveAlarm(context, { kind: "hosting-node-restored", subject: nodeId }, tx);
     return { accountsResent };
   });

@@ -7,8 +7,8 @@ import { sparingJobs } from "#hosting/nodes/hung.ts";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
+import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 
 test("while a node hangs, one job tries it and the others come again later at once", async (t) => {
   const sockets: Socket[] = [];
@@ -17,11 +17,11 @@ test("while a node hangs, one job tries it and the others come again later at on
   t.after(() => silent.listening && silent.close());
   const place = { host: "127.0.0.1", port: (silent.address() as AddressInfo).port };
   const node = sparingJobs(
-    createEmbeddedNodeDriver({
-      controlUrl: `http://${place.host}:${place.port}`,
-      controlToken: new Secret("token"),
-      ...{ ftp: place, web: place, siteDomain: "localhost" },
-      ...{ random: systemRandom, log: pino({ level: "silent" }) },
+    createCpanelDriver({
+      ...{ url: `https://${place.host}:${place.port}`, user: "reseller", token: new Secret("token") },
+      ...{ installation: "a1b2", mailDomain: "ops.example", plan: undefined, ca: undefined },
+      ...{ ftp: place, web: place, siteDomain: "localhost", requestMs: 5_000 },
+      ...{ clock: systemClock, random: systemRandom, log: pino({ level: "silent" }) },
     }),
     systemClock,
   );

@@ -1,15 +1,14 @@
 /**
- * Keeps a node that hangs from holding all jobs of a worker, for each of them would wait until its time is over: after one
- * that waited in vain, one job at a time tries the node, and the others come again later, at once. So what is asked of
- * other nodes goes on.
+ * Keeps a node that hangs from occupying all jobs of a worker, each of which would wait for its timeout. After one timeout, one
+ * job at a time tries the node, and the others fail at once and retry later. So jobs for other nodes continue.
  */
 import type { Clock } from "#lib/clock.ts";
 import { type HostingNode, NodeUnavailable } from "#nodes/driver.ts";
 
-/** A node that says so quickly that it cannot holds nobody up. */
+/** A node that fails faster than this delays nothing. */
 const hungMs = 4_000;
 
-/** @throws NodeUnavailable from its operations without asking the node, while another one tries it */
+/** The same node, whose operations fail with NodeUnavailable while another job tries it. */
 export function sparingJobs(node: HostingNode, clock: Pick<Clock, "monotonicMs">): HostingNode {
   let isHung = false;
   let isTried = false;

@@ -1,13 +1,13 @@
 /** The operator's side of hosting nodes. */
 import { statement } from "#db/statement.ts";
-import { changeNodeSettings, type NodeRoom } from "#hosting/nodes/nodes.ts";
+import { changeNodeSettings, hasAgent, type NodeRoom, nodeKinds } from "#hosting/nodes/nodes.ts";
 import { wakeUnplaced } from "#hosting/nodes/place.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
 const nodeReport = statement(
   "operator-nodes",
-  `SELECT id, kind, CASE WHEN kind = 'proftpd-nginx' AND channel.public_key IS NULL THEN 'waits for its machine'
+  `SELECT id, kind, CASE WHEN ${hasAgent} AND channel.public_key IS NULL THEN 'waits for its machine'
      WHEN restored_at IS NOT NULL THEN 'removes nothing after a restore' WHEN is_draining THEN 'draining' ELSE 'open'
      END AS state, capacity_bytes, committed_bytes,
      coalesce(used.bytes, 0)::int8 AS used_bytes, accounts_count, accounts_max, tags, ftp_host, ftp_port, web_host, web_port,
@@ -19,10 +19,10 @@ const nodeReport = statement(
    LEFT JOIN (SELECT node_id, count(*) AS count
               FROM hosting_moves, LATERAL (VALUES (source_node_id), (target_node_id)) AS ends (node_id)
               WHERE ended_at IS NULL GROUP BY node_id) AS moving ON moving.node_id = hosting_nodes.id
-   WHERE $1::text IS NULL OR id = $1 ORDER BY id`,
+   WHERE $node_id::text IS NULL OR id = $node_id ORDER BY id`,
   {
     id: "text",
-    kind: "text",
+    kind: nodeKinds,
     state: "text",
     capacity_bytes: "int8",
     committed_bytes: "int8",
@@ -43,28 +43,29 @@ const nodeReport = statement(
 );
 
 export async function listNodes({ database }: Pick<OperatorContext, "database">) {
-  return database.query(nodeReport, [null]);
+  return database.query(nodeReport, { node_id: null });
 }
 
 /** @throws OperatorError */
 export async function getNode({ database }: Pick<OperatorContext, "database">, id: string) {
-  const [node] = await database.query(nodeReport, [id]);
+  const [node] = await database.query(nodeReport, { node_id: id });
   if (!node) throw unknownNode(id);
   return node;
 }
 
 function unknownNode(id: string): OperatorError {
-  return new OperatorError("not-found", `there is no hosting node ${id}: deedhouse node list shows those that are`);
+  return new OperatorError("not-found", `there is no hosting node ${id}: deedhouse node list shows all`);
 }
 
-// What is left out stays as it is.
+// Null leaves a column as it is.
 const updateNode = statement(
   "hosting-node-set",
-  `UPDATE hosting_nodes SET capacity_bytes = coalesce($2, capacity_bytes), accounts_max = coalesce($3, accounts_max),
-     tags = coalesce($4::text[], tags), is_draining = coalesce($5, is_draining), ftp_host = coalesce($6, ftp_host),
-     ftp_port = coalesce($7, ftp_port), web_host = coalesce($8, web_host), web_port = coalesce($9, web_port),
-     web_is_https = coalesce($10, web_is_https), updated_at = $11
-   WHERE id = $1 RETURNING id`,
+  `UPDATE hosting_nodes SET capacity_bytes = coalesce($capacity_bytes, capacity_bytes),
+     accounts_max = coalesce($accounts_max, accounts_max), tags = coalesce($tags::text[], tags),
+     is_draining = coalesce($is_draining, is_draining), ftp_host = coalesce($ftp_host, ftp_host),
+     ftp_port = coalesce($ftp_port, ftp_port), web_host = coalesce($web_host, web_host),
+     web_port = coalesce($web_port, web_port), web_is_https = coalesce($web_is_https, web_is_https), updated_at = $now
+   WHERE id = $node_id RETURNING id`,
   { id: "text" },
 );
 
@@ -73,47 +74,53 @@ export interface NodeChange extends Partial<NodeRoom> {
   ftp?: { host: string; port: number };
   web?: { host: string; port: number };
   isHttps?: boolean;
-  /** How its driver reaches it: null takes a setting away. */
+  /** How its driver reaches it; null removes a setting. */
   settings?: Readonly<Record<string, string | null>>;
 }
 
-/**
- * What is changed holds for the next placement; accounts that wait for room try at once.
- * @throws OperatorError
- */
+/** The next placement uses the new values. Accounts that wait for room retry at once. @throws OperatorError */
 export async function setNode(context: OperatorContext, id: string, change: NodeChange): Promise<void> {
   const { database, clock } = context;
   const { capacityBytes, accountsMax, tags, isDraining, ftp, web, isHttps, settings } = change;
   await database.transaction(async (tx) => {
-    const [updated] = await tx.query(updateNode, [
-      ...[id, capacityBytes ?? null, accountsMax ?? null, tags ?? null, isDraining ?? null],
-      ...[ftp?.host ?? null, ftp?.port ?? null, web?.host ?? null, web?.port ?? null, isHttps ?? null, clock.now()],
-    ]);
+    const [updated] = await tx.query(updateNode, {
+      node_id: id,
+      capacity_bytes: capacityBytes ?? null,
+      accounts_max: accountsMax ?? null,
+      tags: tags ?? null,
+      is_draining: isDraining ?? null,
+      ftp_host: ftp?.host ?? null,
+      ftp_port: ftp?.port ?? null,
+      web_host: web?.host ?? null,
+      web_port: web?.port ?? null,
+      web_is_https: isHttps ?? null,
+      now: clock.now(),
+    });
     if (!updated) throw unknownNode(id);
     if (settings) await changeNodeSettings(context, tx, id, settings);
     await wakeUnplaced(tx);
   });
 }
 
-const lockNode = statement("hosting-node-lock", "SELECT id FROM hosting_nodes WHERE id = $1 FOR UPDATE", {
+const lockNode = statement("hosting-node-lock", "SELECT id FROM hosting_nodes WHERE id = $node_id FOR UPDATE", {
   id: "text",
 });
 
 const nodeHolds = statement(
   "hosting-node-holds",
-  `SELECT (SELECT count(*) FROM hosting_accounts WHERE node_id = $1 AND status NOT IN ('Failed', 'Removed')) AS accounts,
-     (SELECT count(*) FROM hosting_moves WHERE ended_at IS NULL AND $1 IN (source_node_id, target_node_id)) AS moves`,
+  `SELECT (SELECT count(*) FROM hosting_accounts WHERE node_id = $node_id AND status NOT IN ('Failed', 'Removed')) AS accounts,
+     (SELECT count(*) FROM hosting_moves WHERE ended_at IS NULL AND $node_id IN (source_node_id, target_node_id)) AS moves`,
   { accounts: "int8", moves: "int8" },
 );
 
-const deleteNode = statement("hosting-node-delete", "DELETE FROM hosting_nodes WHERE id = $1", {});
+const deleteNode = statement("hosting-node-delete", "DELETE FROM hosting_nodes WHERE id = $node_id", {});
 
-/** Forgets a node that holds no account. The machine is left as it is. @throws OperatorError */
+/** Deletes a node that holds no account. Its machine stays as it is. @throws OperatorError */
 export async function removeNode({ database }: OperatorContext, id: string): Promise<void> {
   await database.transaction(async (tx) => {
-    // Whoever places or moves an account here needs this lock too.
-    if ((await tx.query(lockNode, [id])).length === 0) throw unknownNode(id);
-    const [holds] = await tx.query(nodeHolds, [id]);
+    // Placing or moving an account here takes this lock, too.
+    if ((await tx.query(lockNode, { node_id: id })).length === 0) throw unknownNode(id);
+    const [holds] = await tx.query(nodeHolds, { node_id: id });
     if (!holds) throw new Error("what the node holds returned no row");
     const { accounts, moves } = holds;
     if (accounts > 0) {
@@ -124,6 +131,6 @@ export async function removeNode({ database }: OperatorContext, id: string): Pro
       const advice = "deedhouse moves list shows until when, deedhouse moves finish ends the wait";
       throw new OperatorError("refused", `${moves} moves still need the hosting node ${id}: ${advice}`);
     }
-    await tx.query(deleteNode, [id]);
+    await tx.query(deleteNode, { node_id: id });
   });
 }

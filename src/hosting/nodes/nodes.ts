@@ -9,18 +9,21 @@ import type { OperatorContext } from "#resellers/create.ts";
 export const nodeKinds = ["embedded", "proftpd-nginx", "cpanel"] as const;
 export type NodeKind = (typeof nodeKinds)[number];
 
+/** SQL: a node that is reached through its agent. */
+export const hasAgent = "kind <> 'cpanel'";
+
 /** The user name with which a customer logs in to the FTP server of such a node. */
 export function ftpUsername(kind: NodeKind | null, identifier: string, siteDomain: string): string {
   return kind === "cpanel" ? panelFtpUsername(identifier, siteDomain) : identifier;
 }
 
-/** What a node's settings are sealed for: they open in no other row. */
+/** The context that a node's settings are sealed for: they open in no other row. */
 const settingsRow = (nodeId: string) => `hosting_nodes.settings/${nodeId}`;
 
-/** What a driver must know to reach its node: a JSON object whose fields are the kind's own. */
+/** What a driver needs to reach its node; the fields depend on the kind. */
 export type NodeSettings = Readonly<Record<string, string>>;
 
-/** Where customers find a node, and how we reach it. */
+/** Where customers find a node, and how the gateway reaches it. */
 export interface NodePlace {
   id: string;
   kind: NodeKind;
@@ -35,64 +38,78 @@ export interface NodeRoom {
   tags: readonly string[];
 }
 
-// A node that comes anew holds what its accounts and the live moves need there: its row may have been lost, they not.
+// A new row begins with the room that accounts and live moves hold there: only the node's row may have been lost.
 const saveNode = statement(
   "hosting-node-save",
   `INSERT INTO hosting_nodes (id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed,
      capacity_bytes, accounts_max, tags, committed_bytes, accounts_count, created_at, updated_at)
-   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[], coalesce(sum(bytes), 0), count(*), $12, $12
+   SELECT $node_id, $kind, $ftp_host, $ftp_port, $web_host, $web_port, $web_is_https, $settings_sealed,
+     $capacity_bytes, $accounts_max, $tags::text[], coalesce(sum(bytes), 0), count(*), $now, $now
    FROM (SELECT disk_quota_bytes AS bytes FROM hosting_accounts
-         WHERE node_id = $1 AND status NOT IN ('Failed', 'Removed')
+         WHERE node_id = $node_id AND status NOT IN ('Failed', 'Removed')
          UNION ALL SELECT reserved_bytes FROM hosting_moves
-         WHERE ended_at IS NULL AND CASE WHEN switched_at IS NULL THEN target_node_id ELSE source_node_id END = $1) AS held
-   ON CONFLICT (id) DO UPDATE SET kind = $2, ftp_host = $3, ftp_port = $4, web_host = $5, web_port = $6,
-     web_is_https = $7, settings_sealed = $8, updated_at = $12 WHERE $13::bool
+         WHERE ended_at IS NULL AND CASE WHEN switched_at IS NULL THEN target_node_id ELSE source_node_id END = $node_id) AS held
+   ON CONFLICT (id) DO UPDATE SET kind = $kind, ftp_host = $ftp_host, ftp_port = $ftp_port, web_host = $web_host,
+     web_port = $web_port, web_is_https = $web_is_https, settings_sealed = $settings_sealed, updated_at = $now
+     WHERE $updates_known::bool
    RETURNING id`,
   { id: "text" },
 );
 
 /**
- * Writes down a node. One that is known already keeps its room, tags and accounts, and is found elsewhere from now on.
- * @param isKnownToo whether it may be known already; if not, a known one is left as it is
- * @returns whether it was written
+ * Saves a node. A known one keeps its room, tags and accounts, and gets the new addresses and settings.
+ * @param updatesKnown false: a known node stays as it is
+ * @returns whether it was saved
  */
 export async function registerNode(
   context: OperatorContext,
   { id, kind, ftp, web, settings }: NodePlace,
   { capacityBytes, accountsMax, tags }: NodeRoom,
-  isKnownToo: boolean,
+  updatesKnown: boolean,
 ): Promise<boolean> {
   const sealed = context.sealer.seal(settingsRow(id), new Secret(JSON.stringify(settings)));
-  const saved = await context.database.query(saveNode, [
-    ...[id, kind, ftp.host, ftp.port, web.host, web.port, web.isHttps, sealed],
-    ...[capacityBytes, accountsMax, tags, context.clock.now(), isKnownToo],
-  ]);
+  const saved = await context.database.query(saveNode, {
+    node_id: id,
+    kind,
+    ftp_host: ftp.host,
+    ftp_port: ftp.port,
+    web_host: web.host,
+    web_port: web.port,
+    web_is_https: web.isHttps,
+    settings_sealed: sealed,
+    capacity_bytes: capacityBytes,
+    accounts_max: accountsMax,
+    tags,
+    now: context.clock.now(),
+    updates_known: updatesKnown,
+  });
   return saved.length > 0;
 }
 
 const lockSettings = statement(
   "hosting-node-settings",
-  "SELECT settings_sealed FROM hosting_nodes WHERE id = $1 FOR UPDATE",
+  "SELECT settings_sealed FROM hosting_nodes WHERE id = $node_id FOR UPDATE",
   { settings_sealed: "bytea?" },
 );
 
 const writeSettings = statement(
   "hosting-node-settings-write",
-  "UPDATE hosting_nodes SET settings_sealed = $2 WHERE id = $1",
+  "UPDATE hosting_nodes SET settings_sealed = $settings_sealed WHERE id = $node_id",
   {},
 );
 
-/** @param change null takes a setting away; those that are not in it stay */
+/** @param change null removes a setting; settings that it does not name stay */
 export async function changeNodeSettings(
   { sealer }: Pick<OperatorContext, "sealer">,
   tx: Pick<Transaction, "query">,
   id: string,
   change: Readonly<Record<string, string | null>>,
 ): Promise<void> {
-  const [node] = await tx.query(lockSettings, [id]);
+  const [node] = await tx.query(lockSettings, { node_id: id });
   const changed = { ...openSettings(sealer, id, node?.settings_sealed ?? null), ...change };
   const kept = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null));
-  await tx.query(writeSettings, [id, sealer.seal(settingsRow(id), new Secret(JSON.stringify(kept)))]);
+  const settings_sealed = sealer.seal(settingsRow(id), new Secret(JSON.stringify(kept)));
+  await tx.query(writeSettings, { node_id: id, settings_sealed });
 }
 
 function openSettings(sealer: OperatorContext["sealer"], id: string, sealed: Buffer | null): NodeSettings {
@@ -102,10 +119,10 @@ function openSettings(sealer: OperatorContext["sealer"], id: string, sealed: Buf
 const nodePlaces = statement(
   "hosting-node-places",
   `SELECT id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed FROM hosting_nodes
-   WHERE $1::text IS NULL OR id = $1`,
+   WHERE $node_id::text IS NULL OR id = $node_id`,
   {
     id: "text",
-    kind: "text",
+    kind: nodeKinds,
     ftp_host: "text",
     ftp_port: "int4",
     web_host: "text",
@@ -115,14 +132,14 @@ const nodePlaces = statement(
   },
 );
 
-/** @param nodeId all of them with null */
+/** @param nodeId null: all nodes */
 export async function readNodePlaces(
   { database, sealer }: Pick<OperatorContext, "database" | "sealer">,
   nodeId: string | null,
 ): Promise<NodePlace[]> {
-  return (await database.query(nodePlaces, [nodeId])).map((row) => ({
+  return (await database.query(nodePlaces, { node_id: nodeId })).map((row) => ({
     id: row.id,
-    kind: row.kind as NodeKind,
+    kind: row.kind,
     ftp: { host: row.ftp_host, port: row.ftp_port },
     web: { host: row.web_host, port: row.web_port, isHttps: row.web_is_https },
     settings: openSettings(sealer, row.id, row.settings_sealed),

@@ -1,41 +1,31 @@
 /**
- * The drivers of the hosting nodes, kept as the rows say: a node that is added, moved or taken away while a process runs
- * is opened, opened anew or left, on the notification of its row.
+ * The drivers of the hosting nodes. They follow the rows: when a node is added, changed or deleted while a process runs, the
+ * row's notification opens, reopens or closes its driver.
  */
 import type { Context } from "#context.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { sparingJobs } from "#hosting/nodes/hung.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes/nodes.ts";
-import { assertMayRemove, commandCounterOf } from "#hosting/nodes/restored.ts";
+import { assertMayRemove } from "#hosting/nodes/restored.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
 import { Secret } from "#lib/secret.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
 import type { HostingNode } from "#nodes/driver.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 
 export interface HostingNodes {
-  /** The driver of a node; nothing when there is no such node. */
+  /** The driver of a node; undefined when there is no such node. */
   find(nodeId: string): Promise<HostingNode | undefined>;
-  /** Resolves when everything that `whileOpen` does has ended. */
+  /** Resolves when every `whileOpen` has ended. */
   close(): Promise<void>;
 }
 
-/** What is done with each node for as long as it is open, e.g. following what its accounts use. Must not throw. */
+/** Runs for each node while it is open, e.g. follows the usage of its accounts. Must not throw. */
 export type WhileOpen = (driver: HostingNode, nodeId: string, signal: AbortSignal) => Promise<void>;
 
 type OpenDriver = (context: Context, place: NodePlace) => HostingNode;
 
 const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
-  embedded: (context, { id, ftp, web, settings }) => {
-    const { random, log, siteDomain } = context;
-    const driver = createEmbeddedNodeDriver({
-      ...{ ftp, web, siteDomain, random, log },
-      controlUrl: settings.controlUrl ?? "",
-      controlToken: new Secret(settings.controlToken ?? ""),
-      commands: commandCounterOf(context, id),
-    });
-    return removingOnlyWhatIsKnown(context, id, driver);
-  },
+  embedded: (context, { id, ftp }) => createAgentDriver(context, id, ftp),
   "proftpd-nginx": (context, { id, ftp }) => createAgentDriver(context, id, ftp),
   cpanel: (context, { id, ftp, web, settings }) => {
     const { clock, random, log, siteDomain } = context;
@@ -50,8 +40,8 @@ const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
 };
 
 /**
- * Looks before each removal whether the database was restored: it may have been since the node was asked last. A node with an
- * agent says so by itself, before it is told anything.
+ * Checks before each removal whether the database was restored since the last question. A node with an agent reports it on its
+ * own, before it receives anything.
  */
 function removingOnlyWhatIsKnown(context: Context, nodeId: string, node: HostingNode): HostingNode {
   return {
@@ -66,52 +56,52 @@ function removingOnlyWhatIsKnown(context: Context, nodeId: string, node: Hosting
 
 interface OpenNode {
   driver: HostingNode;
-  /** What it was opened with. */
+  /** The row that it was opened with, as JSON. */
   place: string;
-  leave: AbortController;
+  closing: AbortController;
   ended: Promise<void>;
 }
 
-/** Opens all nodes. @throws DatabaseUnavailable when they cannot be read at the start */
+/** Opens all nodes. @throws DatabaseUnavailable when they cannot be read */
 export async function openHostingNodes(context: Context, whileOpen: WhileOpen = async () => {}): Promise<HostingNodes> {
   const open = new Map<string, OpenNode>();
-  /** What was left, as long as it has not ended. */
+  /** Of nodes that were closed, until they have ended. */
   const ending = new Set<Promise<void>>();
   let reading: Promise<void> = Promise.resolve();
 
-  function leave(nodeId: string): void {
+  function closeNode(nodeId: string): void {
     const node = open.get(nodeId);
     if (!node) return;
     open.delete(nodeId);
     ending.add(node.ended);
     void node.ended.then(() => ending.delete(node.ended));
-    node.leave.abort();
+    node.closing.abort();
   }
 
-  function take(place: NodePlace): void {
+  function openNode(place: NodePlace): void {
     const asText = JSON.stringify(place);
     if (open.get(place.id)?.place === asText) return;
-    leave(place.id);
+    closeNode(place.id);
     const driver = sparingJobs(drivers[place.kind](context, place), context.clock);
-    const leaving = new AbortController();
-    const ended = whileOpen(driver, place.id, leaving.signal);
-    open.set(place.id, { driver, place: asText, leave: leaving, ended });
+    const closing = new AbortController();
+    const ended = whileOpen(driver, place.id, closing.signal);
+    open.set(place.id, { driver, place: asText, closing, ended });
   }
 
-  /** One at a time, so that what was read last counts. */
+  /** One at a time, so that the last read wins. */
   function read(nodeId: string | null): Promise<void> {
     reading = reading
       .catch(() => {})
       .then(async () => {
         const places = await readNodePlaces(context, nodeId);
         const there = new Set(places.map(({ id }) => id));
-        for (const id of nodeId === null ? [...open.keys()] : [nodeId]) if (!there.has(id)) leave(id);
-        for (const place of places) take(place);
+        for (const id of nodeId === null ? [...open.keys()] : [nodeId]) if (!there.has(id)) closeNode(id);
+        for (const place of places) openNode(place);
       });
     return reading;
   }
 
-  // After a failure the heartbeat of the connection fails too, and its return reads everything again.
+  // After a failure, the connection's heartbeat fails too, and the reconnect reads everything again.
   const readAgain = (nodeId: string | null) =>
     void read(nodeId).catch((error: unknown) => context.log.warn({ err: error }, "the hosting nodes cannot be read"));
   const stopListening = context.listener.on("hosting_node_changed", readAgain);
@@ -120,7 +110,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
 
   return {
     async find(nodeId) {
-      // A node that was added a moment ago: its notification may be on its way.
+      // The notification of a node that was just added may still be on its way.
       if (!open.has(nodeId)) await read(nodeId);
       return open.get(nodeId)?.driver;
     },
@@ -128,7 +118,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
       stopListening();
       stopReconnects();
       await reading.catch(() => {});
-      for (const nodeId of [...open.keys()]) leave(nodeId);
+      for (const nodeId of [...open.keys()]) closeNode(nodeId);
       await Promise.all(ending);
     },
   };

@@ -1,4 +1,4 @@
-/** Looks at what a node has, says what is wrong, and puts right what an operator has asked to be put right. */
+/** Compares a node with the database, reports the differences, and repairs what an operator has asked to repair. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
@@ -9,12 +9,12 @@ import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
-/** More are counted, but not written down one by one. */
+/** Further findings are counted, but not stored. */
 const findingsMax = 1_000;
 
-// What was asked for before, and is not done yet, is done by the same comparison.
+// One comparison also does what earlier requests asked for and no comparison has done yet.
 const isUndone = "(before.done_at >= before.wanted_at) IS NOT TRUE";
-const wantReconcile = statement(
+const requestReconcile = statement(
   "hosting-reconcile-want",
   `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, next_step_at, repairs, removes_strays, removes)
    VALUES ($node_id, $now, $now, $repairs, false, $removes::jsonb)
@@ -27,9 +27,9 @@ const wantReconcile = statement(
 
 const allNodes = statement("hosting-reconcile-nodes", "SELECT id FROM hosting_nodes ORDER BY id", { id: "text" });
 
-export interface ReconcileWish {
+export interface ReconcileRequest {
   repairs: boolean;
-  /** The strays that shall be removed: these, and none that has appeared since they were listed. */
+  /** The strays to remove: these, and none that has appeared since they were listed. */
   removes: readonly NamedStray[];
 }
 
@@ -37,22 +37,22 @@ export interface ReconcileWish {
 export async function askReconcile(
   { database, clock }: Pick<Context, "database" | "clock">,
   nodeId: string,
-  { repairs, removes }: ReconcileWish,
+  { repairs, removes }: ReconcileRequest,
 ): Promise<Date> {
   const wantedAt = clock.now();
   const wanted = { node_id: nodeId, now: wantedAt, repairs, removes: JSON.stringify(removes) };
-  await database.query(wantReconcile, wanted);
+  await database.query(requestReconcile, wanted);
   return wantedAt;
 }
 
-/** Once a day: says what is wrong, and changes nothing. */
+/** Once a day: only reports, and repairs nothing. */
 export async function askAllReconciles(context: Pick<Context, "database" | "clock">): Promise<void> {
   for (const { id } of await context.database.query(allNodes, [])) {
     await askReconcile(context, id, { repairs: false, removes: [] });
   }
 }
 
-const wish = statement(
+const readRequest = statement(
   "hosting-reconcile-wish",
   "SELECT version, repairs, removes FROM hosting_reconciles WHERE node_id = $node_id",
   { version: "int8", repairs: "bool", removes: "jsonb?" },
@@ -69,7 +69,7 @@ const writeResult = statement(
 /** One step of the machine `hosting-reconciles`. */
 export async function reconcileNode(context: Context, nodes: HostingNodes, nodeId: string): Promise<void> {
   const { database, clock } = context;
-  const [wanted] = await database.query(wish, { node_id: nodeId });
+  const [wanted] = await database.query(readRequest, { node_id: nodeId });
   if (!wanted) return;
   const write = (counts: object | null, findings: Finding[] | null, error: string | null) => {
     const listed = findings && JSON.stringify(findings.slice(0, findingsMax));
@@ -89,7 +89,7 @@ export async function reconcileNode(context: Context, nodes: HostingNodes, nodeI
       for (const id of compared.accountIds) await makeAccountDue(context, database, id);
     }
     const findings = await removeStrays(node, compared.findings, (wanted.removes ?? []) as NamedStray[]);
-    await tell(
+    await updateAlarm(
       context,
       nodeId,
       findings.filter(({ kind, isRemoved }) => (kind === "stray" ? !isRemoved : !wanted.repairs)),
@@ -109,7 +109,7 @@ function countsOf(findings: readonly Finding[]): Counts {
   return counts;
 }
 
-/** Only what an operator has named, and is a stray still: what else is there belongs to somebody. */
+/** Removes only the accounts that an operator has named and that are still strays. */
 async function removeStrays(
   node: HostingNode,
   findings: readonly Finding[],
@@ -126,23 +126,23 @@ async function removeStrays(
   return left;
 }
 
-/** An alarm about what is left for a person. */
-async function tell(context: Context, nodeId: string, findings: readonly Finding[]): Promise<void> {
+/** Raises an alarm while findings need a person. */
+async function updateAlarm(context: Context, nodeId: string, findings: readonly Finding[]): Promise<void> {
   const alarm = { kind: "hosting-node", subject: nodeId } as const;
   if (findings.length === 0) {
     await resolveAlarm(context, alarm);
     return;
   }
-  const told = Object.entries(countsOf(findings)).filter(([, count]) => count > 0);
-  const what = told.map(([kind, count]) => `${count} ${kind}`).join(", ");
-  const note = `the node is not as it shall be: ${what}; deedhouse node reconcile ${nodeId}`;
+  const counts = Object.entries(countsOf(findings)).filter(([, count]) => count > 0);
+  const what = counts.map(([kind, count]) => `${count} ${kind}`).join(", ");
+  const note = `the node differs from the database: ${what}; deedhouse node reconcile ${nodeId}`;
   await raiseAlarm(context, { ...alarm, note });
 }
 
 const lastResult = statement(
   "hosting-reconcile-result",
   `SELECT wanted_at, done_at, counts, findings, error_text FROM hosting_reconciles
-   WHERE node_id = $1 AND done_at >= wanted_at AND wanted_at >= $2`,
+   WHERE node_id = $node_id AND done_at >= wanted_at AND wanted_at >= $wanted_at`,
   {
     wanted_at: "timestamptz",
     done_at: "timestamptz?",
@@ -154,13 +154,13 @@ const lastResult = statement(
 
 const listedFindings = statement(
   "hosting-reconcile-listed",
-  "SELECT findings FROM hosting_reconciles WHERE node_id = $1",
+  "SELECT findings FROM hosting_reconciles WHERE node_id = $node_id",
   { findings: "jsonb?" },
 );
 
-/** What the last comparison found: from it strays are named. */
+/** The findings of the last comparison, from which operators name strays. */
 export async function findListed(database: Pick<Transaction, "query">, nodeId: string): Promise<Finding[]> {
-  const [row] = await database.query(listedFindings, [nodeId]);
+  const [row] = await database.query(listedFindings, { node_id: nodeId });
   return (row?.findings ?? []) as Finding[];
 }
 
@@ -169,13 +169,13 @@ export interface ReconcileResult {
   findings: Finding[];
 }
 
-/** What came of it, once it is done. @returns a text: why it could not be done */
+/** @returns undefined until the comparison is done; a text when it failed: why */
 export async function findResult(
   database: Pick<Transaction, "query">,
   nodeId: string,
   wantedAt: Date,
 ): Promise<ReconcileResult | string | undefined> {
-  const [row] = await database.query(lastResult, [nodeId, wantedAt]);
+  const [row] = await database.query(lastResult, { node_id: nodeId, wanted_at: wantedAt });
   if (!row) return undefined;
   if (row.error_text !== null) return row.error_text;
   return { counts: row.counts as Counts, findings: row.findings as Finding[] };

@@ -1,7 +1,7 @@
 /**
- * A uid is never used twice, and the sequence that gives them out comes back with a restored database. So before a node is told
- * of a new one, it is asked for the highest that it has; what is not above all that any node has told is drawn again. A node
- * that does not answer keeps only what is placed on itself waiting.
+ * A uid is never used twice, but restoring the database also restores the sequence that assigns them. So before a node receives
+ * a new uid, it reports the highest that it has; a uid that is not above all that nodes have reported is drawn again. A node that
+ * does not answer delays only the accounts that are placed on it.
  */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
@@ -9,7 +9,7 @@ import { statement } from "#db/statement.ts";
 import { markRestored } from "#hosting/nodes/restored.ts";
 import { allCapabilities, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
-/** More than are given out between two backups. A node that claims more lies, and would use up everybody's uids. */
+/** More than are assigned between two backups. A node that reports more is wrong, and would use up all uids. */
 const uidsLostMax = 10_000_000;
 
 const readGiven = statement(
@@ -17,76 +17,76 @@ const readGiven = statement(
   "SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS highest FROM hosting_uid",
   { highest: "int8" },
 );
-// An account that was only placed has a uid of which no node was told. What keeps no counter takes part in no move.
-const wasTold = statement(
-  "hosting-uid-was-told",
-  `SELECT EXISTS (SELECT FROM hosting_accounts WHERE uid = $1 AND node_id IS NOT NULL AND NOT must_check_uid)
-     AS was_told`,
-  { was_told: "bool" },
+// No node has received the uid of an account that was only placed. Nodes that keep no version take part in no move.
+const wasSent = statement(
+  "hosting-uid-was-sent",
+  `SELECT EXISTS (SELECT FROM hosting_accounts WHERE uid = $uid AND node_id IS NOT NULL AND NOT must_check_uid)
+     AS was_sent`,
+  { was_sent: "bool" },
 );
-const raiseUids = statement("hosting-uid-raise", "SELECT raise_hosting_uid($1::int8)::text AS raised", {
+const raiseUids = statement("hosting-uid-raise", "SELECT raise_hosting_uid($uid::int8)::text AS raised", {
   raised: "text",
 });
 const lockSkips = statement(
   "hosting-node-uids-lock",
-  "SELECT has_skipped_uids AS has_skipped FROM hosting_nodes WHERE id = $1 FOR UPDATE",
+  "SELECT has_skipped_uids AS has_skipped FROM hosting_nodes WHERE id = $node_id FOR UPDATE",
   { has_skipped: "bool" },
 );
 const noteSkip = statement(
   "hosting-node-uids-skip",
-  "UPDATE hosting_nodes SET has_skipped_uids = true WHERE id = $1",
+  "UPDATE hosting_nodes SET has_skipped_uids = true WHERE id = $node_id",
   {},
 );
 const writeHighest = statement(
   "hosting-node-uid-highest",
-  "UPDATE hosting_nodes SET uid_highest = $2 WHERE id = $1 AND uid_highest < $2",
+  "UPDATE hosting_nodes SET uid_highest = $uid WHERE id = $node_id AND uid_highest < $uid",
   {},
 );
 
 /**
- * Asks a node for its highest uid: none up to it is given out any more. One that was never given out here shows that the
- * database was restored; where no counter shows that, also one of which no node was told.
+ * Asks a node for its highest uid: no uid up to it is assigned any more. A uid that was never assigned shows that the database was
+ * restored; for a node without versions, so does one that no node has received.
  * @throws NodeUnavailable, NodeRefused
  */
 export async function learnUids(context: Context, node: HostingNode, nodeId: string): Promise<void> {
   const { database } = context;
-  const told = await node.highestUid();
-  // Read after the answer: what a node was told of was given out before.
+  const reported = await node.highestUid();
+  // Read after the answer: a uid is assigned before a node receives it.
   const [given] = await database.query(readGiven, []);
   const { keepsCounter } = node.capabilities ?? allCapabilities;
-  if (told > given!.highest) await database.transaction((tx) => skipUids(context, tx, nodeId, told));
-  else if (!keepsCounter && told > 0 && !(await isTold(context, told))) {
-    await database.transaction((tx) => markRestored(context, tx, nodeId, unknownText(told)));
+  if (reported > given!.highest) await database.transaction((tx) => skipUids(context, tx, nodeId, reported));
+  else if (!keepsCounter && reported > 0 && !(await isSent(context, reported))) {
+    await database.transaction((tx) => markRestored(context, tx, nodeId, unknownText(reported)));
   }
-  await database.query(writeHighest, [nodeId, told]);
+  await database.query(writeHighest, { node_id: nodeId, uid: reported });
 }
 
-const unknownText = (uid: number) => `has the uid ${uid}, of which this database has told no node`;
+const unknownText = (uid: number) => `has the uid ${uid}, which this database has sent to no node`;
 
-/** Once, until an operator goes on: a node that has another one after that, which nobody gave it, would spend them all. */
-async function skipUids(context: Context, tx: Transaction, nodeId: string, told: number): Promise<void> {
-  // In this order, as whoever begins a move: the node's row first, then the sequence.
-  const [node] = await tx.query(lockSkips, [nodeId]);
+/** Once, until an operator continues: a node that then reports another unassigned uid could use up all of them. */
+async function skipUids(context: Context, tx: Transaction, nodeId: string, uid: number): Promise<void> {
+  // Locks the node's row first, then the sequence, as the start of a move does.
+  const [node] = await tx.query(lockSkips, { node_id: nodeId });
   const [given] = await tx.query(readGiven, []);
-  if (told <= given!.highest) return;
-  if (!node || node.has_skipped || told > given!.highest + uidsLostMax) {
-    throw new NodeUnavailable(`the node ${nodeId} tells of the uid ${told}, which cannot have been given out`);
+  if (uid <= given!.highest) return;
+  if (!node || node.has_skipped || uid > given!.highest + uidsLostMax) {
+    throw new NodeUnavailable(`the node ${nodeId} reports the uid ${uid}, which cannot have been assigned`);
   }
-  await markRestored(context, tx, nodeId, unknownText(told));
-  await tx.query(noteSkip, [nodeId]);
-  await tx.query(raiseUids, [told]);
+  await markRestored(context, tx, nodeId, unknownText(uid));
+  await tx.query(noteSkip, { node_id: nodeId });
+  await tx.query(raiseUids, { uid });
 }
 
-async function isTold({ database }: Context, uid: number): Promise<boolean> {
-  const [told] = await database.query(wasTold, [uid]);
-  return told!.was_told;
+async function isSent({ database }: Context, uid: number): Promise<boolean> {
+  const [sent] = await database.query(wasSent, { uid });
+  return sent!.was_sent;
 }
 
-/** SQL: `uid`, or the next one when nodes may have it. */
+/** SQL: `uid`, or the next one if a node may have it. */
 const freeUid = (uid: string) =>
   `CASE WHEN ${uid} > (SELECT max(uid_highest) FROM hosting_nodes) THEN ${uid} ELSE nextval('hosting_uid') END`;
 
-/** SQL: an account that nobody else has changed since it was read. */
+/** SQL: a row that has not changed since it was read. */
 const isAsRead = "id = $id AND version = $version";
 
 const checkUid = statement(
@@ -111,8 +111,8 @@ interface PlacedAccount {
 }
 
 /**
- * The account with a uid that no node has, before its node is told of it.
- * @returns nothing when somebody else has changed the account
+ * Gives the account a uid that no node has, before its node receives it.
+ * @returns undefined when the account has changed in between
  * @throws NodeUnavailable, NodeRefused
  */
 export async function withFreeUid<Account extends PlacedAccount>(
@@ -126,7 +126,7 @@ export async function withFreeUid<Account extends PlacedAccount>(
   return checked && { ...account, ...checked };
 }
 
-/** The account with another uid, after its node refused the one it has. @returns nothing as above */
+/** Gives the account another uid, after its node refused the one it has. @returns undefined as above */
 export async function withAnotherUid<Account extends PlacedAccount>(
   { database }: Pick<Context, "database">,
   account: Account,
@@ -152,20 +152,20 @@ const drawTargetUid = statement(
   { target_uid: "int8", must_check_uid: "bool", version: "int8" },
 );
 
-// Nobody else's accounts are on our nodes with uids of ours.
+// Accounts of others on our nodes do not have uids of our sequence.
 const isLost = statement(
   "hosting-uid-is-lost",
-  `SELECT $1::int8 >= (SELECT seqstart FROM pg_sequence WHERE seqrelid = 'hosting_uid'::regclass)
-     AND NOT EXISTS (SELECT FROM hosting_accounts WHERE uid = $1)
-     AND NOT EXISTS (SELECT FROM hosting_moves WHERE $1 IN (source_uid, target_uid)) AS is_lost`,
+  `SELECT $uid::int8 >= (SELECT seqstart FROM pg_sequence WHERE seqrelid = 'hosting_uid'::regclass)
+     AND NOT EXISTS (SELECT FROM hosting_accounts WHERE uid = $uid)
+     AND NOT EXISTS (SELECT FROM hosting_moves WHERE $uid IN (source_uid, target_uid)) AS is_lost`,
   { is_lost: "bool?" },
 );
 
-/** Whether a node has an account of this identifier that was lost with a former state of the database. */
+/** Whether a node has an account of this identifier that the database lost when it was restored. */
 export async function isHeldByLostAccount(context: Context, node: HostingNode, identifier: string): Promise<boolean> {
   const holder = await node.find(identifier);
   if (!holder) return false;
-  const [found] = await context.database.query(isLost, [holder.uid]);
+  const [found] = await context.database.query(isLost, { uid: holder.uid });
   return found?.is_lost ?? false;
 }
 
@@ -176,7 +176,7 @@ interface CopyingMove {
   must_check_uid: boolean;
 }
 
-/** The same for the copy of an account that moves. @returns nothing when the move is in other hands */
+/** The same for the copy of an account that moves. @returns undefined when the move has changed in between */
 export async function withFreeTargetUid<Move extends CopyingMove>(
   context: Context,
   target: HostingNode,
@@ -188,7 +188,7 @@ export async function withFreeTargetUid<Move extends CopyingMove>(
   return checked && { ...move, ...checked };
 }
 
-/** The move with another uid for its copy. @returns nothing as above */
+/** Gives the move another uid for its copy. @returns undefined as above */
 export async function withAnotherTargetUid<Move extends CopyingMove>(
   { database }: { database: Pick<Transaction, "query"> },
   move: Move,

@@ -76,7 +76,7 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
   };
   const found = async (key: AccountKey): Promise<PanelAccount> => {
     const account = await look.lookUp(key).catch((error: unknown) => {
-      // No account has this uid, whoever has the identifier.
+      // No account has this uid; another one has the identifier.
       if (error instanceof NodeRefused && error.reason === "identifier_taken") return undefined;
       throw error;
     });

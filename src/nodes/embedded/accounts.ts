@@ -64,7 +64,7 @@ export class Accounts {
     for (const record of await readRecords(recordsFolder)) await this.#open(record);
     // For nodes of an earlier release without marks, and for lost ones.
     const uids = [...this.#byUid.keys(), ...(await trash.uids())];
-    await marks.raise({ uid: uids.reduce((highest, uid) => Math.max(highest, uid), 0) });
+    await marks.raise(uids.reduce((highest, uid) => Math.max(highest, uid), 0));
   }
 
   find(identifier: string): Account | undefined {
@@ -112,7 +112,7 @@ export class Accounts {
   /** Moves files that a crash left behind to the trash even if the account is unknown. */
   remove(key: AccountKey): Promise<void> {
     return this.#changes(async () => {
-      await this.#options.marks.raise({ uid: key.uid });
+      await this.#options.marks.raise(key.uid);
       const account = this.#byUid.get(key.uid);
       if (account === undefined) return this.#options.trash.take(key.uid, this.#home(key.uid));
       if (account.record.identifier !== key.identifier) throw new NodeRefused("uid_taken");
@@ -141,7 +141,7 @@ export class Accounts {
     if (this.#byIdentifier.has(identifier)) throw new NodeRefused("identifier_taken");
     if (await trash.has(uid)) throw new NodeRefused("uid_retired");
     this.#checkHostNames(wanted);
-    await this.#options.marks.raise({ uid });
+    await this.#options.marks.raise(uid);
     await this.#takeHostNames(wanted);
     // The record is written last: until then there is no login and no site, and a repetition continues with the folders.
     await mkdir(join(this.#home(uid), "www"), { recursive: true });

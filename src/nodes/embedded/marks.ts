@@ -1,6 +1,6 @@
 /**
- * The highest command counter and uid that this node has seen, written to disk before the command is executed. By the counter
- * a gateway detects that its database was restored; above the uid it allocates new ones.
+ * The highest uid that this node has seen, written to disk before the account is created: a gateway whose database was restored
+ * allocates new uids above it.
  */
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
@@ -8,13 +8,11 @@ import { Value } from "typebox/value";
 import { createSerialQueue } from "#lib/serial-queue.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
-/** A header of requests to the control port that change something. */
-export const commandCounterHeader = "deedhouse-command";
-
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Highest = Type.Object({ counter: count, uid: count });
 
 interface HighestSeen {
+  /** Of commands to the control port, which nodes had before they had agents. The first version of a state is above it. */
   counter: number;
   uid: number;
 }
@@ -40,20 +38,15 @@ export class Marks {
     return this.#highest;
   }
 
-  /** Ignores lower values: commands may arrive out of order. The values are on disk once this returns. */
-  async raise(seen: Partial<HighestSeen>): Promise<void> {
-    if (!this.#isAbove(seen)) return;
+  /** Ignores lower uids. The uid is on disk once this returns. */
+  async raise(uid: number): Promise<void> {
+    if (uid <= this.#highest.uid) return;
     await this.#queue(async () => {
-      if (!this.#isAbove(seen)) return;
-      const { counter, uid } = this.#highest;
-      const highest = { counter: Math.max(counter, seen.counter ?? 0), uid: Math.max(uid, seen.uid ?? 0) };
+      if (uid <= this.#highest.uid) return;
+      const highest = { ...this.#highest, uid };
       await writeFileAtomic(this.#path, `${JSON.stringify(highest)}\n`);
       this.#highest = highest;
     });
-  }
-
-  #isAbove({ counter = 0, uid = 0 }: Partial<HighestSeen>): boolean {
-    return counter > this.#highest.counter || uid > this.#highest.uid;
   }
 }
 

@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, stat, unlink, utimes, writeFile } from "node:
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/test-embedded-node.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 async function withNode(run: (node: TestNode) => Promise<void>, options?: TestNodeOptions): Promise<void> {
@@ -117,15 +117,6 @@ describe("the embedded node", () => {
         await client.store("/www/index.html", content);
         const { body } = await getPage(node.ports.webPort, "/", { host: "a.example.localhost" });
         assert.equal(body, content);
-      }
-    });
-  });
-
-  test("the control port answers nobody without the token", async () => {
-    await withNode(async (node) => {
-      for (const authorization of ["", "Bearer", "Bearer wrong"]) {
-        const url = `http://127.0.0.1:${node.ports.controlPort}/accounts`;
-        assert.equal((await fetch(url, { headers: { authorization } })).status, 401);
       }
     });
   });

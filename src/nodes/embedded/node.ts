@@ -7,8 +7,10 @@
  *     uploads/              uploads in progress; emptied at start
  *     trash/<uid>/          files of removed accounts
  *     traffic.json          the bytes that sites have sent this month
- *     marks.json            the highest command counter and the highest uid
+ *     marks.json            the highest uid
  *     ftp-tls.pem           the certificate of FTP over TLS
+ *     agent.json            the gateway that the node has joined, and its agent's key
+ *     agent-progress.json   the version of the desired state that is in force
  */
 import { mkdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,10 +18,11 @@ import { createSecureContext } from "node:tls";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
-import type { Secret } from "#lib/secret.ts";
+import type { AgentNode } from "#nodes/agent-node.ts";
 import { type Certificate, loadCertificate } from "#nodes/certificate.ts";
+import type { Endpoint } from "#nodes/driver.ts";
 import { Accounts } from "#nodes/embedded/accounts.ts";
-import { startControlServer } from "#nodes/embedded/control.ts";
+import { createEmbeddedAgentNode } from "#nodes/embedded/agent-node.ts";
 import type { PassivePorts } from "#nodes/embedded/ftp/data-connection.ts";
 import { AddressGuesses } from "#nodes/embedded/ftp/guesses.ts";
 import { startFtpServer } from "#nodes/embedded/ftp/server.ts";
@@ -37,14 +40,12 @@ const dayMs = 86_400_000;
 
 export interface EmbeddedNodeOptions {
   dataDir: string;
-  /** The address of FTP and web; the control port always listens on 127.0.0.1. */
+  /** The address of FTP and web. */
   host: string;
   /** Ports: 0 for any free one. */
   ftpPort: number;
   webPort: number;
-  controlPort: number;
   passivePorts: PassivePorts;
-  controlToken: Secret;
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
   clock: Clock;
@@ -56,7 +57,10 @@ export interface EmbeddedNodeOptions {
 export interface EmbeddedNode {
   ftpPort: number;
   webPort: number;
-  controlPort: number;
+  /** The highest command counter that a gateway has sent to this node's control port, in a release that had one; 0: none. */
+  formerCounter: number;
+  /** @param servers where its probes find FTP and web */
+  agentNode(servers: { ftp: Endpoint; web: Endpoint }): AgentNode;
   /** Cuts all sessions and frees the ports. */
   close(): Promise<void>;
 }
@@ -110,14 +114,16 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
       ...{ host, port: options.webPort, siteDomain, accounts, traffic, limits, log },
     });
     started.push(web);
-    const control = await startControlServer({
-      ...{ accounts, feed, marks, oneTimeLogins, limits, log },
-      port: options.controlPort,
-      token: options.controlToken,
-      certificate: certificate.certificate,
-    });
-    started.push(control);
-    return { ftpPort: ftp.port, webPort: web.port, controlPort: control.port, close };
+    const parts = { accounts, feed, marks, oneTimeLogins, siteDomain, random, log };
+    const { usageWaitMsMax } = limits;
+    return {
+      ftpPort: ftp.port,
+      webPort: web.port,
+      formerCounter: marks.highest.counter,
+      agentNode: (servers) =>
+        createEmbeddedAgentNode({ ...parts, ...servers, certificate: certificate.certificate, usageWaitMsMax }),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

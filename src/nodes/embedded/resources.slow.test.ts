@@ -6,13 +6,10 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { pino } from "pino";
 import { sleep } from "#lib/clock.ts";
-import { systemRandom } from "#lib/random.ts";
-import { Secret } from "#lib/secret.ts";
-import { createEmbeddedNodeDriver } from "#nodes/embedded/driver.ts";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { testAccount } from "#nodes/test-account.ts";
+import { createAccount } from "#nodes/test-embedded-node.ts";
 
 const pollMs = 20;
 const sessions = 200;
@@ -27,24 +24,15 @@ describe("the process of an embedded node", () => {
     dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
     const env = {
       ...process.env,
-      ...{ DEEDHOUSE_LOG_LEVEL: "silent", DEEDHOUSE_NODE_DATA_DIR: dataDir, DEEDHOUSE_NODE_CONTROL_TOKEN: "token" },
-      ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0", DEEDHOUSE_NODE_CONTROL_PORT: "0" },
+      ...{ DEEDHOUSE_LOG_LEVEL: "silent", DEEDHOUSE_NODE_DATA_DIR: dataDir },
+      ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0" },
     };
+    const sizes = { diskBytesMax: 10_000_000_000, filesMax: 10_000, sessionsMax: sessions };
+    await createAccount(dataDir, testAccount("a.example", 1, sizes));
     child = fork(join(import.meta.dirname, "../../../bin/deedhouse.ts"), ["node"], { env });
     const [ready] = await Promise.race([once(child, "message"), once(child, "exit")]);
     assert.equal(ready?.type, "ready", "the node did not start");
     ftpPort = ready.ftpPort;
-    const driver = createEmbeddedNodeDriver({
-      controlUrl: `http://127.0.0.1:${ready.controlPort}`,
-      controlToken: new Secret("token"),
-      ftp: { host: "127.0.0.1", port: ftpPort },
-      web: { host: "127.0.0.1", port: ready.webPort },
-      siteDomain: "localhost",
-      random: systemRandom,
-      log: pino({ level: "silent" }),
-    });
-    const sizes = { diskBytesMax: 10_000_000_000, filesMax: 10_000, sessionsMax: sessions };
-    await driver.ensureAccount(testAccount("a.example", 1, sizes));
   });
   after(async () => {
     const exited = once(child, "exit");

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Clock, sleep, systemClock } from "#lib/clock.ts";
 import type { Traffic } from "#nodes/driver.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/test-embedded-node.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 const largeBytes = 30_000_000;

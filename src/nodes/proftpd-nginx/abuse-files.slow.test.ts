@@ -138,7 +138,7 @@ test("abuse 17: an upload over quota is refused with 552 and leaves the old file
   assert.equal(lstatSync(join(www, "a.bin")).size, 60_000);
 });
 
-test("abuse 17: uploads at the same time end within the quota, and whoever had no room is told", options, async () => {
+test("abuse 17: uploads at the same time stay within the quota, and those without room fail", options, async () => {
   const { www, login } = await make({ diskBytesMax: 100_000 });
   const clients = await Promise.all([1, 2, 3, 4].map(login));
   const answers = await Promise.all(clients.map((client, index) => client.store(`/www/${index}.bin`, 60_000)));

@@ -97,7 +97,7 @@ class TextFile {
   }
 }
 
-/** ProFTPD compares only so many characters of user names when it counts sessions: its scoreboard has room for no more. */
+/** ProFTPD compares only this many characters of user names when it counts sessions: its scoreboard has room for no more. */
 const countedNameCharsMax = 31;
 
 /** Whether ProFTPD limits the account's sessions. If not, the agent does. */

@@ -55,13 +55,13 @@ export interface ProftpdNodeLimits {
   /** The minimum delay of the reply to a wrong guess. */
   guessDelayMs: number;
   /**
-   * An address with so many connections of `guessesMax` wrong guesses within `addressWindowSeconds` is banned for
+   * An address with this many connections of `guessesMax` wrong guesses within `addressWindowSeconds` is banned for
    * `addressBanSeconds`.
    */
   addressGuessRoundsMax: number;
   addressWindowSeconds: number;
   addressBanSeconds: number;
-  /** An address with so many login timeouts within `addressWindowSeconds` is banned too. */
+  /** An address with this many login timeouts within `addressWindowSeconds` is banned too. */
   addressTimeoutsMax: number;
   commandBytesMax: number;
   /** Connections of one client address to its sites. */

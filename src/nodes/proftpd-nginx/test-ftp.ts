@@ -92,7 +92,7 @@ export class RawFtp {
     return Number(/\|\|\|(\d+)\|/.exec(await this.ask("EPSV"))?.[1]);
   }
 
-  /** Uploads so many bytes. @returns the last reply */
+  /** Uploads this many bytes. @returns the last reply */
   async store(path: string, bytes: number): Promise<string> {
     const data = await this.beginStore(path);
     if (typeof data === "string") return data;

@@ -92,8 +92,7 @@ function addAddCommand(nodes: Command): void {
       "after",
       "\nExamples:" +
         "\n  deedhouse node add web-7 --capacity-gb 2000 --tag ssd --ftp ftp7.example.net:21 --web web7.example.net:80" +
-        "\n  deedhouse node add small --kind embedded --capacity-gb 50 --ftp 192.0.2.7:7421 --web 192.0.2.7:7480 \\" +
-        "\n      --control-url http://127.0.0.1:7481 --control-token-file /etc/deedhouse/control.token",
+        "\n  deedhouse node add small --kind embedded --capacity-gb 50 --ftp 192.0.2.7:7421 --web 192.0.2.7:7480",
     )
     .action(
       onDatabase(async (context, id: string, options: AddOptions) => {
@@ -110,7 +109,7 @@ function addAddCommand(nodes: Command): void {
           node: id,
           status: "added",
           ...(installation !== undefined && { installation }),
-          ...(kind === "proftpd-nginx" && (await findToken(context, id))),
+          ...(kind !== "cpanel" && (await findToken(context, id))),
         };
       }),
     );
@@ -133,11 +132,10 @@ function addSetCommands(nodes: Command): void {
       "after",
       "\nExisting accounts stay, even when the capacity shrinks; accounts that wait for capacity are retried at once. New" +
         "\naddresses apply at once. The marks of a panel's accounts (mail domain, installation) cannot change. The agent of a" +
-        "\nProFTPD and nginx node connects to the gateway: when the gateway's address or key changes, see deedhouse node token." +
+        "\nnode connects to the gateway: when the gateway's address or key changes, see deedhouse node token." +
         "\n\nExamples:" +
         "\n  deedhouse node set web-7 --capacity-gb 4000" +
-        "\n  deedhouse node set panel-1 --panel-token-file /etc/deedhouse/panel-1.token" +
-        "\n  deedhouse node set small --control-url http://127.0.0.1:7481 --control-token-file - < control.token",
+        "\n  deedhouse node set panel-1 --panel-token-file /etc/deedhouse/panel-1.token",
     )
     .action(
       onDatabase(async (context, id: string, options: SetOptions) => {

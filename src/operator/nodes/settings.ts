@@ -12,8 +12,6 @@ import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 const installationBytes = 4;
 
 export interface SettingsOptions {
-  controlUrl?: string;
-  controlTokenFile?: string;
   panelUrl?: string;
   panelUser?: string;
   panelTokenFile?: string;
@@ -29,8 +27,6 @@ export interface NewSettingsOptions extends SettingsOptions {
 }
 
 const kindOf: Record<keyof NewSettingsOptions, NodeKind> = {
-  controlUrl: "embedded",
-  controlTokenFile: "embedded",
   panelUrl: "cpanel",
   panelUser: "cpanel",
   panelTokenFile: "cpanel",
@@ -43,8 +39,6 @@ const kindOf: Record<keyof NewSettingsOptions, NodeKind> = {
 /** The settings that can change later. */
 export function addSettingsOptions(command: Command): Command {
   return command
-    .option("--control-url <url>", "embedded: its control port, such as http://127.0.0.1:7481")
-    .option("--control-token-file <path>", "embedded: the file with the control port's token; - is standard input")
     .option("--panel-url <url>", "cpanel: its WHM, such as https://panel.example.net:2087")
     .option("--panel-user <user>", "cpanel: the WHM user of the token")
     .option("--panel-token-file <path>", "cpanel: the file with a WHM API token; - is standard input")
@@ -61,18 +55,13 @@ export type SettingsChange = Readonly<Record<string, string | null>>;
  */
 export function changedSettings(kind: NodeKind, options: SettingsOptions): SettingsChange {
   checkKind(kind, options);
-  const { controlUrl, controlTokenFile, panelUrl: url, panelUser: user, panelTokenFile } = options;
+  const { panelUrl: url, panelUser: user, panelTokenFile } = options;
   const { panelPackage: plan, panelCaFile } = options;
-  if (controlUrl !== undefined && !(/^https?:\/\//.test(controlUrl) && URL.canParse(controlUrl))) {
-    throw new CommandFailure(`${controlUrl} is not a URL such as http://127.0.0.1:7481`, exitCodes.usage);
-  }
   check(url, /^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/?$/, "a URL such as https://panel.example.net:2087");
   check(user, /^[a-z][a-z0-9_-]{0,31}$/, "a user of WHM, such as root or a reseller");
   const said = {
-    controlUrl,
     url,
     user,
-    controlToken: readToken(controlTokenFile, /^[!-~]{1,500}$/, "the token of a control port"),
     token: readToken(panelTokenFile, /^[A-Za-z0-9]{1,200}$/, "an API token of WHM"),
     plan: plan === false ? null : plan,
     ca: panelCaFile === false ? null : readCertificate(panelCaFile),
@@ -83,10 +72,6 @@ export function changedSettings(kind: NodeKind, options: SettingsOptions): Setti
 /** All settings of a new node. @throws CommandFailure that says what to do */
 export function newSettings(kind: NodeKind, options: NewSettingsOptions, random: Random): NodeSettings {
   checkKind(kind, options);
-  if (kind === "embedded" && (options.controlUrl === undefined || options.controlTokenFile === undefined)) {
-    const advice = "They are the node's DEEDHOUSE_NODE_CONTROL_PORT and _TOKEN, through which the gateway reaches it.";
-    throw new CommandFailure("--control-url and --control-token-file are missing", exitCodes.usage, advice);
-  }
   const { panelUrl, panelUser, panelTokenFile, panelMailDomain: mailDomain } = options;
   if (kind === "cpanel" && [panelUrl, panelUser, panelTokenFile, mailDomain].includes(undefined)) {
     const advice = "With --panel-mail-domain they say where the panel is, and how our accounts there are recognised.";
@@ -101,9 +86,8 @@ export function newSettings(kind: NodeKind, options: NewSettingsOptions, random:
 }
 
 /** The settings of a node that may be shown. */
-export function shownSettings({ controlUrl, url, user, plan, ca, mailDomain, installation }: NodeSettings) {
+export function shownSettings({ url, user, plan, ca, mailDomain, installation }: NodeSettings) {
   return {
-    control_url: controlUrl ?? null,
     panel_url: url ?? null,
     panel_user: user ?? null,
     panel_package: plan ?? null,

@@ -1,6 +1,7 @@
 /** `deedhouse node token`: makes the token that turns a machine into a node. */
 import type { Command } from "commander";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
+import { getNode } from "#hosting/nodes/manage.ts";
 import { onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#operator-error.ts";
@@ -26,9 +27,14 @@ export async function findToken(context: OpenOperatorContext, id: string) {
   }
 }
 
+const machineNext =
+  "on its machine, within 24 hours: deedhouse node install --token-file -, with the token as its input";
+const embeddedNext =
+  "on its machine, within 24 hours: deedhouse node, with DEEDHOUSE_NODE_TOKEN_FILE naming a file that contains the token";
+
 /** @throws OperatorError */
 async function makeToken(context: OpenOperatorContext, id: string) {
   const token = (await createJoinToken(context, id)).reveal();
-  const next = "on its machine, within 24 hours: deedhouse node install --token-file -, with the token as its input";
-  return { node: id, token, next };
+  const { kind } = await getNode(context, id);
+  return { node: id, token, next: kind === "embedded" ? embeddedNext : machineNext };
 }

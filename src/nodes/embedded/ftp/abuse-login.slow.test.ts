@@ -5,8 +5,8 @@ import { describe, test } from "node:test";
 import { type Clock, systemClock } from "#lib/clock.ts";
 import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { useFtpStage } from "#nodes/embedded/ftp/test-stage.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { password, quickHash, testAccount } from "#nodes/test-account.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 
 describe("FTP abuse before the login", () => {
   const stage = useFtpStage();

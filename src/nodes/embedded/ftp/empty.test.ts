@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { password, testAccount } from "#nodes/test-account.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 
 test("an empty file and an empty folder come over TLS every time", async (t) => {

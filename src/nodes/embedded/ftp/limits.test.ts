@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/test-embedded-node.ts";
 
 async function withNode(
   limits: Partial<EmbeddedNodeLimits>,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import { testAccount, usageOf } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 
 describe("an FTP session", () => {
   let node: TestNode;

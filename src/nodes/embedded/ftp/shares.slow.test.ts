@@ -3,8 +3,8 @@ import type { TestContext } from "node:test";
 import { test } from "node:test";
 import { type Reply, TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
-import { startTestNode } from "#nodes/embedded/test-node.ts";
 import { password, testAccount } from "#nodes/test-account.ts";
+import { startTestNode } from "#nodes/test-embedded-node.ts";
 
 const owner = "a.example";
 
@@ -91,7 +91,7 @@ test("abuse 14: who has logged in from an address lately gets in before stranger
   await Promise.all(guesses);
 });
 
-test("abuse 14: whoever guesses from a few addresses keeps no stranger elsewhere waiting for all of it", async (t) => {
+test("abuse 14: guesses from a few addresses delay no stranger elsewhere until all of them are checked", async (t) => {
   const { tryPassword, connect } = await start(t, { hashesMax: 1 });
   const client = await connect("127.0.0.2");
   await client.send(`USER ${owner}`);

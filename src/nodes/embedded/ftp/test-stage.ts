@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 import type { DesiredAccount } from "#nodes/driver.ts";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
-import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/embedded/test-node.ts";
 import { testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "#nodes/test-embedded-node.ts";
 
 export interface TestSite extends DesiredAccount {
   docroot: string;

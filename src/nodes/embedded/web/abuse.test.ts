@@ -6,9 +6,9 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { sleep } from "#lib/clock.ts";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import { noSiteText } from "#nodes/probe.ts";
 import { testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 const largeBytes = 50_000_000;

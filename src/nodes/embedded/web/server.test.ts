@@ -4,8 +4,8 @@ import { mkdir, truncate, utimes, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { startTestNode, type TestNode } from "#nodes/embedded/test-node.ts";
 import { changeAccount, testAccount } from "#nodes/test-account.ts";
+import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 import { getPage } from "#nodes/test-page.ts";
 
 describe("a site", () => {

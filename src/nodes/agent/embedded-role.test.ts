@@ -16,8 +16,6 @@ test("a node process reports when it is ready, and exits on SIGTERM, SIGINT or w
     DEEDHOUSE_NODE_DATA_DIR: dataDir,
     DEEDHOUSE_NODE_FTP_PORT: "0",
     DEEDHOUSE_NODE_WEB_PORT: "0",
-    DEEDHOUSE_NODE_CONTROL_PORT: "0",
-    DEEDHOUSE_NODE_CONTROL_TOKEN: "token",
   };
   try {
     for (const end of ["SIGTERM", "SIGINT", "disconnect"] as const) {
@@ -26,9 +24,9 @@ test("a node process reports when it is ready, and exits on SIGTERM, SIGINT or w
       // A child that ends before it is ready must fail the test, not hang it.
       const first = await Promise.race([once(child, "message"), exited.then(() => undefined)]);
       assert.ok(first !== undefined, "the process ended at its start");
-      const [{ type, ftpPort, webPort, controlPort }] = first;
+      const [{ type, ftpPort, webPort }] = first;
       assert.equal(type, "ready");
-      for (const port of [ftpPort, webPort, controlPort]) assert.ok(port > 0);
+      for (const port of [ftpPort, webPort]) assert.ok(port > 0);
       if (end === "disconnect") child.disconnect();
       else child.kill(end);
       assert.deepEqual(await exited, [0, null], end);
