@@ -31,13 +31,11 @@ const oldPhrases = [
   String.raw`\b[Ss]hall\b`, // must, should
   String.raw`\b[Aa]new\b`,
   String.raw`\b[Ww]hoever\b`,
-  String.raw`\b[Tt]hose who\b`,
   String.raw`\b(is|are|was|were|been) told\b`, // gets, receives
   String.raw`\bhears? (of|that|it|which|why|nothing)\b`, // is notified
   String.raw`\bnobody hears\b`,
   String.raw`\b[Tt]he word (of|to)\b`,
   String.raw`\bcomes? to be\b`,
-  String.raw`\bbecame of\b`, // the outcome
   String.raw`\bputs? (itself|himself) off\b`, // backs off
   String.raw`\bat work\b`, // works, runs
   String.raw`\bunder way\b`, // in progress
@@ -49,9 +47,7 @@ const oldPhrases = [
   String.raw`\b(write|writes|written) down\b`, // records
   String.raw`\bheld against\b`, // compared with
   String.raw`\bthere no more\b`,
-  String.raw`\bin vain\b`,
   String.raw`\bfor want of\b`,
-  String.raw`\ball the same\b`,
   String.raw`\b[Ss]o many\b`, // this many
 ];
 
