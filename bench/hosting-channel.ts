@@ -135,7 +135,12 @@ function openContext(url: string): { context: Context; close(): Promise<void> } 
   const listener = createListener({ url, clock: systemClock, log });
   const key = { id: "bench", key: new Secret(Buffer.from(systemRandom.bytes(32))) };
   const needed = {
-    ...{ database, listener, log, clock: systemClock, random: systemRandom, siteDomain: "localhost" },
+    database,
+    listener,
+    log,
+    clock: systemClock,
+    random: systemRandom,
+    siteDomain: "localhost",
     sealer: createSealer({ keys: [key], random: systemRandom }),
   };
   const close = async () => {
@@ -147,8 +152,15 @@ function openContext(url: string): { context: Context; close(): Promise<void> } 
 
 function accountOf(uid: number): DesiredAccount {
   return {
-    ...{ identifier: `site-${uid}.example`, uid, passwordHash: undefined, diskBytesMax: 1_000_000, filesMax: 1_000 },
-    ...{ sessionsMax: 4, ftpEnabled: true, suspended: false, hostNames: [] },
+    identifier: `site-${uid}.example`,
+    uid,
+    passwordHash: undefined,
+    diskBytesMax: 1_000_000,
+    filesMax: 1_000,
+    sessionsMax: 4,
+    ftpEnabled: true,
+    suspended: false,
+    hostNames: [],
   };
 }
 

@@ -108,8 +108,12 @@ async function startEmbedded(folder: string): Promise<FtpServer> {
   const dataDir = join(folder, "node");
   const controlToken = systemRandom.bytes(16).toString("hex");
   const env = {
-    ...{ PATH: process.env.PATH, DEEDHOUSE_LOG_LEVEL: "warn", DEEDHOUSE_NODE_DATA_DIR: dataDir },
-    ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0", DEEDHOUSE_NODE_CONTROL_PORT: "0" },
+    PATH: process.env.PATH,
+    DEEDHOUSE_LOG_LEVEL: "warn",
+    DEEDHOUSE_NODE_DATA_DIR: dataDir,
+    DEEDHOUSE_NODE_FTP_PORT: "0",
+    DEEDHOUSE_NODE_WEB_PORT: "0",
+    DEEDHOUSE_NODE_CONTROL_PORT: "0",
     DEEDHOUSE_NODE_CONTROL_TOKEN: controlToken,
   };
   const child = fork(join(import.meta.dirname, "../bin/deedhouse.ts"), ["node"], { env });
@@ -124,9 +128,15 @@ async function startEmbedded(folder: string): Promise<FtpServer> {
     log: pino({ level: "silent" }),
   });
   await driver.ensureAccount({
-    ...{ identifier: user, uid, passwordHash: new Secret(hash()) },
-    ...{ diskBytesMax: 4 * largeBytes, filesMax: 2 * smallFiles, sessionsMax: 5 },
-    ...{ ftpEnabled: true, suspended: false, hostNames: [] },
+    identifier: user,
+    uid,
+    passwordHash: new Secret(hash()),
+    diskBytesMax: 4 * largeBytes,
+    filesMax: 2 * smallFiles,
+    sessionsMax: 5,
+    ftpEnabled: true,
+    suspended: false,
+    hostNames: [],
   });
   const close = async () => {
     const exited = once(child, "exit");

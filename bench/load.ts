@@ -17,7 +17,7 @@ export interface Load {
   requests: readonly LoadRequest[];
   /** What each has to be answered with. */
   statusExpected: number;
-  /** Each has one request under way at a time. */
+  /** Each has one request in progress at a time. */
   connectionsCount: number;
   requestsCount: number;
 }

@@ -52,7 +52,9 @@ async function placeOrder({ client }: System, name: string): Promise<Placed> {
     if (status === "NotProvisioned" || status === "Processing") continue;
     if (status !== "Finished") throw new Error(`the order for ${name} ended as ${status}`);
     return {
-      ...{ name, acceptedAt: unixMs(accepted.receivedMs), finishedAt: unixMs(receivedMs) },
+      name,
+      acceptedAt: unixMs(accepted.receivedMs),
+      finishedAt: unixMs(receivedMs),
       postMs: accepted.receivedMs - startedMs,
     };
   }

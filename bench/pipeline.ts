@@ -17,10 +17,10 @@ import { familyProcessorMs, processorMs } from "./processor.ts";
 import { medianOf, printTable, summarize } from "./statistics.ts";
 import { type System, withDatabase, withSystem } from "./system.ts";
 
-/** V8 goes on to compile what runs often for so many names; a service has always done that. */
+/** For this many names V8 still compiles hot functions. In a running service that is long done. */
 const warmupNamesCount = 20_000;
 const sessionsMax = 10;
-/** So many requests or commands are always under way or waiting: nobody ever waits for them. */
+/** This many requests or commands are always in progress or waiting, so the system is never idle. */
 const clientsCount = 192;
 /** More than any of this can send: the rate is not what is measured. */
 const commandsPerSecond = 1_000_000;
@@ -34,9 +34,9 @@ interface Round {
 
 /**
  * What the registry does with a name, by its first label (sandbox/registry/README.md). The sandbox by itself answers as
- * soon as it can, on the same processors and disk; one that is asked over a network takes its time. So many names a round
- * that the first and the last, for which not all parts have work, do not count much, and so many rounds that their median
- * stays: the rates of single ones differ by half.
+ * soon as it can, on the same processors and disk; one that is asked over a network takes its time. A round has enough names
+ * that the first and the last, for which not all parts have work, hardly count. There are enough rounds for a stable median:
+ * the rates of single rounds differ by half.
  */
 const registries = [
   { label: "", title: "the sandbox registry as it is", namesCount: 6_000, roundsCount: 9 },
@@ -91,7 +91,7 @@ function report({ bare, pipeline }: Rounds): void {
 
 const ratesOf = (rounds: Round[]) => rounds.map(({ namesPerSecond }) => namesPerSecond);
 
-/** Measures `work`, which does everything for so many names, from the moment that it says it starts. */
+/** Measures `work`, which processes `count` names, from its call of `onStart`. */
 async function measure({ ready }: System, count: number, work: (onStart: () => void) => Promise<void>): Promise<Round> {
   const parts: Record<string, () => number> = {
     api: () => processorMs(ready.pids.api!),
@@ -116,7 +116,9 @@ async function measure({ ready }: System, count: number, work: (onStart: () => v
 async function runPipeline(system: System, prefix: string, count: number): Promise<Round> {
   const { ready } = system;
   const requests = namesOf(prefix, count).map((name) => ({
-    ...{ method: "POST" as const, target: "/domains/registrations", body: { domain_name: name } },
+    method: "POST" as const,
+    target: "/domains/registrations",
+    body: { domain_name: name },
   }));
   return withDatabase(system, async (client) => {
     const round = await measure(system, count, async (onStart) => {
@@ -143,8 +145,16 @@ function openPool({ ready }: System): EppPool {
   const { host, port, ca_file: caFile, registrar_id: registrarId, password, suffixes } = ready.registry;
   const profile = completeProfile(
     {
-      ...{ id: "sandbox", host, port, servername: "localhost", caFile, registrarId, password, sessionsMax },
-      ...{ suffixes: [...suffixes], commandsPerSecond },
+      id: "sandbox",
+      host,
+      port,
+      servername: "localhost",
+      caFile,
+      registrarId,
+      password,
+      sessionsMax,
+      suffixes: [...suffixes],
+      commandsPerSecond,
     },
     (path) => readFileSync(path, "utf8"),
   );

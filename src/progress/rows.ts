@@ -1,7 +1,7 @@
 /**
- * Rows with work to do. `next_step_at` says when; a row without one has nothing to do. `version` counts every change of
- * what the row says, so whoever writes with a version that is no longer the row's changes nothing. How a table gets both:
- * the function row_is_due() and the trigger that counts, in db/migrations.
+ * Rows with work to do. `next_step_at` says when; a row without it has nothing to do. `version` counts the row's changes, so a
+ * write with an outdated version changes nothing. The function row_is_due() and the trigger count_version in db/migrations give
+ * a table both.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -14,17 +14,17 @@ export interface WaitingRow<Id extends RowId> {
   next_step_at: Date;
 }
 
-/** How the engine reads and puts off the rows of one machine. */
+/** How the engine reads and postpones the rows of one machine. */
 export interface RowSource<Id extends RowId> {
-  /** Rows with work to do, the earliest first, at most `rowsMax`, without those. The last ones may not be due yet. */
+  /** Rows with work to do, earliest first, at most `rowsMax`, without `except`. They need not be due yet. */
   first(rowsMax: number, except: readonly Id[]): Promise<WaitingRow<Id>[]>;
-  /** Those of the rows that have work to do. */
+  /** The rows with these ids that have work to do. */
   find(ids: readonly Id[]): Promise<WaitingRow<Id>[]>;
-  /** Lets a row wait. @param version nothing is written when the row has another one; null: whatever it has */
+  /** Makes a row due later. @param version changes nothing if the row has another version; null: any version */
   postpone(id: Id, version: number | null, until: Date): Promise<void>;
   /**
-   * Makes rows due that wait longer than anything waits: a clock that was put forward and back has left these times.
-   * @param now of the clock by which rows are due
+   * Makes rows due whose time is further away than any real wait: a clock that was wrong for a while has left these times.
+   * @param now by the clock by which rows are due
    */
   pullIn(now: Date): Promise<void>;
 }
@@ -75,7 +75,7 @@ export function progressRows<Type extends "int8" | "text">(
   });
 }
 
-/** The same for a machine that has its own way to pull rows in. */
+/** As `progressRows`, for a machine with its own `pullIn`. */
 export function waitingRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
   const { table, id } = options;
   const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?" } as const;

@@ -98,9 +98,9 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
 
 /** At the POST every name is free: what the registry thinks of it is for the order to find. The question never leaves. */
 function sayAvailable({ context: { database } }: TestGateway, query: Stage["query"]): void {
-  const together = database.together.bind(database);
-  database.together = async (statement, item) => {
-    if ((statement as unknown) !== askCheck) return together(statement, item);
+  const batched = database.batched.bind(database);
+  database.batched = async (statement, item) => {
+    if ((statement as unknown) !== askCheck) return batched(statement, item);
     const { id } = item as { id: string };
     const answer = JSON.stringify([{ id, availability: "available" }]);
     await query("SELECT pg_notify($1, $2)", [checkAnswerChannel, answer]);

@@ -1,4 +1,4 @@
-/** The counter that every command to a node carries, and the uids that a node tells: what shows a restore, and what does not. */
+/** Which command counters and uids show that the database was restored, and which do not. */
 import assert from "node:assert/strict";
 import { copyFile, readFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
@@ -29,14 +29,14 @@ const alarmed = async () =>
     .filter(({ kind }) => kind === "hosting-node-restored")
     .map(({ subject }) => subject);
 
-/** The driver of a process of its own. */
+/** A driver with its own process. */
 async function openDriver(scope: Scope, nodeId: string): Promise<HostingNode> {
   const nodes = await openHostingNodes(context);
   scope.after(() => nodes.close());
   return (await nodes.find(nodeId)) ?? assert.fail(`${nodeId} is not open`);
 }
 
-/** What the gateway sends, in a process that stands still between the taking of its counter and the command. */
+/** The gateway's commands, from a process that pauses between taking a counter and sending the command. */
 async function command(to: TestNode, uid: number, counter: number): Promise<number> {
   const { passwordHash, ...account } = testAccount(`late-${uid}.example`, uid);
   const reply = await fetch(`http://127.0.0.1:${to.ports.controlPort}/accounts/${account.identifier}`, {
@@ -52,11 +52,11 @@ async function command(to: TestNode, uid: number, counter: number): Promise<numb
   return reply.status;
 }
 
-test("commands that arrive in another order, are lost or come from several processes are no restore", async (t) => {
+test("commands that are reordered, lost or sent by several processes are no sign of a restore", async (t) => {
   const counter = commandCounterOf(context, "second");
   const taken = [];
   for (let count = 0; count < 6; count += 1) taken.push(await counter.take(0));
-  // The last one first, and one that never arrives because its process was killed.
+  // The last one arrives first, and one never, because its process was killed.
   const [, ...arriving] = taken.toReversed();
   for (const [index, each] of arriving.entries()) assert.equal(await command(second, 1_001 + index, each), 204);
   const drivers = await Promise.all([1, 2, 3].map(() => openDriver(t, "second")));
@@ -67,7 +67,7 @@ test("commands that arrive in another order, are lost or come from several proce
       return index % 7 === 0 ? driver.remove(account) : driver.ensureAccount(account);
     }),
   );
-  // The node ends in between, and the database's connections too.
+  // Meanwhile the node ends, and so do the database's connections.
   const underWay = all.slice(0, 20).map((account) => drivers[0]!.ensureAccount(account).catch(() => {}));
   await second.restart();
   await Promise.all(underWay);
@@ -78,7 +78,7 @@ test("commands that arrive in another order, are lost or come from several proce
   assert.deepEqual(await alarmed(), []);
 });
 
-test("a node that was brought back from an older disk of its own is no restore, and is commanded as before", async (t) => {
+test("a node that returns with an older disk is no sign of a restore, and accepts commands as before", async (t) => {
   const driver = await openDriver(t, "second");
   const marks = join(second.dataDir, "marks.json");
   await copyFile(marks, `${marks}.older`);
@@ -92,7 +92,7 @@ test("a node that was brought back from an older disk of its own is no restore, 
   assert.deepEqual(await alarmed(), []);
 });
 
-test("a node that cannot be asked keeps only those accounts waiting that are placed on it", async () => {
+test("a node that cannot be reached delays only its own accounts", async () => {
   await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id = 'second'");
   const waiting = await stage.create("waiting.example");
   stage.control.cut();
@@ -107,7 +107,7 @@ test("a node that cannot be asked keeps only those accounts waiting that are pla
   assert.equal((await stage.read("waiting.example")).status, "Ready");
 });
 
-test("a node that claims a uid which nobody can have given out spends none, and only its own accounts wait", async () => {
+test("a node that reports an impossible uid uses up no uids, and delays only its own accounts", async () => {
   await second.driver.ensureAccount(testAccount("liar.example", 2_000_000_000));
   const waiting = await stage.create("second-waits.example");
   await stage.advance(waiting);
@@ -120,7 +120,7 @@ test("a node that claims a uid which nobody can have given out spends none, and 
   assert.ok(uid < 1_000_000);
   assert.deepEqual(await alarmed(), []);
 
-  // One that claims what can be is believed once, and calls the operator.
+  // A possible uid is believed once, and raises an alarm.
   const claims = async (claimed: number) =>
     learnUids(context, { ...second.driver, highestUid: async () => claimed }, "second");
   await claims(uid + 1_000_000);
@@ -130,9 +130,9 @@ test("a node that claims a uid which nobody can have given out spends none, and 
   await runSql(databaseUrl, "DELETE FROM alarms");
 });
 
-test("a node of a release without counters is commanded all the same, and its uids show a restore", async (t) => {
+test("a node of a release without counters accepts commands, and its uids show a restore", async (t) => {
   const inner = `http://127.0.0.1:${node.ports.controlPort}`;
-  // As it was: it does not know the path, and no header of ours.
+  // As that release did, it does not know the path or our headers.
   const former = createServer((asked, reply) => {
     assert.equal(asked.headers["deedhouse-command"] === undefined || asked.method !== "GET", true);
     if (asked.url === "/marks") {
@@ -159,7 +159,7 @@ test("a node of a release without counters is commanded all the same, and its ui
   await stage.advance(lost);
   const { uid } = await stage.inside(lost);
   await backup.restore();
-  // A worker that starts looks at each node.
+  // A worker that starts checks each node.
   const driver = await openDriver(t, "former");
   await learnUids(context, driver, "former");
   assert.deepEqual(await alarmed(), ["former"]);
@@ -189,7 +189,7 @@ test("a panel, which keeps no counter, shows a restore by its newest account", a
     false,
   );
   await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id <> 'panel'");
-  // Without an FTP server no account there is Ready; they are made all the same.
+  // Without an FTP server no account becomes Ready there, but all are created.
   const make = async (identifier: string) => {
     const id = await stage.create(identifier);
     await stage.advance(id);

@@ -23,12 +23,12 @@ async function file(name: string, text: string): Promise<string> {
 const room = ["--capacity-gb", "1", "--ftp", `127.0.0.1:${ftpPort}`, "--web", `127.0.0.1:${webPort}`];
 const settingsOf = async (id: string) => (await readNodePlaces(gateway.context, id))[0]?.settings;
 
-test("an embedded node is reached by its other address and token as soon as an operator has said them", async () => {
+test("an embedded node is reached at its new address and token as soon as an operator sets them", async () => {
   const kind = ["--kind", "embedded", "--control-url", "http://127.0.0.1:1"];
   const wrong = await file("wrong.token", "not-this-one\n");
   await operated(gateway, "node", "add", "small", ...room, ...kind, "--control-token-file", wrong);
   const id = await stage.create("reached.example");
-  await eventually("it was tried", async () => (await stage.inside(id)).next_step_at !== null);
+  await eventually("it was attempted", async () => (await stage.inside(id)).next_step_at !== null);
   const token = stage.node.controlToken.reveal();
   const change = ["--control-url", `http://127.0.0.1:${controlPort}`, "--control-token-file", "-"];
   const { code, stdout, stderr } = await operateOn(gateway, `${token}\n`, "node", "set", "small", ...change);
@@ -38,7 +38,7 @@ test("an embedded node is reached by its other address and token as soon as an o
   assert.equal((await stage.settled("reached.example")).status, "Ready");
 });
 
-test("of a panel's settings only those change that are said", async () => {
+test("only the given settings of a panel change", async () => {
   const { cert } = await generate([{ name: "commonName", value: "panels.test" }], { keyType: "ec", curve: "P-256" });
   const first = [
     "--panel-url",
@@ -74,7 +74,7 @@ test("of a panel's settings only those change that are said", async () => {
   assert.deepEqual(await settingsOf("panel"), changed, "what is refused changes nothing");
 });
 
-test("an option that a node of its kind cannot have, or that holds nothing of use, is refused with a sentence", async () => {
+test("an option that is useless, or not for this kind of node, is refused with an explanation", async () => {
   const wrong: [options: SettingsOptions, sentence: RegExp][] = [
     [{ controlUrl: "http://127.0.0.1:1" }, /^--control-url is for nodes of the kind embedded, and this one is cpanel$/],
     [{ panelUrl: "http://panel.example" }, /^http:\/\/panel\.example is not a URL such as https:/],

@@ -7,12 +7,12 @@ test("a question about a name that the registry's owner missed is asked again", 
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const { database } = gateway.context;
-  const together = database.together.bind(database);
+  const batched = database.batched.bind(database);
   let asked = 0;
   // The first notification is lost, as when the owner reconnects.
-  database.together = async (statement, item) => {
+  database.batched = async (statement, item) => {
     if (statement.name === "name-check-ask" && asked++ === 0) return [];
-    return together(statement, item);
+    return batched(statement, item);
   };
   await assertEnds(gateway, reseller, await place(gateway, reseller, "unheard.example"), "Finished");
   assert.equal(asked, 2);

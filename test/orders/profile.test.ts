@@ -63,8 +63,8 @@ test("a name may only have letters that the registry allows under its suffix, an
   const reseller = await gateway.addReseller();
   await createFrame(gateway, reseller, "xn--mller-kva.example");
   const cases: [name: string, text: RegExp][] = [
-    ["łódź.example", /^The name has the character U\+0142, which the registry of \.example does not take\.$/],
-    ["müller.test", /^The name has letters beside a to z, which the registry of \.test does not take\.$/],
+    ["łódź.example", /^The name has the character U\+0142, which the registry of \.example does not accept\.$/],
+    ["müller.test", /^The name has letters other than a to z, which the registry of \.test does not accept\.$/],
   ];
   for (const [name, text] of cases) {
     const refusal = await refusalOf(gateway, reseller, name);

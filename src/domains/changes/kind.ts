@@ -18,7 +18,7 @@ import { lateFrameMs } from "#domains/registry/owner-lease.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
-import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 import { EppFrameInvalid } from "#registry/epp/xml/schema.ts";
 
@@ -45,8 +45,8 @@ export type Proof<O extends Outcome> =
 export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> {
   /** The name of its command. */
   command: string;
-  /** The queues in which the command and its `<info>` wait for a session. */
-  lanes: { command: Lane; info: Lane };
+  /** What the command and its `<info>` acquire a session for. */
+  purposes: { command: SessionPurpose; info: SessionPurpose };
   /** Whether to commit the attempt before waiting for a session, so that no session idles during the commit. */
   beginsFirst?(row: Row): boolean;
   /** The command, or an outcome in place of sending it. */
@@ -96,13 +96,13 @@ export async function sendKind<Row extends ChangeRow, O extends Outcome, Data>(
   if ("instead" in made) return made.instead;
   const before = ofEarlierOwners(ofCommand(row.attempts, kind.command), sessions.context);
   const isRepeat = before.some(({ result_code }) => result_code === null);
-  const options = { table, row, lane: kind.lanes.command };
+  const options = { table, row, purpose: kind.purposes.command };
   if (!kind.checkBeforeRepeat || !isRepeat) {
     const beginsFirst = kind.beginsFirst?.(row) ?? false;
     return outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...options, beginsFirst }));
   }
   try {
-    using session = await sessions.pool.acquire(kind.lanes.command, { waitMs: sessionWaitMs });
+    using session = await sessions.pool.acquire(kind.purposes.command, { waitMs: sessionWaitMs });
     const instead = await kind.checkBeforeRepeat(session, sessions, row);
     if (instead) return instead;
     return await outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...options, session }));
@@ -163,8 +163,8 @@ type Sent<Data> =
 interface SendOptions<Row extends ChangeRow, O extends Outcome> {
   table: ChangeTable<Row, O>;
   row: Row;
-  /** The queue in which it waits for a session. */
-  lane?: Lane;
+  /** What it acquires a session for. */
+  purpose?: SessionPurpose;
   /** A session that the caller holds; it is released afterwards. */
   session?: Lease;
   /** Commits the attempt before it waits for a session, so that no session idles during the commit. */
@@ -179,7 +179,7 @@ interface SendOptions<Row extends ChangeRow, O extends Outcome> {
 export async function send<Data, Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   command: EppCommand<Data>,
-  { table, row, lane = "transform", session, beginsFirst = false }: SendOptions<Row, O>,
+  { table, row, purpose = "transform", session, beginsFirst = false }: SendOptions<Row, O>,
 ): Promise<Sent<Data>> {
   const beginNow = () => begin(sessions.context, table, row, command.name);
   let begun = beginsFirst ? await beginNow() : undefined;
@@ -187,7 +187,7 @@ export async function send<Data, Row extends ChangeRow, O extends Outcome>(
   try {
     // Once it has begun there is nothing better to do than to wait: the others in the queue are commands like this one.
     const waitMs = beginsFirst ? sessions.profile.transformTimeoutMs : sessionWaitMs;
-    lease = session ?? (await sessions.pool.acquire(lane, { waitMs }));
+    lease = session ?? (await sessions.pool.acquire(purpose, { waitMs }));
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     const { message: reason } = error;
@@ -225,7 +225,7 @@ export async function verifyKind<Row extends ChangeRow, O extends Outcome, Data>
   row: Row,
   kind: Kind<Row, O, Data>,
 ): Promise<O> {
-  const name = await askInfo(sessions, row.domain_name, kind.lanes.info);
+  const name = await askInfo(sessions, row.domain_name, kind.purposes.info);
   return believe(sessions, row, kind, await kind.proof(sessions, row, name));
 }
 

@@ -2,7 +2,7 @@
 import type { Attempt } from "#domains/changes/change.ts";
 import { type OwnerContext, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
-import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 
 export function later({ context }: Pick<RegistrySessions, "context">, delayMs: number): Date {
   return new Date(context.clock.now().getTime() + delayMs);
@@ -16,10 +16,14 @@ export type NameInfo =
   /** Our registrar account sponsors it; which order registered it is another question. */
   | { is: "held-by-us"; info: DomainInfo };
 
-/** Never throws. @param lane the queue for a session: a night's renewals must not delay a registration */
-export async function askInfo(sessions: RegistrySessions, name: string, lane: Lane = "check"): Promise<NameInfo> {
+/** Never throws. @param purpose its place in the queue for sessions: a night's renewals must not delay a registration */
+export async function askInfo(
+  sessions: RegistrySessions,
+  name: string,
+  purpose: SessionPurpose = "check",
+): Promise<NameInfo> {
   try {
-    using session = await sessions.pool.acquire(lane, { waitMs: sessionWaitMs });
+    using session = await sessions.pool.acquire(purpose, { waitMs: sessionWaitMs });
     return await askInfoOn(session, sessions, name);
   } catch (error) {
     return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };

@@ -88,7 +88,7 @@ function writeOne(
   item: { is_over: boolean; events: object[] },
 ) {
   const isBatched = item.is_over || ("command" in item && item.events.length > 0);
-  return "together" in to && isBatched ? to.together(text, item) : to.query(text, { items: itemsText([item]) });
+  return "batched" in to && isBatched ? to.batched(text, item) : to.query(text, { items: itemsText([item]) });
 }
 
 /** Nothing was written. @throws ChangeConflict, LeaseLost */

@@ -134,7 +134,7 @@ function deletePending(sessions: RegistrySessions): OrderOutcome {
 /** @param registered the order finishes with these dates when the registry refuses; without them it stays pending */
 const deleteKindOf = (registered?: Registered): Kind<Order, OrderOutcome> => ({
   command: deleteName,
-  lanes: { command: "transform", info: "check" },
+  purposes: { command: "transform", info: "check" },
 
   async frame(sessions, order) {
     const sent = ofCommand(order.attempts, deleteName).length;

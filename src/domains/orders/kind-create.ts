@@ -103,7 +103,7 @@ async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promi
 
 export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
   command: createName,
-  lanes: { command: "transform", info: "check" },
+  purposes: { command: "transform", info: "check" },
   // Many orders begin at once, and a claim has just shown that there are sessions.
   beginsFirst: ({ attempts }) => ofCommand(attempts, createName).length === 0,
 

@@ -148,7 +148,7 @@ export const orderTable: ChangeTable<Order, OrderOutcome> = {
 };
 
 export async function findOrder({ database, clock }: ChangeContext, id: number): Promise<Order | undefined> {
-  const [row] = await database.together(ordersById, { id, at: clock.now() });
+  const [row] = await database.batched(ordersById, { id, at: clock.now() });
   return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
 }
 

@@ -75,7 +75,7 @@ function parseRequestedName(text: string): DomainName {
 async function checkFacts(context: Context, request: UseCaseRequest, name: DomainName, target: Target | undefined) {
   const { resellerId } = request.caller;
   const now = context.clock.now();
-  const [found] = await context.database.together(facts, {
+  const [found] = await context.database.batched(facts, {
     reseller_id: resellerId,
     name,
     label: target?.label ?? name.slice(0, name.indexOf(".")),
@@ -179,7 +179,7 @@ async function commitOrder(context: Context, request: UseCaseRequest, item: obje
   const row = request.committedRow(answer);
   if (row) {
     const answered = { ...row, request_digest: byteaText(row.request_digest) };
-    return (await context.database.together(insertOrders, { ...item, answered })).length > 0;
+    return (await context.database.batched(insertOrders, { ...item, answered })).length > 0;
   }
   return context.database.transaction(async (tx) => {
     const isPlaced = (await tx.query(insertOrders, { items: itemsText([item]) })).length > 0;

@@ -85,7 +85,7 @@ export async function askAvailability(context: Context, registryId: string, name
   const ask = async () => {
     // Otherwise it could miss the answer.
     await context.listener.listening();
-    await context.database.together(askCheck, { id, registry_id: registryId, domain_name: name });
+    await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name });
   };
   const halfOver = setTimeout(() => void ask().catch(() => {}), context.checkBudgetMs / 2);
   const budgetOver = setTimeout(() => {

@@ -133,7 +133,7 @@ function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalOutco
 
 /** What the two commands of a renewal share. */
 export const renewalDefaults = {
-  lanes: { command: "renewal", info: "renewal" },
+  purposes: { command: "renewal", info: "renewal" },
   answered: (_sessions, _renewal, { event, attempt, reason }) =>
     event === "answered" ? { event, attempt } : { event, attempt, countsAsFailure: true, reason },
   unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),

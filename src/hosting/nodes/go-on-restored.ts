@@ -46,7 +46,7 @@ const callWaitingMoves = statement(
    WHERE hosting_moves.id = waiting.id`,
   {},
 );
-const toldStates = statement(
+const countStates = statement(
   "hosting-node-restored-states",
   "SELECT count(*) FILTER (WHERE state IS NOT NULL) AS accounts FROM node_states WHERE node_id = $1",
   { accounts: "int8" },
@@ -56,8 +56,8 @@ export interface RestoredNode {
   since: Date;
   /** What is removed there then, by identifier: accounts, and what moves have left there. */
   removals: string[];
-  /** Accounts that are told again as this database has them; only a node with an agent is. */
-  told: number;
+  /** Accounts whose state is sent again from this database: those of a node with an agent. */
+  accountsToResend: number;
 }
 
 /** What going on would do. @throws OperatorError when the node does not know more than this database */
@@ -69,9 +69,13 @@ export async function describeRestored(
   const since = sinceWhen(nodeId, node);
   const accounts = await database.query(waitingAccounts, { node_id: nodeId });
   const moves = await database.query(waitingMoves, { node_id: nodeId });
-  const [states] = await database.query(toldStates, [nodeId]);
+  const [states] = await database.query(countStates, [nodeId]);
   const removed = accounts.filter(({ is_removal }) => is_removal);
-  return { since, removals: [...removed, ...moves].map(({ identifier }) => identifier), told: states!.accounts };
+  return {
+    since,
+    removals: [...removed, ...moves].map(({ identifier }) => identifier),
+    accountsToResend: states!.accounts,
+  };
 }
 
 /**
@@ -82,19 +86,19 @@ export async function describeRestored(
 export async function goOnAfterRestore(
   context: Pick<Context, "database" | "clock" | "log">,
   nodeId: string,
-): Promise<{ told: number }> {
+): Promise<{ accountsResent: number }> {
   return context.database.transaction(async (tx) => {
     const [node] = await tx.query(readNode, [nodeId]);
     sinceWhen(nodeId, node);
     // The channel's row is locked before the node's, as when a node turns out to be ahead.
-    const told = await tellEverything(tx, nodeId);
+    const accountsResent = await tellEverything(tx, nodeId);
     // And accounts before nodes, as everywhere else.
     const waiting = { node_id: nodeId, now: context.clock.now() };
     await tx.query(callWaitingAccounts, waiting);
     await tx.query(callWaitingMoves, waiting);
     await tx.query(unmarkNode, [nodeId]);
     await resolveAlarm(context, { kind: "hosting-node-restored", subject: nodeId }, tx);
-    return { told };
+    return { accountsResent };
   });
 }
 

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
-import { createLane } from "#lib/lane.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 /** A header of requests to the control port that change something. */
@@ -21,7 +21,7 @@ interface HighestSeen {
 
 export class Marks {
   readonly #path: string;
-  readonly #lane = createLane();
+  readonly #queue = createSerialQueue();
   /** The content of the file. */
   #highest: HighestSeen;
 
@@ -43,7 +43,7 @@ export class Marks {
   /** Ignores lower values: commands may arrive out of order. The values are on disk once this returns. */
   async raise(seen: Partial<HighestSeen>): Promise<void> {
     if (!this.#isAbove(seen)) return;
-    await this.#lane(async () => {
+    await this.#queue(async () => {
       if (!this.#isAbove(seen)) return;
       const { counter, uid } = this.#highest;
       const highest = { counter: Math.max(counter, seen.counter ?? 0), uid: Math.max(uid, seen.uid ?? 0) };
