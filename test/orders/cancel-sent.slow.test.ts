@@ -1,4 +1,4 @@
-/** Cancels orders whose create was sent: the steps find out what became of it, and then delete or keep the name. */
+/** Cancels orders whose create was sent: the steps find out whether it was executed, and then delete or keep the name. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { cancelOrder } from "#domains/orders/cancel.ts";
@@ -37,7 +37,7 @@ const cancel = (order: PlacedOrder, ...more: string[]) => ["orders", "cancel", o
 
 const codesOf = (entries: { code?: number }[]) => entries.map(({ code }) => code);
 
-test("a name whose create was under way is deleted in its add grace period, and is never in the portfolio (row 23)", async (t) => {
+test("a name whose create was in progress is deleted in its add grace period, and is never in the portfolio (row 23)", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await cancelSent(gateway, reseller, "unwanted.example");
   await assertEnds(gateway, reseller, order, "Cancelled");

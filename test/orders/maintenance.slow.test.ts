@@ -93,7 +93,7 @@ test("an operator's pause holds accepted orders back until it ends, and raises n
   assert.deepEqual([shown.owner, shown.paused, shown.live_orders], ["alive", "operator: prices change", 1]);
   assert.deepEqual(await openAlarms(gateway), []);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
-  // A pause for want of credit ends when there is credit.
+  // A pause for lack of credit ends when there is credit.
   await pauseCreates(gateway.context, "sandbox", "credit", "none left");
   assert.equal(await resumeCreatesPausedFor(gateway.context, "sandbox", "credit"), false);
   await operated(gateway, "registry", "resume", "sandbox");

@@ -140,7 +140,7 @@ test("a name that is switched off while its renew waits for a session is not ren
   const aboutToSend = `UPDATE renewals SET status = 'Processing', phase = 'renew', base_ex_date = term_ends_at,
     next_step_at = created_at, updated_at = $2 WHERE id = $1`;
   await runSql(gateway.databaseUrl, aboutToSend, [id, gateway.context.clock.now()]);
-  await until("its step is under way", () => readIds.has(Number(id)));
+  await until("its step is in progress", () => readIds.has(Number(id)));
   assert.equal(await setWillRenew(stage, waiting, false), 204);
   hold.release();
   await untilRenewalIs(gateway, busy, "Renewed");

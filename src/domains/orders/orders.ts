@@ -93,7 +93,7 @@ export interface OrderOutcome extends Outcome<OrderEvent> {
   /** The order waits because creates at the registry are stopped. If they have been resumed, nothing is written. */
   whileCreatesStopped?: boolean;
   /**
-   * Pauses creates for want of credit, once this is written. `createsDone` is their count when the registry refused: a create
+   * Pauses creates for lack of credit, once this is written. `createsDone` is their count when the registry refused: a create
    * that was done since shows that there is credit again.
    */
   pauseForCredit?: { reason: string; createsDone: number };

@@ -1,5 +1,5 @@
 /**
- * Settles an order: an operator says what became of it, and the registry must agree. An order is registered only if the registry
+ * Settles an order: an operator says how it ended, and the registry must agree. An order is registered only if the registry
  * holds the name for us, and failed only if it does not, unless the operator forces it.
  */
 import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";

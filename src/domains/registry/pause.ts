@@ -9,7 +9,7 @@ type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
 type PauseCause = "credit" | "configuration" | "operator";
 
-/** SQL: whether creates are paused for want of credit; null without a pause. @param registry the name of a `registries` row */
+/** SQL: whether creates are paused for lack of credit; null without a pause. @param registry the name of a `registries` row */
 export const isPausedForCredit = (registry: string) => `${registry}.creates_paused_reason LIKE 'credit:%'`;
 
 // A pause that only an operator ends is not replaced by one that ends as soon as there is credit.

@@ -7,7 +7,7 @@ import type { UseCase } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ will_renew: Type.Boolean() });
 
-/** A renewal under way is decided within seconds, unless the registry takes longer. */
+/** A renewal in progress is decided within seconds, unless the registry takes longer. */
 const underWayRetrySeconds = 60;
 
 /** PUT /domains/<domain_name>/renew: switches the renewal on or off; a repeat answers 204 too. */
