@@ -39,7 +39,7 @@ test("a worker that is stopped hands its orders over without loss", async (t) =>
   await until("the create is executed", () => creates(gateway, order.name).length > 0);
   await first.stop();
   const settled = await runSql<{ status: string }>(gateway.databaseUrl, "SELECT status FROM registration_orders");
-  assert.deepEqual(settled, [{ status: "Finished" }], "it did not wait for the answer that was in progress");
+  assert.deepEqual(settled, [{ status: "Finished" }], "it did not wait for the answer to its command");
   const refused = gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "no.example" } });
   assert.equal((await refused).status, 503, "without an owner nothing is accepted");
   await start();

@@ -1,4 +1,4 @@
-/** Which changes of a registry are due, and how its owner is woken for one. */
+/** Which changes of a registry are due, and how to wake its owner. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { rowDueChannel } from "#progress/engine.ts";

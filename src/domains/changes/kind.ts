@@ -163,7 +163,7 @@ type Sent<Data> =
 interface SendOptions<Row extends ChangeRow, O extends Outcome> {
   table: ChangeTable<Row, O>;
   row: Row;
-  /** The queue in which it waits for a session. */
+  /** What it acquires a session for. */
   purpose?: SessionPurpose;
   /** A session that the caller holds; it is released afterwards. */
   session?: Lease;

@@ -16,7 +16,7 @@ export type NameInfo =
   /** Our registrar account sponsors it; which order registered it is another question. */
   | { is: "held-by-us"; info: DomainInfo };
 
-/** Never throws. @param purpose orders the waiting line: a night's renewals must not delay a registration */
+/** Never throws. @param purpose its place in the queue for sessions: a night's renewals must not delay a registration */
 export async function askInfo(
   sessions: RegistrySessions,
   name: string,

@@ -1,5 +1,5 @@
 /**
- * Cancels an order whose create may have been sent. First the registry shows whether the create was executed. A name that it holds for
+ * Cancels an order whose create may have been sent. First the registry shows whether it was executed. A name that it holds for
  * us is deleted while that is free (the add grace period, RFC 3915 §3.1), and kept after that. A delete follows the rules of a
  * create: its attempt is committed before its bytes are sent, and after a lost answer only `<info>` decides. Meanwhile the name
  * is not in the portfolio.

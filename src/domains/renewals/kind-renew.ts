@@ -71,7 +71,7 @@ export function lookLost({ confirm_after }: Renewal, reason: string): RenewalOut
   return { event: "look-lost", countsAsFailure: true, reason, confirmAfter: confirm_after ?? undefined };
 }
 
-/** The step of `Processing (look)`: decides what to do, while no command is in progress. */
+/** The step of `Processing (look)`: decides what to do, while no command is unanswered. */
 export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
   const view = await lookAtName(sessions, renewal);
   const { will_renew: isWanted, term_ends_at: termEndsAt } = renewal;
