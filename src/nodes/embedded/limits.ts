@@ -17,7 +17,7 @@ export interface EmbeddedNodeLimits {
   /** The reply to a session's n-th wrong guess is delayed by n times this. */
   guessDelayMs: number;
   /**
-   * An address with so many wrong guesses within `addressWindowMs` is banned for `addressBanMs`. Guesses count as wrong while
+   * An address with this many wrong guesses within `addressWindowMs` is banned for `addressBanMs`. Guesses count as wrong while
    * they are being checked; further ones wait. An account that is known at the address has a budget of its own.
    */
   addressGuessesMax: number;
