@@ -105,13 +105,22 @@ async function uploadSmall(folder: string, port: number, tls: boolean): Promise<
 async function startEmbedded(folder: string): Promise<FtpServer> {
   const dataDir = join(folder, "node");
   await createAccount(dataDir, {
-    ...{ identifier: user, uid, passwordHash: new Secret(hash()) },
-    ...{ diskBytesMax: 4 * largeBytes, filesMax: 2 * smallFiles, sessionsMax: 5 },
-    ...{ ftpEnabled: true, suspended: false, hostNames: [] },
+    identifier: user,
+    uid,
+    passwordHash: new Secret(hash()),
+    diskBytesMax: 4 * largeBytes,
+    filesMax: 2 * smallFiles,
+    sessionsMax: 5,
+    ftpEnabled: true,
+    suspended: false,
+    hostNames: [],
   });
   const env = {
-    ...{ PATH: process.env.PATH, DEEDHOUSE_LOG_LEVEL: "warn", DEEDHOUSE_NODE_DATA_DIR: dataDir },
-    ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0" },
+    PATH: process.env.PATH,
+    DEEDHOUSE_LOG_LEVEL: "warn",
+    DEEDHOUSE_NODE_DATA_DIR: dataDir,
+    DEEDHOUSE_NODE_FTP_PORT: "0",
+    DEEDHOUSE_NODE_WEB_PORT: "0",
   };
   const child = fork(join(import.meta.dirname, "../bin/deedhouse.ts"), ["node"], { env });
   const [{ ftpPort }] = await once(child, "message");

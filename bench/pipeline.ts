@@ -115,7 +115,9 @@ async function measure({ ready }: System, count: number, work: (onStart: () => v
 async function runPipeline(system: System, prefix: string, count: number): Promise<Round> {
   const { ready } = system;
   const requests = namesOf(prefix, count).map((name) => ({
-    ...{ method: "POST" as const, target: "/domains/registrations", body: { domain_name: name } },
+    method: "POST" as const,
+    target: "/domains/registrations",
+    body: { domain_name: name },
   }));
   return withDatabase(system, async (client) => {
     const round = await measure(system, count, async (onStart) => {
@@ -142,8 +144,16 @@ function openPool({ ready }: System): EppPool {
   const { host, port, ca_file: caFile, registrar_id: registrarId, password, suffixes } = ready.registry;
   const profile = completeProfile(
     {
-      ...{ id: "sandbox", host, port, servername: "localhost", caFile, registrarId, password, sessionsMax },
-      ...{ suffixes: [...suffixes], commandsPerSecond },
+      id: "sandbox",
+      host,
+      port,
+      servername: "localhost",
+      caFile,
+      registrarId,
+      password,
+      sessionsMax,
+      suffixes: [...suffixes],
+      commandsPerSecond,
     },
     (path) => readFileSync(path, "utf8"),
   );

@@ -36,7 +36,10 @@ interface List {
 
 const lists: List[] = [
   {
-    ...{ list: "domains", table: "domains", column: "domain_name", listed: "true" },
+    list: "domains",
+    table: "domains",
+    column: "domain_name",
+    listed: "true",
     insert: `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
                registry_ex_date, will_renew, status)
              SELECT name, $1, 'sandbox', now(), now(), now(), true, 'ok' FROM unnest($2::text[]) AS name
@@ -60,7 +63,10 @@ const lists: List[] = [
              WHERE reseller_id = $1 AND identifier = ANY ($2::text[])`,
   },
   {
-    ...{ list: "renewals/Lapsing", table: "renewals", column: "list_key", listed: "status = 'Lapsing'" },
+    list: "renewals/Lapsing",
+    table: "renewals",
+    column: "list_key",
+    listed: "status = 'Lapsing'",
     insert: `INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at,
                status, phase, next_step_at, list_key, created_at, updated_at)
              SELECT gen_random_uuid(), $1, gen_random_uuid(), 'sandbox', 1, now(), now(), 'Lapsing', 'wait', now(), name,

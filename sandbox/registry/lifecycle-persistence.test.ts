@@ -115,7 +115,10 @@ async function threeYears(context: TestContext, steps: number[]): Promise<unknow
   const events = registry.store.journal.entries({ direction: "event" });
   const named = events.map(({ at, command, name, registrar }) => ({ at, command, name, registrar }));
   const queued = registry.store.messages.values().map(({ queuedAt, text, name, registrar }) => ({
-    ...{ queuedAt, text, name, registrar },
+    queuedAt,
+    text,
+    name,
+    registrar,
   }));
   return {
     named,

@@ -57,8 +57,13 @@ function quotaOf(value: string | undefined): number {
 export const whmFunctions: Record<string, PanelFunction> = {
   createacct: {
     parameters: {
-      ...{ username: required(userName), domain: required(domain), password: required(text) },
-      ...{ contactemail: { pattern: /^[^@\s]+@[^@\s]+$/ }, plan: text, quota: megabytes, hasshell: flag },
+      username: required(userName),
+      domain: required(domain),
+      password: required(text),
+      contactemail: { pattern: /^[^@\s]+@[^@\s]+$/ },
+      plan: text,
+      quota: megabytes,
+      hasshell: flag,
     },
     run(panel, { username = "", domain: name = "", password = "", contactemail = "", plan = "default", quota }) {
       const { accounts, packages, owner } = panel;
@@ -133,7 +138,12 @@ export const whmFunctions: Record<string, PanelFunction> = {
 const uapiFunctions: Record<string, { parameters: Record<string, Parameter>; run: UapiRun }> = {
   "Ftp::add_ftp": {
     parameters: {
-      ...{ user: required(ftpName), pass: text, pass_hash: cryptHash, domain, homedir: text, quota: megabytes },
+      user: required(ftpName),
+      pass: text,
+      pass_hash: cryptHash,
+      domain,
+      homedir: text,
+      quota: megabytes,
       disallowdot: flag,
     },
     run(panel, account, { user = "", pass, pass_hash: hash, domain: name = account.domain, homedir = user }) {

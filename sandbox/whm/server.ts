@@ -62,7 +62,9 @@ export async function startWhmStub({ user, token, servesFtp, readsBcrypt = true 
   const tls = { certFile: join(folder, "tls", "server.pem"), keyFile: join(folder, "tls", "server-key.pem") };
   const ftp: FtpServer | undefined = servesFtp ? await startFtp(folder, accounts, tls, readsBcrypt) : undefined;
   const panel: Panel = {
-    ...{ accounts, packages: ["default"], owner: user },
+    accounts,
+    packages: ["default"],
+    owner: user,
     applyFtp: () => ftp?.apply(),
     endFtpSessions: (account) => ftp?.endSessions(account),
   };
@@ -73,7 +75,11 @@ export async function startWhmStub({ user, token, servesFtp, readsBcrypt = true 
   const web = createWebServer(accounts);
   await Promise.all([listening(api), listening(web)]);
   return {
-    ...{ accounts, requests, caFile, packages: panel.packages, ftpPort: ftp?.port },
+    accounts,
+    requests,
+    caFile,
+    packages: panel.packages,
+    ftpPort: ftp?.port,
     url: `https://127.0.0.1:${(api.address() as AddressInfo).port}`,
     webPort: (web.address() as AddressInfo).port,
     fault: (fault) => faults.add(fault),

@@ -141,8 +141,15 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
 /** Creates an account in a node's data folder, for the node of another process that starts on it. */
 export async function createAccount(dataDir: string, account: DesiredAccount): Promise<void> {
   const node = await startEmbeddedNode({
-    ...{ dataDir, host, ftpPort: 0, webPort: 0, passivePorts: undefined, siteDomain: "localhost" },
-    ...{ clock: systemClock, random: systemRandom, log: pino({ level: "silent" }) },
+    dataDir,
+    host,
+    ftpPort: 0,
+    webPort: 0,
+    passivePorts: undefined,
+    siteDomain: "localhost",
+    clock: systemClock,
+    random: systemRandom,
+    log: pino({ level: "silent" }),
   });
   const nowhere = { host, port: 1 };
   await node.agentNode({ ftp: nowhere, web: nowhere }).ensureAccount(account);

@@ -50,7 +50,10 @@ function planRound(draw: (limit: number) => number, round: number): Batch[] {
     ...drawnPoints.map(({ id }) => ({ id, labels: all })),
   ];
   return points.map(({ id, labels }) => ({
-    ...{ id: `${id}.${round}`, point: id, seed: draw(seedMax), labels: shuffle(labels, draw) },
+    id: `${id}.${round}`,
+    point: id,
+    seed: draw(seedMax),
+    labels: shuffle(labels, draw),
   }));
 }
 

@@ -68,7 +68,10 @@ async function play(batches: Batch[], mutation?: Mutation): Promise<RunResult> {
   const scope = { after: (hook: () => unknown) => void closers.push(hook) };
   try {
     return await runBatches(scope, batches, {
-      ...{ transformTimeoutMs, patienceMs, waiting, stages },
+      transformTimeoutMs,
+      patienceMs,
+      waiting,
+      stages,
       ...(mutation && { ...mutationTimes, nodeArguments: mutationArguments(mutation) }),
       onBatch(batch, about, faults) {
         if (mutation) return;

@@ -32,15 +32,18 @@ const doings: Record<Doing, { ask(identifier: string): Promise<unknown>; event: 
   creation: { ask: (identifier) => way.create(identifier), event: "probed", status: "Ready" },
   suspension: {
     ask: suspend,
-    ...{ event: "suspended", status: "Suspended" },
+    event: "suspended",
+    status: "Suspended",
   },
   password: {
     ask: (identifier) => way.client.setHostingPassword(identifier, newPassword),
-    ...{ event: "applied", status: "Ready" },
+    event: "applied",
+    status: "Ready",
   },
   removal: {
     ask: (identifier) => way.client.deleteHostingAccount(identifier),
-    ...{ event: "removed", status: "Removed" },
+    event: "removed",
+    status: "Removed",
   },
 };
 

@@ -25,8 +25,13 @@ export const nodeId = "web-1";
 export const diskBytesMax = 1_000_000;
 
 const profile = {
-  ...{ fullName: "Rob Rival", email: "rob@rival.example", phone: "+32.25550100" },
-  ...{ street: "Main Street 1", city: "Brussels", postalCode: "1000", countryCode: "BE" },
+  fullName: "Rob Rival",
+  email: "rob@rival.example",
+  phone: "+32.25550100",
+  street: "Main Street 1",
+  city: "Brussels",
+  postalCode: "1000",
+  countryCode: "BE",
 };
 const agentProgram = fileURLToPath(new URL("agent-process.ts", import.meta.url));
 const isMissing = (program: string) => spawnSync(program, ["--version"]).error !== undefined;
@@ -141,7 +146,9 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
       await operated("account", "profile", name, "--file", profileFile);
       const key = await operated("key", "create", "--account", name);
       return createClient({
-        ...{ url: system.ready().url, apiKey: String(key.api_key), apiSecret: String(key.api_secret) },
+        url: system.ready().url,
+        apiKey: String(key.api_key),
+        apiSecret: String(key.api_secret),
       });
     },
     create,

@@ -117,7 +117,10 @@ test("a panel, which keeps no version, shows a restore by its newest account", a
   await registerNode(
     context,
     {
-      ...{ id: "panel", kind: "cpanel", ftp: nowhere, web: { ...place, isHttps: false } },
+      id: "panel",
+      kind: "cpanel",
+      ftp: nowhere,
+      web: { ...place, isHttps: false },
       settings: { ...settings, ca: await readFile(stub.caFile, "utf8") },
     },
     nodeRoom,

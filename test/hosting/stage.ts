@@ -121,7 +121,13 @@ export async function startHostingStage(
   const nodes = await openHostingNodes(context);
   scope.after(() => nodes.close());
   return {
-    ...{ gateway, node, control, ftp, web, reseller, packId },
+    gateway,
+    node,
+    control,
+    ftp,
+    web,
+    reseller,
+    packId,
     async create(identifier, owner = reseller) {
       const body = { servicepack_id: packId, identifier, password };
       const reply = await gateway.send(owner, "POST", "/v1/hostingaccounts", { body });

@@ -1,4 +1,3 @@
-import { oldEnglish } from "./ratchet.ts";
 import { isCode, isTestCode } from "./source.ts";
 
 /** A rule that one line can break. */
@@ -50,8 +49,6 @@ const oldPhrases = [
   String.raw`\bfor want of\b`,
   String.raw`\b[Ss]o many\b`, // this many
 ];
-
-export const oldEnglishRule = "sentences are plain English";
 
 export const lineRules: LineRule[] = [
   {
@@ -172,16 +169,20 @@ export const lineRules: LineRule[] = [
     inComments: true,
   },
   {
-    rule: oldEnglishRule,
+    rule: "sentences are plain English",
     instead:
       "say it as the documentation of PostgreSQL or Django would: subject, verb, object; must, retries, gets, again",
     pattern: new RegExp(oldPhrases.join("|")),
     example: "/** Whoever waits is told when the account comes to be what it shall be. */",
-    appliesTo: (path) =>
-      (isCode(path) || path.endsWith(".md")) &&
-      !isHouseStyle(path) &&
-      !isHistory(path) &&
-      !oldEnglish.some((folder) => path.startsWith(folder)),
+    appliesTo: (path) => (isCode(path) || path.endsWith(".md")) && !isHouseStyle(path) && !isHistory(path),
     inComments: true,
+  },
+  {
+    rule: "an object literal is not spread into another",
+    instead: "write its properties out, a line each where the formatter wants that",
+    pattern: /\.\.\.\{ ?\w/,
+    example: "start({ ...{ host, port }, tls })",
+    appliesTo: code,
+    inComments: false,
   },
 ];

@@ -6,9 +6,3 @@ export const longFunctions: Record<string, number> = {
   "src/api/replay/replay.ts createReplayGuard": 84,
   "src/db/listener.ts createListener": 76,
 };
-
-/**
- * Folders and pages whose sentences are not plain English yet, by the beginning of the path. Rewrite one, then remove it
- * here; nothing may be added.
- */
-export const oldEnglish: string[] = [];

@@ -53,7 +53,10 @@ test("a repeated request is answered before its body, and a body that is too lar
   const headers = signed(syncPath);
   const transport = createTransport(machine.config.gateway);
   const sent = await transport.send({
-    ...{ path: syncPath, body, answerBytesMax: 10_000, signal: AbortSignal.timeout(60_000) },
+    path: syncPath,
+    body,
+    answerBytesMax: 10_000,
+    signal: AbortSignal.timeout(60_000),
     headers: { "content-type": "application/json", ...headers },
   });
   transport.close();

@@ -65,7 +65,10 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
     const { method = "", url: path = "", headers } = message;
     if (!hasOneHost(message)) return { ...refusal(new AgentRefusal(400, "not_understood")), isLast: true };
     const answered = await answerAgent(context, gatewayKey, budget, {
-      ...{ method, path, headers, sourceAddress },
+      method,
+      path,
+      headers,
+      sourceAddress,
       signal: AbortSignal.any([signal(), closing.signal]),
       readBody: (bytesMax) => readAgentBody(message, bytesMax),
     });
@@ -75,7 +78,9 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
 
   const server = await startHttpServer({
     ...options,
-    ...{ connectionsMax: options.connectionsMax ?? connectionsMaxDefault, requestTimeoutMs, cutsAtClose: true },
+    connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
+    requestTimeoutMs,
+    cutsAtClose: true,
     answer,
     refuse: (reason) => refusal(refusals[reason]),
   });
@@ -111,7 +116,9 @@ function followTls(
 ): () => void {
   const pin = pinOf(new X509Certificate(served.certificate));
   return followCertificate(context, {
-    ...{ subject: "the agents' endpoint", served, lookMs: tlsLookMs },
+    subject: "the agents' endpoint",
+    served,
+    lookMs: tlsLookMs,
     serve(pair) {
       if (pinOf(new X509Certificate(pair.certificate)) !== pin) {
         throw new Error("its key is another one than nodes trust; renew it for the same key, or see docs/hosting.md");

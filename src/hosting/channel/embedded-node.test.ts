@@ -19,8 +19,10 @@ test("the process of an embedded node joins with a token, and needs none at its 
   await writeFile(tokenFile, (await channel.token("web-1")).reveal());
   const env = {
     ...process.env,
-    ...{ DEEDHOUSE_LOG_LEVEL: "silent", DEEDHOUSE_NODE_DATA_DIR: dataDir },
-    ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0" },
+    DEEDHOUSE_LOG_LEVEL: "silent",
+    DEEDHOUSE_NODE_DATA_DIR: dataDir,
+    DEEDHOUSE_NODE_FTP_PORT: "0",
+    DEEDHOUSE_NODE_WEB_PORT: "0",
   };
   const account = testAccount("a.example", 200_001);
   for (const own of [{ DEEDHOUSE_NODE_TOKEN_FILE: tokenFile }, { DEEDHOUSE_NODE_TOKEN_FILE: tokenFile }, {}]) {

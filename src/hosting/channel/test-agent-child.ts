@@ -49,13 +49,20 @@ await runRole(async () => {
   const host = "127.0.0.1";
   const servers = await startEmbeddedNode({
     ...surroundings,
-    ...{ dataDir: settings.dataDir, host, ftpPort: 0, webPort: 0, passivePorts: undefined, siteDomain: "localhost" },
+    dataDir: settings.dataDir,
+    host,
+    ftpPort: 0,
+    webPort: 0,
+    passivePorts: undefined,
+    siteDomain: "localhost",
   });
   const { ftpPort, webPort } = servers;
   const node = servers.agentNode({ ftp: { host, port: ftpPort }, web: { host, port: webPort } });
   const agent = await startAgent({
     ...surroundings,
-    ...{ config, transport, progressFile: settings.progressFile },
+    config,
+    transport,
+    progressFile: settings.progressFile,
     node: {
       ...node,
       async apply(states) {

@@ -91,7 +91,10 @@ export async function startTestChannel(scope: Scope, own: Partial<AgentEndpointO
       await joinGateway((await channel.token(nodeId)).reveal(), configPath, systemClock);
       const config = await loadAgentConfig(configPath);
       return {
-        ...{ nodeId, config, configPath, progressFile: usualProgressFile },
+        nodeId,
+        config,
+        configPath,
+        progressFile: usualProgressFile,
         driver: createAgentDriver(context, nodeId, ftp),
         start: async (node, transport = createTransport(config.gateway), progressFile = usualProgressFile) => {
           const agent = await startAgent({

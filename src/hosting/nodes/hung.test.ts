@@ -18,10 +18,20 @@ test("while a node hangs, one job tries it and the others come again later at on
   const place = { host: "127.0.0.1", port: (silent.address() as AddressInfo).port };
   const node = sparingJobs(
     createCpanelDriver({
-      ...{ url: `https://${place.host}:${place.port}`, user: "reseller", token: new Secret("token") },
-      ...{ installation: "a1b2", mailDomain: "ops.example", plan: undefined, ca: undefined },
-      ...{ ftp: place, web: place, siteDomain: "localhost", requestMs: 5_000 },
-      ...{ clock: systemClock, random: systemRandom, log: pino({ level: "silent" }) },
+      url: `https://${place.host}:${place.port}`,
+      user: "reseller",
+      token: new Secret("token"),
+      installation: "a1b2",
+      mailDomain: "ops.example",
+      plan: undefined,
+      ca: undefined,
+      ftp: place,
+      web: place,
+      siteDomain: "localhost",
+      requestMs: 5_000,
+      clock: systemClock,
+      random: systemRandom,
+      log: pino({ level: "silent" }),
     }),
     systemClock,
   );

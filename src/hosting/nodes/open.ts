@@ -30,10 +30,19 @@ const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
   cpanel: (context, { id, ftp, web, settings }) => {
     const { clock, random, log, siteDomain } = context;
     const driver = createCpanelDriver({
-      ...{ ftp, web, siteDomain, clock, random, log },
-      ...{ url: settings.url ?? "", user: settings.user ?? "", token: new Secret(settings.token ?? "") },
-      ...{ installation: settings.installation ?? "", mailDomain: settings.mailDomain ?? "" },
-      ...{ plan: settings.plan, ca: settings.ca },
+      ftp,
+      web,
+      siteDomain,
+      clock,
+      random,
+      log,
+      url: settings.url ?? "",
+      user: settings.user ?? "",
+      token: new Secret(settings.token ?? ""),
+      installation: settings.installation ?? "",
+      mailDomain: settings.mailDomain ?? "",
+      plan: settings.plan,
+      ca: settings.ca,
     });
     return removingOnlyWhatIsKnown(context, id, driver);
   },

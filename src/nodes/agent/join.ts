@@ -46,7 +46,9 @@ export async function join(token: string, configPath: string, clock: Clock): Pro
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const former = await findAgentFile(configPath);
   const content: JoinBody = {
-    ...{ secret: secret.reveal(), publicKey: publicKeyText(publicKey), agentVersion },
+    secret: secret.reveal(),
+    publicKey: publicKeyText(publicKey),
+    agentVersion,
     ...(former && { node: former.node }),
   };
   const body = Buffer.from(JSON.stringify(content));

@@ -5,7 +5,11 @@ import { parseState, type StateDocument, signState, UntrustedState } from "#node
 
 const gateway = generateKeyPairSync("ed25519");
 const document: StateDocument = {
-  ...{ node: "web-1", counter: 7, after: 3, version: 5, head: 5 },
+  node: "web-1",
+  counter: 7,
+  after: 3,
+  version: 5,
+  head: 5,
   issuedAt: "2026-11-21T00:00:00.000Z",
   accounts: [{ version: 5, removed: { identifier: "a.example", uid: 200_001 } }],
   questions: [],

@@ -52,12 +52,18 @@ export function memoryNode(): MemoryNode {
     throw new NodeRefused("unsupported");
   };
   return {
-    ...{ accounts, applied, refusing, list },
+    accounts,
+    applied,
+    refusing,
+    list,
     async apply(states) {
       applied.push(states.length);
       return states.flatMap(take);
     },
-    ...{ ensureAccount: nothing, remove: nothing, probe: nothing, close: nothing },
+    ensureAccount: nothing,
+    remove: nothing,
+    probe: nothing,
+    close: nothing,
     highestUid: async () => highestUid,
     find: async (identifier) => (await list()).find((account) => account.identifier === identifier),
     usageChanges: ({ signal }) =>

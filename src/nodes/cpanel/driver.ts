@@ -247,8 +247,14 @@ function quotaOf(diskBytesMax: number): number {
 function shown({ identifier, uid, suspended, bytesUsed, filesUsed, diskBytesMax }: PanelAccount): NodeAccount {
   const unlimited = Number.MAX_SAFE_INTEGER;
   return {
-    ...{ identifier, uid, suspended, diskBytesMax: diskBytesMax ?? unlimited },
-    ...{ filesMax: unlimited, sessionsMax: unlimited, ftpEnabled: true, hostNames: [] },
+    identifier,
+    uid,
+    suspended,
+    diskBytesMax: diskBytesMax ?? unlimited,
+    filesMax: unlimited,
+    sessionsMax: unlimited,
+    ftpEnabled: true,
+    hostNames: [],
     usage: { bytes: bytesUsed, files: filesUsed },
   };
 }

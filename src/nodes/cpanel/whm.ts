@@ -70,7 +70,10 @@ export function createWhm({ url, user, token, ca, requestMs = requestMsDefault }
     const form = new URLSearchParams({ "api.version": "1" });
     for (const [key, value] of Object.entries(parameters)) form.set(key, String(value));
     const options: RequestOptions = {
-      ...{ method: "POST", agent, minVersion: "TLSv1.2", signal: AbortSignal.timeout(requestMs) },
+      method: "POST",
+      agent,
+      minVersion: "TLSv1.2",
+      signal: AbortSignal.timeout(requestMs),
       ...(ca !== undefined && { ca }),
       headers: {
         authorization: `whm ${user}:${token.reveal()}`,

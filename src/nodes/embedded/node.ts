@@ -82,12 +82,19 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   const sessions = new Sessions();
   const oneTimeLogins = new OneTimeLogins({ clock, random, validMs: limits.oneTimeLoginMs });
   const traffic = await Traffic.load({
-    ...{ file: join(dataDir, "traffic.json"), flushMs: limits.trafficFlushMs, clock, log },
+    file: join(dataDir, "traffic.json"),
+    flushMs: limits.trafficFlushMs,
+    clock,
+    log,
     onChange: (uid) => feed.changed(uid),
   });
   const marks = await Marks.open(join(dataDir, "marks.json"));
   const accounts = new Accounts({
-    ...{ trash, feed, traffic, marks, siteDomain },
+    trash,
+    feed,
+    traffic,
+    marks,
+    siteDomain,
     recordsFolder: folders.accounts,
     homesFolder: folders.homes,
     cutSessions: (account) => sessions.cut(account),
@@ -103,16 +110,21 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
   };
   try {
     const ftp = await startFtpServer(host, options.ftpPort, {
-      ...{ accounts, sessions, passwords, oneTimeLogins, limits, clock, random, log },
+      accounts,
+      sessions,
+      passwords,
+      oneTimeLogins,
+      limits,
+      clock,
+      random,
+      log,
       guesses: new AddressGuesses(clock, limits),
       secureContext: secureContextOf(certificate),
       passivePorts: options.passivePorts,
       uploadsFolder: folders.uploads,
     });
     started.push(ftp);
-    const web = await startWebServer({
-      ...{ host, port: options.webPort, siteDomain, accounts, traffic, limits, log },
-    });
+    const web = await startWebServer({ host, port: options.webPort, siteDomain, accounts, traffic, limits, log });
     started.push(web);
     const parts = { accounts, feed, marks, oneTimeLogins, siteDomain, random, log };
     const { usageWaitMsMax } = limits;

@@ -24,8 +24,10 @@ describe("the process of an embedded node", () => {
     dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
     const env = {
       ...process.env,
-      ...{ DEEDHOUSE_LOG_LEVEL: "silent", DEEDHOUSE_NODE_DATA_DIR: dataDir },
-      ...{ DEEDHOUSE_NODE_FTP_PORT: "0", DEEDHOUSE_NODE_WEB_PORT: "0" },
+      DEEDHOUSE_LOG_LEVEL: "silent",
+      DEEDHOUSE_NODE_DATA_DIR: dataDir,
+      DEEDHOUSE_NODE_FTP_PORT: "0",
+      DEEDHOUSE_NODE_WEB_PORT: "0",
     };
     const sizes = { diskBytesMax: 10_000_000_000, filesMax: 10_000, sessionsMax: sessions };
     await createAccount(dataDir, testAccount("a.example", 1, sizes));

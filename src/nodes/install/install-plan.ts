@@ -103,11 +103,16 @@ function describeFiles(
     runFolder: rendered(unitPaths.runFolder, renderRunFolder),
     logs: rendered(unitPaths.logs, renderLogRotation),
     ftpCertificate: certificate({
-      ...{ path: machinePaths.ftpCertificate, mode: 0o600, given: given.ftpCertificate },
+      path: machinePaths.ftpCertificate,
+      mode: 0o600,
+      given: given.ftpCertificate,
       host: async () => hostName,
     }),
     siteCertificate: certificate({
-      ...{ path: machinePaths.siteCertificate, mode: 0o640, group: webGroup, given: given.siteCertificate },
+      path: machinePaths.siteCertificate,
+      mode: 0o640,
+      group: webGroup,
+      given: given.siteCertificate,
       host: async () => `*.${(await settings()).siteDomain}`,
     }),
   };

@@ -49,7 +49,10 @@ test("a site's traffic is summed per month; a stop before the sums are kept coun
   const open = () =>
     TrafficCount.open({
       isAccount: (uid) => uid === 200_001,
-      ...{ log, file: join(folder, "traffic.json"), homes: "/srv/homes", logBytesMax: 1_000_000 },
+      log,
+      file: join(folder, "traffic.json"),
+      homes: "/srv/homes",
+      logBytesMax: 1_000_000,
       onChange: (uid) => changed.push(uid),
       reopenLogs: () => {},
     });

@@ -59,7 +59,8 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
       if (account && !isCountedByProftpd(account)) endSurplusSessions(uid, account.sessionsMax, paths.ftpPid);
     },
     onChange: (uid) => feed.changed(uid),
-    ...{ logBytesMax, log },
+    logBytesMax,
+    log,
   });
   const traffic = await TrafficCount.open({
     log: paths.webTraffic,

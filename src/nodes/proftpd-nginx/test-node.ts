@@ -98,7 +98,11 @@ export async function startTestProftpdNode(options: TestProftpdNodeOptions = {})
     let node = await open();
     await startServers(folder, settings, servers);
     return {
-      ...{ settings, paths, ftp, web, certificate: certificate.certificate },
+      settings,
+      paths,
+      ftp,
+      web,
+      certificate: certificate.certificate,
       webTls: { host: settings.web.address, port: settings.web.tls?.port ?? 0 },
       anotherCertificate: async (host) =>
         loadCertificate(await mkdtemp(join(folder, "certificate-")), host, systemClock),

@@ -17,8 +17,13 @@ test("counts are saved although files change all the time, and accounts that wai
   const file = join(folder, "usage.json");
   const nothing = () => {};
   const watch = await UsageWatch.open({
-    ...{ activityLog: join(folder, "activity.log"), file, docroot: (uid) => join(folder, String(uid)) },
-    ...{ onChange: nothing, onLogin: nothing, logBytesMax: 1_000, log: pino({ level: "silent" }) },
+    activityLog: join(folder, "activity.log"),
+    file,
+    docroot: (uid) => join(folder, String(uid)),
+    onChange: nothing,
+    onLogin: nothing,
+    logBytesMax: 1_000,
+    log: pino({ level: "silent" }),
   });
   for (const uid of [1, 2]) watch.watch(uid);
   while ([1, 2].some((uid) => watch.get(uid).bytes < 5)) await pause(1);
