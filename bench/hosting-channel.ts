@@ -144,7 +144,7 @@ function openContext(url: string): { context: Context; close(): Promise<void> } 
     sealer: createSealer({ keys: [key], random: systemRandom }),
   };
   const close = async () => {
-    await database.query(forgetKey, []);
+    await database.query(forgetKey, {});
     await Promise.all([listener.close(), database.close()]);
   };
   return { context: needed as unknown as Context, close };

@@ -27,7 +27,7 @@ export async function startApi(config: Config): Promise<Role> {
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
   // A database that no api has used cannot have lost a nonce; any other database needs its journal.
-  const [first] = await database.query(anyKeyUsed, []);
+  const [first] = await database.query(anyKeyUsed, {});
   replayGuard.open(first?.is_first ?? false);
   if (first?.is_first) await database.query(rememberStart, { now: clock.now() });
   const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);

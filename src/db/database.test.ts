@@ -75,7 +75,7 @@ describe("a transaction", () => {
       throw refusal;
     });
     await assert.rejects(declined, refusal);
-    assert.deepEqual(await database.query(thingNames, []), [{ name: "kept" }]);
+    assert.deepEqual(await database.query(thingNames, {}), [{ name: "kept" }]);
   });
 
   test("fails when it swallows the failure of a statement, because nothing of it is kept", async (t) => {
@@ -85,7 +85,7 @@ describe("a transaction", () => {
       await tx.query(failing, { divisor: 0 }).catch(() => {});
     });
     await assert.rejects(swallowed, /rolled back/);
-    assert.deepEqual(await database.query(thingNames, []), []);
+    assert.deepEqual(await database.query(thingNames, {}), []);
   });
 
   test("cannot be used after it ended", async (t) => {
@@ -114,10 +114,10 @@ test("a failing point read does not disturb the ones around it", async (t) => {
   const { database } = await open(t, { pipelinedConnections: 1 });
   await database.query(addThing, { name: "a" });
   const results = await Promise.allSettled([
-    database.point(thingNames, []),
+    database.point(thingNames, {}),
     database.point(failing, { divisor: 0 }),
     database.point(failing, { divisor: 0 }),
-    database.point(thingNames, []),
+    database.point(thingNames, {}),
   ]);
   assert.deepEqual(
     results.map((result) => (result.status === "fulfilled" ? result.value : (result.reason as DatabaseError).code)),
@@ -132,23 +132,23 @@ describe("a database that goes away", () => {
   test("is DatabaseUnavailable for a transaction in progress, and the next one works", async (t) => {
     const { database, url } = await open(t, small);
     const interrupted = database.transaction(async (tx) => {
-      const [row] = await tx.query(backendPid, []);
+      const [row] = await tx.query(backendPid, {});
       await endSession(url, row!.pid);
       await tx.query(addThing, { name: "lost" });
     });
     await assert.rejects(interrupted, DatabaseUnavailable);
-    assert.equal((await database.query(thingNames, [])).length, 0);
+    assert.equal((await database.query(thingNames, {})).length, 0);
   });
 
   test("is DatabaseUnavailable for the point reads in progress, and later ones connect again", async (t) => {
     const { database, url } = await open(t, small);
-    const [row] = await database.point(backendPid, []);
-    const inProgress = [database.point(sleepSeconds, { seconds: 60 }), database.point(thingNames, [])].map((read) =>
+    const [row] = await database.point(backendPid, {});
+    const inProgress = [database.point(sleepSeconds, { seconds: 60 }), database.point(thingNames, {})].map((read) =>
       assert.rejects(read, DatabaseUnavailable),
     );
     await endSession(url, row!.pid);
     await Promise.all(inProgress);
-    const [again] = await waitFor(() => database.point(backendPid, []));
+    const [again] = await waitFor(() => database.point(backendPid, {}));
     assert.notEqual(again!.pid, row!.pid);
   });
 });
@@ -161,16 +161,16 @@ test("an unreachable or too busy database is DatabaseUnavailable", async (t) => 
     log: createLog("test", "silent"),
   });
   t.after(() => unreachable.close());
-  await assert.rejects(unreachable.query(thingNames, []), DatabaseUnavailable);
-  await assert.rejects(unreachable.point(thingNames, []), DatabaseUnavailable);
+  await assert.rejects(unreachable.query(thingNames, {}), DatabaseUnavailable);
+  await assert.rejects(unreachable.point(thingNames, {}), DatabaseUnavailable);
 
   // Long enough to connect again, even on a busy machine.
   const { database } = await open(t, { transactionsMax: 1, connectionTimeoutMs: 1_500, statementTimeoutMs: 1_000 });
   await database.transaction(async () => {
-    await assert.rejects(database.query(thingNames, []), /timeout exceeded when trying to connect/);
+    await assert.rejects(database.query(thingNames, {}), /timeout exceeded when trying to connect/);
   });
   await assert.rejects(database.query(sleepSeconds, { seconds: 60 }), DatabaseUnavailable);
-  assert.deepEqual(await database.query(thingNames, []), []);
+  assert.deepEqual(await database.query(thingNames, {}), []);
 });
 
 test("a schema change under prepared statements costs one DatabaseUnavailable per connection, not more", async (t) => {
@@ -193,8 +193,8 @@ test("closing waits for the queries in progress", async (t) => {
     log: createLog("test", "silent"),
   });
   const inProgress = [database.query(sleepSeconds, { seconds: 0.1 }), database.point(sleepSeconds, { seconds: 0.1 })];
-  await database.query(thingNames, []);
+  await database.query(thingNames, {});
   await database.close();
   assert.equal((await Promise.all(inProgress)).length, 2);
-  await assert.rejects(database.query(thingNames, []), DatabaseUnavailable);
+  await assert.rejects(database.query(thingNames, {}), DatabaseUnavailable);
 });

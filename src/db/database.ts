@@ -83,7 +83,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     batched<Row extends ItemRow>(statement: Statement<Row>, item: object) {
       let batcher = batchers.get(statement);
       if (!batcher) {
-        batcher = new Batcher((items) => withClient((client) => run(client, statement, [items])));
+        batcher = new Batcher((items) => withClient((client) => run(client, statement, { items })));
         batchers.set(statement, batcher);
       }
       return batcher.add(item) as Promise<ItemRow[]> as Promise<Row[]>;

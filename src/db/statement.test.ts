@@ -34,7 +34,7 @@ test("parameters have names, which the compiler knows", () => {
   // @ts-expect-error there is no such parameter
   const unknown: ValuesOf<"SELECT $a"> = { a: 1, c: 2 };
   assert.ok(unknown);
-  assert.throws(() => statement("test-mixed", "SELECT $1, $b", {}), /mixes names and positions/);
+  assert.throws(() => statement("test-mixed", "SELECT $1, $b", {}), /a parameter without a name/);
 });
 
 test("refuses a second statement of the same name", () => {

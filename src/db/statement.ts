@@ -49,8 +49,8 @@ export function orNull(column: Column): Column {
 /** The value of a parameter. Objects are sent as JSON, arrays as PostgreSQL arrays; `undefined` does not compile. */
 export type SqlValue = string | number | bigint | boolean | null | object;
 
-/** The values of `$1`, `$2`, … by position, or of `$name` by name. */
-export type SqlValues = readonly SqlValue[] | Readonly<Record<string, SqlValue>>;
+/** The values of a statement's parameters, by name. */
+export type SqlValues = Readonly<Record<string, SqlValue>>;
 
 type Lower = Letters<"abcdefghijklmnopqrstuvwxyz">;
 type Letters<Text> = Text extends `${infer First}${infer Rest}` ? First | Letters<Rest> : never;
@@ -68,16 +68,14 @@ type ParameterNames<Text> = Text extends `${string}$${infer Rest}`
  */
 export type ValuesOf<Text extends string> = string extends Text
   ? SqlValues
-  : ParameterNames<Text> extends `${number}`
-    ? readonly SqlValue[]
-    : { readonly [Name in ParameterNames<Text>]: SqlValue };
+  : { readonly [Name in ParameterNames<Text>]: SqlValue };
 
 export interface Statement<Row, Values extends SqlValues = SqlValues> {
   /** The name of the prepared statement, unique in the program. */
   readonly name: string;
   /** With its parameters as `$1`, `$2`, …: the form that PostgreSQL takes. */
   readonly text: string;
-  /** The names of its parameters in order; empty when they have positions only. */
+  /** The names of its parameters, in the order of their positions. */
   readonly parameters: readonly string[];
   readonly columns: Columns;
   /** Carry the types; these values do not exist at run time. */
@@ -94,9 +92,9 @@ const namedParameter = /\$([A-Za-z_]\w*)/g;
 
 /**
  * Declares a statement. Call it at module level, once.
- * @param text its parameters are all named (`$reseller_id`) or all have positions (`$1`)
+ * @param text its parameters have names: `$reseller_id`
  * @param columns the columns that it returns, by name; `{}` for none
- * @throws when the name is taken or longer than 63 bytes, or the text mixes names and positions
+ * @throws when the name is taken or longer than 63 bytes, or a parameter has no name
  */
 export function statement<const Text extends string, const C extends Columns>(
   name: string,
@@ -106,7 +104,7 @@ export function statement<const Text extends string, const C extends Columns>(
   if (statements.has(name)) throw new Error(`two statements are named "${name}": give each its own name`);
   if (Buffer.byteLength(name) > nameBytesMax) throw new Error(`"${name}" is longer than ${nameBytesMax} bytes`);
   const parameters = [...new Set(Array.from(text.matchAll(namedParameter), ([, parameter]) => parameter!))];
-  if (parameters.length > 0 && /\$\d/.test(text)) throw new Error(`"${name}" mixes names and positions: name them all`);
+  if (/\$\d/.test(text)) throw new Error(`"${name}" has a parameter without a name: name it, such as $reseller_id`);
   const positioned = text.replace(namedParameter, (_, parameter: string) => `$${parameters.indexOf(parameter) + 1}`);
   const declared = { name, text: positioned, parameters, columns };
   statements.set(name, declared);
@@ -115,13 +113,11 @@ export function statement<const Text extends string, const C extends Columns>(
 
 /**
  * A statement's values in the order of its positions.
- * @throws when the value of a named parameter is missing
+ * @throws when a value is missing
  */
 export function valuesInOrder({ name, parameters }: Statement<unknown>, values: SqlValues): readonly SqlValue[] {
-  if (Array.isArray(values)) return values;
-  const named = values as Readonly<Record<string, SqlValue>>;
   return parameters.map((parameter) => {
-    const value = named[parameter];
+    const value = values[parameter];
     if (value === undefined) throw new Error(`"${name}" was given no value for $${parameter}`);
     return value;
   });

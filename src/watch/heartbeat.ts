@@ -45,7 +45,7 @@ export function startHeartbeat(
 
   async function run(): Promise<void> {
     await recordBeat();
-    await database.query(dropOld, []).catch(() => {});
+    await database.query(dropOld, {}).catch(() => {});
     while (!stopped.signal.aborted) {
       await sleep(beatMs, stopped.signal);
       if (!stopped.signal.aborted) await recordBeat();

@@ -14,7 +14,7 @@ import { eventually, type HostingStage, password, startHostingStage } from "./st
 
 const sealedHash = statement(
   "test-hosting-sealed-hash",
-  "SELECT password_hash_sealed FROM hosting_accounts WHERE identifier = $1",
+  "SELECT password_hash_sealed FROM hosting_accounts WHERE identifier = $identifier",
   { password_hash_sealed: "bytea" },
 );
 
@@ -51,7 +51,7 @@ async function observe(t: TestContext): Promise<Observed> {
       return (await runSql<{ tries: number }>(gateway.databaseUrl, sql))[0]?.tries ?? 0;
     },
     async readHash(identifier) {
-      const [row] = await gateway.context.database.query(sealedHash, [identifier]);
+      const [row] = await gateway.context.database.query(sealedHash, { identifier });
       if (!row || row.password_hash_sealed.length === 0) return undefined;
       const hash = gateway.context.sealer.open(passwordHashRow(identifier), row.password_hash_sealed).reveal();
       assert.match(hash, /^\$2b\$/);

@@ -64,19 +64,19 @@ const inside = statement(
   "test-hosting-inside",
   `SELECT uid, next_step_at, wanted_version, applied_version,
      (SELECT note FROM alarms WHERE kind = 'hosting' AND subject = identifier AND resolved_at IS NULL) AS alarm
-   FROM hosting_accounts WHERE id = $1`,
+   FROM hosting_accounts WHERE id = $id`,
   { uid: "int8", next_step_at: "timestamptz?", wanted_version: "int8", applied_version: "int8", alarm: "text?" },
 );
 type Inside = NonNullable<(typeof inside)["row"]>;
 
 const history = statement(
   "test-hosting-history",
-  "SELECT event FROM hosting_history WHERE account_id = $1 ORDER BY id",
+  "SELECT event FROM hosting_history WHERE account_id = $id ORDER BY id",
   { event: "text" },
 );
 const accountId = statement(
   "test-hosting-account-id",
-  "SELECT max(id) AS id FROM hosting_accounts WHERE identifier = $1 AND reseller_id = $2",
+  "SELECT max(id) AS id FROM hosting_accounts WHERE identifier = $identifier AND reseller_id = $owner",
   { id: "int8?" },
 );
 
@@ -132,7 +132,7 @@ export async function startHostingStage(
       const body = { servicepack_id: packId, identifier, password };
       const reply = await gateway.send(owner, "POST", "/v1/hostingaccounts", { body });
       assert.equal(reply.status, 202, reply.text);
-      const [row] = await context.database.query(accountId, [identifier, owner.id]);
+      const [row] = await context.database.query(accountId, { identifier, owner: owner.id });
       return row?.id ?? assert.fail("the account is not stored");
     },
     async read(identifier, owner = reseller) {
@@ -148,11 +148,11 @@ export async function startHostingStage(
       assert.equal(reply.status, 202, reply.text);
     },
     async story(id) {
-      const events = (await context.database.query(history, [id])).map(({ event }) => event);
+      const events = (await context.database.query(history, { id })).map(({ event }) => event);
       return events.filter((event, index) => event !== events[index - 1]);
     },
     async inside(id) {
-      const [row] = await context.database.query(inside, [id]);
+      const [row] = await context.database.query(inside, { id });
       return row ?? assert.fail("there is no such account");
     },
     async agentLeaves() {
@@ -160,12 +160,12 @@ export async function startHostingStage(
       await context.database.query(silence, { now: context.clock.now() });
     },
     async agentReturns() {
-      const before = await context.database.query(readSyncs, []);
+      const before = await context.database.query(readSyncs, {});
       control.join();
       await gateway.reconnectAgents();
       for (const { node_id, sync_counter } of before) {
         await eventually("its agent asks", async () => {
-          const now = await context.database.query(readSyncs, []);
+          const now = await context.database.query(readSyncs, {});
           return now.some((channel) => channel.node_id === node_id && channel.sync_counter > sync_counter);
         });
         // What the gateway does because an agent is back is done before it sends the agent a question.

@@ -134,7 +134,7 @@ test("a name that is switched off while its renew waits for a session is not ren
   const query = database.query.bind(database);
   const readIds = new Set<unknown>();
   database.query = async (asked, values) => {
-    if (asked.name === "renewal-by-id") readIds.add((values as { id: number }).id);
+    if (asked.name === "renewal-by-id") readIds.add(values.id);
     return query(asked, values);
   };
   const aboutToSend = `UPDATE renewals SET status = 'Processing', phase = 'renew', base_ex_date = term_ends_at,

@@ -156,7 +156,7 @@ describe("abuse 28: a node asks for another node's state, replays an old one, fo
     const answer = { question: asked[0]!.id, part: 0, parts: 1, text: '{"result":null}' };
     const report: ReportBody = { usage: [], answers: [answer] };
     assert.equal((await send(requestOf(mine, reportPath, report))).status, 204);
-    assert.deepEqual(await database.query(answerParts, []), []);
+    assert.deepEqual(await database.query(answerParts, {}), []);
     assert.equal((await send(requestOf(other, reportPath, report))).status, 204);
     assert.equal(await finding, undefined);
   });
@@ -227,7 +227,7 @@ test("abuse 30: no table of the channel shows a hash, a password of ours or a ke
   const sent = await transport.send({ ...request, answerBytesMax: 10_000, signal: AbortSignal.timeout(holdMs) });
   transport.close();
   assert.equal(sent.status, 204);
-  assert.equal((await database.query(answerParts, [])).length, 1);
+  assert.equal((await database.query(answerParts, {})).length, 1);
 
   const tables = await runSql<{ name: string }>(
     databaseUrl,

@@ -79,7 +79,7 @@ test("the api starts the endpoint, and tokens name it with the key of its certif
       DEEDHOUSE_NODES_KEY_FILE: join(folder, "key"),
     }),
   );
-  await database.query(insertNode, []);
+  await database.query(insertNode, {});
   const key = { id: "1", key: new Secret(Buffer.alloc(32)) };
   const sealer = createSealer({ keys: [key], random: systemRandom });
   const context = { database, random: systemRandom, clock: systemClock, sealer };

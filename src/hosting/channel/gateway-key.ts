@@ -31,14 +31,14 @@ export interface GatewayKey {
 type KeyContext = Pick<Context, "database" | "sealer">;
 
 export async function loadGatewayKey({ database, sealer }: KeyContext): Promise<GatewayKey> {
-  let [row] = await database.query(readKey, []);
+  let [row] = await database.query(readKey, {});
   if (!row) {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const pem = new Secret(privateKey.export({ type: "pkcs8", format: "pem" }).toString());
     const private_key_sealed = sealer.seal(sealedRow, pem);
     await database.query(insertKey, { public_key: publicKeyText(publicKey), private_key_sealed });
     // Another process may have inserted its own key first.
-    [row] = await database.query(readKey, []);
+    [row] = await database.query(readKey, {});
   }
   const pem = sealer.open(sealedRow, row!.private_key_sealed);
   return { privateKey: createPrivateKey(pem.reveal()), publicKey: row!.public_key };

@@ -52,7 +52,7 @@ export async function createJoinToken(
 }
 
 async function announcedEndpoint({ database }: Pick<Context, "database">): Promise<GatewayAddress> {
-  const [endpoint] = await database.query(readEndpoint, []);
+  const [endpoint] = await database.query(readEndpoint, {});
   if (endpoint?.door_url) return { url: endpoint.door_url, pin: endpoint.door_pin };
   throw new OperatorError(
     "refused",

@@ -53,11 +53,11 @@ test("a node's machine joins again with a token of its own node, and with no oth
   assert.deepEqual(await pending(second), []);
 
   const others = (await channel.token("web-2")).reveal();
-  const before = [await channel.context.database.query(keys, []), await readFile(path, "utf8")];
+  const before = [await channel.context.database.query(keys, {}), await readFile(path, "utf8")];
   await assert.rejects(
     installed(others),
     /is not for web-1, which this machine is\. Create a new one: deedhouse node token web-1/,
   );
-  assert.deepEqual([await channel.context.database.query(keys, []), await readFile(path, "utf8")], before);
+  assert.deepEqual([await channel.context.database.query(keys, {}), await readFile(path, "utf8")], before);
   assert.equal(await asks(), "web-1");
 });

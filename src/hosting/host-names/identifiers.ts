@@ -35,5 +35,5 @@ const checkIdentifiers = statement(
 export async function serveAtAllIdentifiers({ database, clock, bareIdentifiers }: Context): Promise<void> {
   if (!bareIdentifiers) return;
   await database.query(addIdentifiers, { now: clock.now() });
-  await database.query(checkIdentifiers, []);
+  await database.query(checkIdentifiers, {});
 }

@@ -47,7 +47,7 @@ export async function askReconcile(
 
 /** Once a day: only reports, and repairs nothing. */
 export async function askAllReconciles(context: Pick<Context, "database" | "clock">): Promise<void> {
-  for (const { id } of await context.database.query(allNodes, [])) {
+  for (const { id } of await context.database.query(allNodes, {})) {
     await askReconcile(context, id, { repairs: false, removes: [] });
   }
 }

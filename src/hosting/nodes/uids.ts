@@ -52,7 +52,7 @@ export async function learnUids(context: Context, node: HostingNode, nodeId: str
   const { database } = context;
   const reported = await node.highestUid();
   // Read after the answer: a uid is assigned before a node receives it.
-  const [given] = await database.query(readGiven, []);
+  const [given] = await database.query(readGiven, {});
   const { keepsCounter } = node.capabilities ?? allCapabilities;
   if (reported > given!.highest) await database.transaction((tx) => skipUids(context, tx, nodeId, reported));
   else if (!keepsCounter && reported > 0 && !(await isSent(context, reported))) {
@@ -67,7 +67,7 @@ const unknownText = (uid: number) => `has the uid ${uid}, which this database ha
 async function skipUids(context: Context, tx: Transaction, nodeId: string, uid: number): Promise<void> {
   // Locks the node's row first, then the sequence, as the start of a move does.
   const [node] = await tx.query(lockSkips, { node_id: nodeId });
-  const [given] = await tx.query(readGiven, []);
+  const [given] = await tx.query(readGiven, {});
   if (uid <= given!.highest) return;
   if (!node || node.has_skipped || uid > given!.highest + uidsLostMax) {
     throw new NodeUnavailable(`the node ${nodeId} reports the uid ${uid}, which cannot have been assigned`);

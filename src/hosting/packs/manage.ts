@@ -157,6 +157,6 @@ export async function listPackVersions({ database }: PackContext, { all }: { all
 }
 
 export async function hasPacks({ database }: Pick<Context, "database">): Promise<boolean> {
-  const [row] = await database.query(anyPack, []);
+  const [row] = await database.query(anyPack, {});
   return row?.has_packs ?? false;
 }
