@@ -1,8 +1,8 @@
 /**
- * The least that could answer a signed read: node:http, one HMAC compared in constant time, one pipelined SELECT, JSON.
- * No routes, limits, nonces or refusals. It is what the API is measured against.
+ * The minimum that can answer a signed read: node:http, one HMAC compared in constant time, one pipelined SELECT, JSON. No
+ * routes, limits, nonces or refusals. The API is compared with it.
  *
- *   node bench/bare-server.ts <database url> <secret>    tells its port to its parent
+ *   node bench/bare-server.ts <database url> <secret>    sends its port to its parent
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
@@ -25,7 +25,7 @@ const { rows } = await clients[0]!.query<{ id: string }>("SELECT id FROM reselle
 const resellerId = rows[0]?.id;
 let readsCount = 0;
 
-/** As the API does: the queries of one turn of the event loop leave in one write. */
+/** As in the API, the queries of one turn of the event loop leave in one write. */
 function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();

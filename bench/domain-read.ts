@@ -1,7 +1,7 @@
 /**
- * A signed GET /domains/<name> beside the bare server: same requests, same PostgreSQL, in turns, so that whatever else
- * the machine does meets both. The cores are shared with the load and with PostgreSQL, which flatters the slower one in
- * requests per second; the processor time of the server's own process is free of that.
+ * A signed GET /domains/<name> beside the bare server: same requests, same PostgreSQL, in turns, so that other work on
+ * the machine affects both. Load and PostgreSQL share the cores, which flatters the slower server in requests per second, but
+ * not in the processor time of its own process.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -102,7 +102,7 @@ async function runRound(
   };
 }
 
-/** Gives the sandbox's reseller names; returns the targets that read them. */
+/** Inserts names for the sandbox's reseller. @returns the targets that read them */
 async function insertNames(system: System): Promise<string[]> {
   await withDatabase(system, async (client) => {
     await client.query(

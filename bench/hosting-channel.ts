@@ -1,7 +1,7 @@
 /**
- * From a change that a worker wants to its acknowledgement by the node's agent, with many accounts on the node: database,
- * endpoint, TLS and agent are real. Once with a node that keeps accounts in memory, which leaves the channel's own share, and,
- * as root with the servers installed, once with one of ProFTPD and nginx.
+ * From a worker's change to its acknowledgement by the node's agent, with many accounts on the node: database, endpoint, TLS and
+ * agent are real. Once with a node that keeps accounts in memory, which leaves the cost of the channel, and, as root with the
+ * servers installed, once with ProFTPD and nginx.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ import { cannotStart, startTestProftpdNode } from "#nodes/proftpd-nginx/test-nod
 import { printTable, summaryCells } from "./statistics.ts";
 import { withDatabase, withSystem } from "./system.ts";
 
-/** The key is sealed under this run's own master key. */
+/** This run's own master key, which seals the gateway's key. */
 const forgetKey = statement("bench-forget-gateway", "DELETE FROM node_gateway", {});
 
 const accountCounts = [5_000, 50_000];
@@ -98,7 +98,7 @@ async function measureChanges(context: Context, nodeId: string, count: number): 
     return systemClock.monotonicMs() - startedMs;
   };
   const fillMs = await timed(async () => {
-    // The first change waits behind all accounts; a wait ends sooner than many of them are made.
+    // The first change waits behind all accounts, longer than a single wait lasts.
     while (!(await succeeds(driver.ensureAccount(accountOf(firstUid + 1)))));
   });
   const changes: number[] = [];
@@ -135,7 +135,12 @@ function openContext(url: string): { context: Context; close(): Promise<void> } 
   const listener = createListener({ url, clock: systemClock, log });
   const key = { id: "bench", key: new Secret(Buffer.from(systemRandom.bytes(32))) };
   const needed = {
-    ...{ database, listener, log, clock: systemClock, random: systemRandom, siteDomain: "localhost" },
+    database,
+    listener,
+    log,
+    clock: systemClock,
+    random: systemRandom,
+    siteDomain: "localhost",
     sealer: createSealer({ keys: [key], random: systemRandom }),
   };
   const close = async () => {
@@ -147,8 +152,15 @@ function openContext(url: string): { context: Context; close(): Promise<void> } 
 
 function accountOf(uid: number): DesiredAccount {
   return {
-    ...{ identifier: `site-${uid}.example`, uid, passwordHash: undefined, diskBytesMax: 1_000_000, filesMax: 1_000 },
-    ...{ sessionsMax: 4, ftpEnabled: true, suspended: false, hostNames: [] },
+    identifier: `site-${uid}.example`,
+    uid,
+    passwordHash: undefined,
+    diskBytesMax: 1_000_000,
+    filesMax: 1_000,
+    sessionsMax: 4,
+    ftpEnabled: true,
+    suspended: false,
+    hostNames: [],
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * A change on a node of ProFTPD and nginx, to its being in force: what the agent does between being told and saying so,
- * without the way to it. And what a login costs there: ProFTPD looks through the lines of all accounts.
+ * How long the agent takes to apply a change on a node of ProFTPD and nginx, without the channel. And the cost of a login there:
+ * ProFTPD searches the lines of all accounts.
  */
 import { Readable } from "node:stream";
 import { systemClock } from "#lib/clock.ts";
@@ -39,7 +39,7 @@ export async function benchHostingNode(): Promise<void> {
   }
 }
 
-/** @param last the account that stands last in the files */
+/** @param last the last account in the files */
 async function measureChanges(node: TestProftpdNode, last: DesiredAccount): Promise<[string, number[]][]> {
   const rows: [string, number[]][] = [];
   const series = async (
@@ -73,7 +73,7 @@ async function measureChanges(node: TestProftpdNode, last: DesiredAccount): Prom
     async () => {
       await agent.ensureAccount(last);
       const client = await connectFtp(node, last.identifier, password);
-      // It is cut: that is what is measured.
+      // The session is cut, which is what is measured.
       client.ftp.socket.on("error", () => {});
     },
   );

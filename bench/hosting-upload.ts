@@ -1,7 +1,7 @@
 /**
- * Uploads to the embedded node beside ProFTPD, in turns, on the same machine: one large file by curl, and many small ones by
- * lftp over four sessions, in clear and over TLS. Both show the same certificate and write to memory where the machine has
- * such a folder: a disk that takes 256 MB at its own pace would be all that is measured.
+ * Uploads to the embedded node and to ProFTPD, in turns, on the same machine: one large file by curl, and many small ones by lftp
+ * over four sessions, in clear and over TLS. Both use the same certificate and, if possible, a folder in memory: otherwise the
+ * disk would be measured.
  */
 import { execFile, fork, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -85,9 +85,9 @@ async function uploadLarge(folder: string, port: number, tls: boolean): Promise<
   await run("curl", [...options, "--upload-file", join(folder, "large"), url], { timeout: uploadMs });
 }
 
-/** Not by curl: it takes some 40 ms for each of several files, whatever the server. */
+/** Not by curl, which takes some 40 ms for each of several files, whatever the server. */
 async function uploadSmall(folder: string, port: number, tls: boolean): Promise<void> {
-  // By itself lftp reads the system's 144 authorities for each connection, which took ten times the upload.
+  // By default lftp reads the system's 144 authorities for each connection, which took ten times the upload.
   const settings = [
     `ssl:ca-file ${join(folder, "node/ftp-tls.pem")}`,
     "ssl:check-hostname no",
@@ -123,12 +123,12 @@ async function startEmbedded(folder: string): Promise<FtpServer> {
   return { name: "embedded", port: ftpPort, close };
 }
 
-/** The library labels `$2y$` what everybody else calls `$2b$`. */
+/** The library writes `$2y$` for what others call `$2b$`. */
 function hash(): string {
   return hashSync(password, 10).replace("$2y$", () => "$2b$");
 }
 
-/** A plain configuration: `HiddenStores` and one uid per account as on a node, without its quota. */
+/** A plain configuration: `HiddenStores` and one uid per account, as on a node, but without quota. */
 async function startProftpd(folder: string): Promise<FtpServer> {
   const base = join(folder, "proftpd");
   const home = join(base, "home");

@@ -1,7 +1,7 @@
 /**
- * Hosting accounts from the POST to `Ready`, which means proved by FTP and HTTP, and to the first upload that a customer
- * makes; and how many a second. The embedded node and one of ProFTPD and nginx with its agent, in turns on one system. Then
- * what a change costs on a node with many accounts, and how fast uploads are.
+ * Hosting accounts from the POST to `Ready`, which follows a probe by FTP and HTTP, and to a customer's first upload; and accounts
+ * per second. The embedded node and one of ProFTPD and nginx with its agent, in turns on one system. Then the cost of a change
+ * on a node with many accounts, and the speed of uploads.
  */
 
 import { systemClock } from "#lib/clock.ts";
@@ -19,7 +19,7 @@ const looksMax = 6;
 const manyCount = 300;
 const manyAtOnce = 20;
 
-/** A kind of node, by the service pack that leads there. */
+/** A kind of node, and the service pack whose accounts it gets. */
 interface Kind {
   name: string;
   packId: string;
@@ -27,9 +27,9 @@ interface Kind {
 }
 
 interface Created {
-  /** Until the 202. */
+  /** From the POST to the 202. */
   postMs: number;
-  /** From the POST until a held status answer said Ready. */
+  /** From the POST to the status answer with Ready. */
   readyMs: number;
 }
 
@@ -54,7 +54,7 @@ async function measureSystem({ system, machine, packId }: WholeWay): Promise<voi
   const client = createSignedClient({ url, key, secret });
   try {
     const packs = (await client.send("GET", "/servicepacks")).body as { id: string; name: string }[];
-    // Any node may hold it, and the embedded one has the most room.
+    // Any node may get it, and the embedded one has the most room.
     const anywhere = packs.find(({ name }) => name === "Small")?.id ?? "";
     const kinds: Kind[] = [
       { name: "embedded", packId: anywhere, ftp },
@@ -118,7 +118,7 @@ async function createAccount(client: SignedClient, { packId, name, ftp }: Kind, 
   return { postMs: accepted.receivedMs - startedMs, readyMs: receivedMs - startedMs };
 }
 
-/** As it is when it is no longer being made, or after a minute. */
+/** Reads the account once it is settled, or after a minute. */
 async function readSettled(client: SignedClient, location: string) {
   for (let looks = 1; ; looks++) {
     const { body, receivedMs } = await client.send("GET", location, { waitSeconds });

@@ -1,6 +1,6 @@
 /**
- * A load generator that costs the machine little, because it shares its cores with what it measures: requests are signed
- * and laid out before the clock starts, connections are kept, and of an answer only its head and length are read.
+ * A load generator with little cost of its own, because it shares the cores with what it measures: requests are signed before the
+ * clock starts, connections are kept, and only the head and length of an answer are read.
  */
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -8,16 +8,16 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { systemClock } from "#lib/clock.ts";
 import { signTarget } from "./signed-client.ts";
 
-/** What a round of load is; given to the thread as its data. */
+/** A round of load: the data of the thread. */
 export interface Load {
   port: number;
   key: string;
   secret: string;
-  /** Taken in turn. */
+  /** Sent in turn. */
   requests: readonly LoadRequest[];
-  /** What each has to be answered with. */
+  /** The expected status of each answer. */
   statusExpected: number;
-  /** Each has one request under way at a time. */
+  /** Each has one request in progress at a time. */
   connectionsCount: number;
   requestsCount: number;
 }
@@ -35,12 +35,12 @@ export interface LoadResult {
   latenciesMs: Float64Array;
 }
 
-/** What the thread says when everything is laid out. */
+/** The message of the thread when all requests are ready. */
 const started = "started";
 const headEnd = Buffer.from("\r\n\r\n");
 const lengthForm = /\r\ncontent-length: (\d+)/i;
 
-/** The bytes of every request. Each has a nonce of its own, so a server can refuse none of them as a replay. */
+/** The bytes of every request. Each has its own nonce, so that none is refused as a replay. */
 function layOut({ port, key, secret, requests, requestsCount }: Load): Buffer[] {
   return Array.from({ length: requestsCount }, (_, index) => {
     const { method, target, body } = requests[index % requests.length]!;
@@ -109,7 +109,7 @@ async function runLoad(load: Load): Promise<LoadResult> {
 if (!isMainThread) parentPort?.postMessage(await runLoad(workerData as Load));
 
 /**
- * Runs it in a thread of its own.
+ * Runs the load in a separate thread.
  * @param onStart called when the first request is about to leave
  * @throws when an answer is not the expected one
  */
@@ -117,7 +117,7 @@ export async function startLoad(load: Load, onStart = () => {}): Promise<LoadRes
   const thread = new Worker(new URL(import.meta.url), { workerData: load });
   const { promise, resolve } = Promise.withResolvers<LoadResult>();
   thread.on("message", (message: LoadResult | typeof started) => (message === started ? onStart() : resolve(message)));
-  // Asked for together: a busy process may receive both in one turn.
+  // Awaited together, because a busy process may receive both in one turn.
   const [result] = await Promise.all([promise, once(thread, "exit")]);
   return result;
 }

@@ -1,6 +1,6 @@
 /**
- * Orders one after another on an idle system. The clocks of the gateway, of the registry's journal and of this process
- * are the same machine's: the journal counts whole milliseconds, so a single order is known to a millisecond.
+ * Orders one after another on an idle system. Gateway, registry and this process use the same machine's clock. The journal has whole
+ * milliseconds, so a single order is known to a millisecond.
  */
 import { systemClock } from "#lib/clock.ts";
 import { printTable, summaryCells } from "./statistics.ts";
@@ -38,7 +38,7 @@ export function benchOrders(): Promise<void> {
   });
 }
 
-/** Unix milliseconds with a fraction, of a moment on the monotonic clock. */
+/** A moment of the monotonic clock as Unix milliseconds with a fraction. */
 const unixMs = (monotonicMs: number) => performance.timeOrigin + monotonicMs;
 
 async function placeOrder({ client }: System, name: string): Promise<Placed> {
@@ -52,13 +52,15 @@ async function placeOrder({ client }: System, name: string): Promise<Placed> {
     if (status === "NotProvisioned" || status === "Processing") continue;
     if (status !== "Finished") throw new Error(`the order for ${name} ended as ${status}`);
     return {
-      ...{ name, acceptedAt: unixMs(accepted.receivedMs), finishedAt: unixMs(receivedMs) },
+      name,
+      acceptedAt: unixMs(accepted.receivedMs),
+      finishedAt: unixMs(receivedMs),
       postMs: accepted.receivedMs - startedMs,
     };
   }
 }
 
-/** When each order's row was written, by name. Its commit comes after that, so the time since the commit is shorter. */
+/** When each order's row was written, by name. The commit follows, so the time since the commit is shorter. */
 function readWritingTimes(system: System): Promise<Map<string, number>> {
   return withDatabase(system, async (client) => {
     const { rows } = await client.query<{ domain_name: string; created_at: Date }>(
@@ -68,7 +70,7 @@ function readWritingTimes(system: System): Promise<Map<string, number>> {
   });
 }
 
-/** When the order's create arrived: the check before it was the POST's own. Unix milliseconds. */
+/** When the order's create arrived, in Unix milliseconds. The check before it belongs to the POST. */
 async function readCreate({ ready }: System, name: string): Promise<number> {
   const query = new URLSearchParams({ name, command: "domain:create" });
   const response = await fetch(`http://127.0.0.1:${ready.registry.control_port}/journal?${query}`);

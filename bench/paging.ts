@@ -1,6 +1,6 @@
 /**
- * Pages of a portfolio of a million names, in turns, so that whatever else the machine does meets all of them. Any page
- * is meant to cost what the first one costs: what counts is the ratio of the medians.
+ * Pages of a portfolio of a million names, in turns, so that other work on the machine affects all of them. Every page should cost
+ * the same as the first one: the result is the ratio of the medians.
  */
 import { systemClock } from "#lib/clock.ts";
 import { printTable, summarize, summaryCells } from "./statistics.ts";

@@ -1,7 +1,7 @@
 /**
- * Orders per second through everything (signed POST, api, database, job, worker, registry) beside the bare commands: the
- * same check and the same create for each name, sent by the same EPP client to the same registry, without database and
- * jobs. Rounds in turns on one running system, so that whatever else the machine does meets both.
+ * Orders per second through everything (signed POST, api, database, worker, registry) beside the bare commands: the same check and
+ * create for each name, sent by the same EPP client to the same registry, without a database. Rounds in turns on one running
+ * system, so that other work on the machine affects both.
  */
 import { readFileSync } from "node:fs";
 import { sleep, systemClock } from "#lib/clock.ts";
@@ -17,12 +17,12 @@ import { familyProcessorMs, processorMs } from "./processor.ts";
 import { medianOf, printTable, summarize } from "./statistics.ts";
 import { type System, withDatabase, withSystem } from "./system.ts";
 
-/** V8 goes on to compile what runs often for so many names; a service has always done that. */
+/** V8 keeps compiling for this many names; a service in operation is past that. */
 const warmupNamesCount = 20_000;
 const sessionsMax = 10;
-/** So many requests or commands are always under way or waiting: nobody ever waits for them. */
+/** Requests or commands in progress or waiting at any time, so that no part waits for the client. */
 const clientsCount = 192;
-/** More than any of this can send: the rate is not what is measured. */
+/** More than any part can send, so that the limit has no effect. */
 const commandsPerSecond = 1_000_000;
 const endPollMs = 50;
 
@@ -33,10 +33,9 @@ interface Round {
 }
 
 /**
- * What the registry does with a name, by its first label (sandbox/registry/README.md). The sandbox by itself answers as
- * soon as it can, on the same processors and disk; one that is asked over a network takes its time. So many names a round
- * that the first and the last, for which not all parts have work, do not count much, and so many rounds that their median
- * stays: the rates of single ones differ by half.
+ * The registry's behaviour, by the label of the names (sandbox/registry/README.md). The sandbox alone answers as fast as it can,
+ * on the same processors and disk; a registry behind a network is slower. A round has enough names that its start and end, when
+ * some parts are idle, have little effect. There are enough rounds for a stable median: single rates differ by half.
  */
 const registries = [
   { label: "", title: "the sandbox registry as it is", namesCount: 6_000, roundsCount: 9 },
@@ -91,7 +90,7 @@ function report({ bare, pipeline }: Rounds): void {
 
 const ratesOf = (rounds: Round[]) => rounds.map(({ namesPerSecond }) => namesPerSecond);
 
-/** Measures `work`, which does everything for so many names, from the moment that it says it starts. */
+/** Measures `work`, which processes `count` names, from its call of `onStart`. */
 async function measure({ ready }: System, count: number, work: (onStart: () => void) => Promise<void>): Promise<Round> {
   const parts: Record<string, () => number> = {
     api: () => processorMs(ready.pids.api!),
@@ -112,11 +111,13 @@ async function measure({ ready }: System, count: number, work: (onStart: () => v
   return { namesPerSecond: (count / elapsedMs) * 1000, cpuMicros: Object.fromEntries(used) };
 }
 
-/** From the first POST to the moment when no order lives any more; each must have ended as Finished. */
+/** Measures from the first POST to the end of the last order; all must be Finished. */
 async function runPipeline(system: System, prefix: string, count: number): Promise<Round> {
   const { ready } = system;
   const requests = namesOf(prefix, count).map((name) => ({
-    ...{ method: "POST" as const, target: "/domains/registrations", body: { domain_name: name } },
+    method: "POST" as const,
+    target: "/domains/registrations",
+    body: { domain_name: name },
   }));
   return withDatabase(system, async (client) => {
     const round = await measure(system, count, async (onStart) => {
@@ -138,13 +139,21 @@ async function runPipeline(system: System, prefix: string, count: number): Promi
   });
 }
 
-/** A pool of our own beside the worker's, which has nothing to do meanwhile. */
+/** A pool besides the worker's, which is idle meanwhile. */
 function openPool({ ready }: System): EppPool {
   const { host, port, ca_file: caFile, registrar_id: registrarId, password, suffixes } = ready.registry;
   const profile = completeProfile(
     {
-      ...{ id: "sandbox", host, port, servername: "localhost", caFile, registrarId, password, sessionsMax },
-      ...{ suffixes: [...suffixes], commandsPerSecond },
+      id: "sandbox",
+      host,
+      port,
+      servername: "localhost",
+      caFile,
+      registrarId,
+      password,
+      sessionsMax,
+      suffixes: [...suffixes],
+      commandsPerSecond,
     },
     (path) => readFileSync(path, "utf8"),
   );
@@ -152,7 +161,7 @@ function openPool({ ready }: System): EppPool {
   return createEppPool({ ...eppOptionsOf(profile), clock: systemClock, random: systemRandom, log });
 }
 
-/** The registrant that the worker has made for its orders. */
+/** The registrant that the worker has created for its orders. */
 function readContact(system: System): Promise<string> {
   return withDatabase(system, async (client) => {
     const { rows } = await client.query<{ contact_id: string }>("SELECT contact_id FROM registry_contacts");

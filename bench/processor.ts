@@ -8,7 +8,7 @@ export function processorMs(pid: number): number {
   return usedMs(readStat(pid));
 }
 
-/** The same for a process and its children, also those that it has waited for (fields 16 and 17). */
+/** The same for a process and its children, including those that it has waited for (fields 16 and 17). */
 export function familyProcessorMs(pid: number): number {
   const own = readStat(pid);
   const childrenMs = readdirSync("/proc")
@@ -20,7 +20,7 @@ export function familyProcessorMs(pid: number): number {
 
 const usedMs = (fields: string[]) => (Number(fields[11]) + Number(fields[12])) * tickMs;
 
-/** Those that follow the name, which may hold anything: the first is field 3. */
+/** The fields after the name, which may contain anything: the first is field 3. */
 function readStat(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -31,6 +31,6 @@ function childStat(pid: number, parentPid: number): string[] | undefined {
     const stat = readStat(pid);
     return Number(stat[1]) === parentPid ? stat : undefined;
   } catch {
-    return undefined; // It has ended meanwhile.
+    return undefined; // It has ended.
   }
 }

@@ -1,6 +1,5 @@
 /**
- * `npm run bench -- <name>`: one benchmark, in its own words; without a name, the list of them.
- * What they measured, where and when: README.md beside this file.
+ * `npm run bench -- <name>` runs one benchmark; without a name it lists them. README.md in this folder has the results.
  */
 const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = {
   orders: {
@@ -8,7 +7,7 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     run: async () => (await import("./orders.ts")).benchOrders(),
   },
   pipeline: {
-    about: "orders a second through everything, beside the same check and create sent bare",
+    about: "orders per second through everything, beside the same bare EPP commands",
     run: async () => (await import("./pipeline.ts")).benchPipeline(),
   },
   "domain-read": {
@@ -16,20 +15,20 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     run: async () => (await import("./domain-read.ts")).benchDomainRead(),
   },
   paging: {
-    about: "pages anywhere in a portfolio of a million names, compared with the first",
+    about: "pages anywhere in a portfolio of a million names, beside the first page",
     run: async () => (await import("./paging.ts")).benchPaging(),
   },
   hosting: {
     about:
-      "hosting accounts, whole: POST to Ready and to the first upload, accounts a second, and the next two (as root)",
+      "hosting accounts: POST to Ready and to the first upload, accounts per second, channel and uploads (as root)",
     run: async () => (await import("./hosting.ts")).benchHosting(),
   },
   "hosting-channel": {
-    about: "a change wanted by a worker, to its acknowledgement by a node's agent, at 5,000 and 50,000 accounts",
+    about: "from a worker's change to its acknowledgement by a node's agent, at 5,000 and 50,000 accounts",
     run: async () => (await import("./hosting-channel.ts")).benchHostingChannel(),
   },
   "hosting-node": {
-    about: "a change on a node of ProFTPD and nginx, to its being in force, at 5,000 and 50,000 accounts (as root)",
+    about: "how long a change takes on a node of ProFTPD and nginx, at 5,000 and 50,000 accounts (as root)",
     run: async () => (await import("./hosting-node.ts")).benchHostingNode(),
   },
   "hosting-upload": {

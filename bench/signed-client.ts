@@ -17,7 +17,7 @@ export interface Reply {
   receivedMs: number;
 }
 
-/** One signed request at a time on a connection that is kept: no more work than a client has to do. */
+/** Sends one signed request at a time on a kept connection, with as little work as possible. */
 export interface SignedClient {
   send(method: string, target: string, options?: { body?: unknown; waitSeconds?: number }): Promise<Reply>;
   close(): void;
@@ -33,7 +33,11 @@ export function createSignedClient({ url, key, secret }: Credentials): SignedCli
       const { promise, resolve, reject } = Promise.withResolvers<Reply>();
       const outgoing = request(
         {
-          ...{ agent, hostname, port, method, path: target },
+          agent,
+          hostname,
+          port,
+          method,
+          path: target,
           headers: {
             authorization,
             ...(bytes.length > 0 && { "content-type": "application/json", "content-length": bytes.length }),
@@ -68,7 +72,12 @@ export function signTarget(signed: {
   const { key, secret, method, target, body } = signed;
   const timestampSeconds = unixSeconds(systemClock);
   return authorizationHeader({
-    ...{ apiKey: key, apiSecret: secret, method, target, body },
-    ...{ nonce: newNonce(), timestampSeconds },
+    apiKey: key,
+    apiSecret: secret,
+    method,
+    target,
+    body,
+    nonce: newNonce(),
+    timestampSeconds,
   });
 }

@@ -1,4 +1,4 @@
-/** What a series of measurements comes to. Machines are shared and noisy: the median says most, the spread how much. */
+/** A summary of a series. Machines are shared and noisy: the median is the result, the spread says how far to trust it. */
 export interface Summary {
   count: number;
   median: number;
@@ -18,7 +18,7 @@ export function medianOf(values: readonly number[]): number {
   return summarize(values).median;
 }
 
-/** Prints rows under their column names as Markdown does. */
+/** Prints a Markdown table. */
 export function printTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const widths = columns.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

@@ -1,4 +1,4 @@
-/** The real system, started by its own command: separate processes, real sockets, and its files on the disk, fsync on. */
+/** The real system, started by its own command: separate processes, real sockets, files on disk, fsync on. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface System {
   client: SignedClient;
 }
 
-/** Starts it, lets `work` measure, and ends it with all that it has made. */
+/** Starts the system, runs `work`, then stops the system and removes its files. */
 export async function withSystem(work: (system: System) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-bench-"));
   try {
@@ -31,7 +31,7 @@ export async function withSystem(work: (system: System) => Promise<void>): Promi
   }
 }
 
-/** Lends a connection to the system's database, for what no reseller can ask. */
+/** Runs `work` with a connection to the system's database, for what the API does not show. */
 export async function withDatabase<Result>(
   { ready }: System,
   work: (client: Client) => Promise<Result>,

@@ -788,35 +788,6 @@ BEGIN
 END $function$
 
 
-CREATE OR REPLACE FUNCTION public.call_job(task text, payload json, job_key text, delay_ms double precision DEFAULT 0, priority integer DEFAULT 0, key_mode text DEFAULT 'replace'::text)
- RETURNS bigint
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  job_id bigint;
-BEGIN
-  LOOP
-    -- A job is tried until it is done: what was acknowledged is never given up because a machine was down long.
-    SELECT job.id INTO job_id FROM graphile_worker.add_job(task, payload, job_key := call_job.job_key,
-      run_at := clock_timestamp() + delay_ms * interval '1 millisecond', max_attempts := 32767,
-      priority := call_job.priority, job_key_mode := key_mode) AS job;
-    EXIT WHEN job_id IS NOT NULL;
-  END LOOP;
-  IF delay_ms <= 0 THEN
-    PERFORM pg_notify('job_called', task);
-    IF task = 'provision' THEN
-      UPDATE hosting_accounts SET next_step_at = now()
-        WHERE id = (payload ->> 'accountId')::bigint AND status NOT IN ('Failed', 'Removed');
-    ELSIF task = 'hosting-move' THEN
-      UPDATE hosting_moves SET next_step_at = now() WHERE id = (payload ->> 'moveId')::bigint AND ended_at IS NULL;
-    ELSIF task = 'hosting-reconcile' THEN
-      UPDATE hosting_reconciles SET next_step_at = now() WHERE node_id = payload ->> 'nodeId';
-    END IF;
-  END IF;
-  RETURN job_id;
-END $function$
-
-
 CREATE OR REPLACE FUNCTION public.count_version()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -881,15 +852,13 @@ END $function$
 
 CREATE OR REPLACE FUNCTION public.host_names_look(ids bigint[])
  RETURNS void
- LANGUAGE plpgsql
+ LANGUAGE sql
 AS $function$
-BEGIN
+  -- Sorted, so that two transactions cannot wait for each other.
   UPDATE host_names SET next_step_at = now() FROM (
     SELECT id FROM host_names WHERE id = ANY (ids) ORDER BY id FOR NO KEY UPDATE) AS found
-  WHERE host_names.id = found.id;
-  -- For workers of releases before this one.
-  PERFORM call_job('host-name', json_build_object('hostNameId', id), 'host-name:' || id) FROM unnest(ids) AS id;
-END $function$
+  WHERE host_names.id = found.id
+$function$
 
 
 CREATE OR REPLACE FUNCTION public.host_names_of_domain()

@@ -6,7 +6,7 @@ import { testDatabase } from "./harness/database.ts";
 import { seededRandom } from "./harness/seeded-random.ts";
 import "#domains/portfolio/list.ts";
 import "#domains/renewals/list.ts";
-import "#hosting/accounts/list.ts";
+import "#hosting/accounts/read.ts";
 
 // Whatever several connections do to the lists at once, list_chunks says what the rows say: how many there are, in which
 // chunk, and so where each position is. Every failure is repeated by its seed.

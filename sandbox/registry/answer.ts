@@ -49,7 +49,7 @@ export function greeting(now: Date, settings: Settings): string {
 
 export interface AnswerParts {
   code: ResultCode;
-  /** Why, for a refusal: goes to `<extValue>` beside the object it is about. */
+  /** The reason for a refusal: in `<extValue>`, with the object that it concerns. */
   reason?: string | undefined;
   object?: { uri: string; name: string } | undefined;
   resData?: Markup | undefined;

@@ -6,7 +6,7 @@ import { addMonths, systemNow } from "./clock.ts";
 export interface ServerCertificate {
   cert: string;
   key: string;
-  /** The CA that signed the certificate: what a client pins. */
+  /** The CA that signed the certificate; a client pins it. */
   caFile: string;
 }
 
@@ -14,28 +14,28 @@ const validMonths = 120;
 const keyOptions = { keyType: "ec", curve: "P-256", algorithm: "sha256" } as const;
 
 /**
- * Reads the certificate of `tlsDir`, or makes one there for localhost and 127.0.0.1 with a CA of its own. The CA's
- * key is thrown away, so nothing else can ever be signed with it.
+ * Reads the certificate of `tlsDir`, or creates one there for localhost and 127.0.0.1 with its own CA. The CA's key is
+ * not stored, so it can never sign anything else.
  */
 export async function loadCertificate(tlsDir: string): Promise<ServerCertificate> {
   const caFile = join(tlsDir, "ca.pem");
   const certFile = join(tlsDir, "server.pem");
   const keyFile = join(tlsDir, "server-key.pem");
   const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readIfThere));
-  // The machine's time, not the registry's `now`: the client's TLS stack judges by that too.
+  // The machine's time, not the registry's `now`: the client's TLS stack uses it too.
   if (ca && cert && key && new X509Certificate(cert).validToDate > systemNow()) return { cert, key, caFile };
   const made = await makeCertificate();
   await mkdir(tlsDir, { recursive: true });
   await writeWhole(keyFile, made.key, 0o600);
   await writeWhole(certFile, made.cert, 0o644);
-  // Last, so that a CA file is a sign that the other two are there.
+  // Last, so that a CA file implies the other two.
   await writeWhole(caFile, made.ca, 0o644);
   return { cert: made.cert, key: made.key, caFile };
 }
 
 /**
- * Reads the client certificate of `tlsDir`, or makes one there. It has signed itself, so it is also the CA by which a
- * registry knows it.
+ * Reads the client certificate of `tlsDir`, or creates one there. It is self-signed, so it is also the CA that the
+ * registry verifies it with.
  */
 export async function loadClientCertificate(
   tlsDir: string,
@@ -71,7 +71,7 @@ async function writeWhole(file: string, text: string, mode: number): Promise<voi
 }
 
 async function makeCertificate(): Promise<{ ca: string; cert: string; key: string }> {
-  // Loading it takes longer than making the certificates, and most starts find theirs.
+  // Loading the library takes longer than creating the certificates, and most starts find theirs.
   const { generate } = await import("selfsigned");
   const notAfterDate = addMonths(systemNow(), validMonths);
   const ca = await generate([{ name: "commonName", value: "Deedhouse sandbox registry CA" }], {

@@ -15,7 +15,7 @@ async function identity(files: {
   return { cert: await readFile(files.clientCertFile), key: await readFile(files.clientKeyFile) };
 }
 
-test("takes only clients with a certificate that the given CA has signed", async (context) => {
+test("accepts only clients with a certificate signed by the given CA", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "sandbox-client-"));
   context.after(() => rm(folder, { recursive: true }));
   const known = await loadClientCertificate(folder);
@@ -29,13 +29,13 @@ test("takes only clients with a certificate that the given CA has signed", async
   context.after(() => rm(other, { recursive: true }));
   const stranger = await identity(await loadClientCertificate(other));
   for (const shown of [stranger, {}]) {
-    // In TLS 1.3 a client is through before the server has looked at its certificate: what tells is the end.
+    // In TLS 1.3 the client's handshake ends before the server has checked its certificate, so only the end of the connection counts.
     const greeted = RawClient.connect(registry.port, registry.caFile, shown).then((refused) => refused.receive());
     assert.equal(await greeted.catch(() => undefined), undefined);
   }
 });
 
-test("makes a client certificate of its own where it is to demand one, and keeps it", async (context) => {
+test("creates a client certificate if it requires one and has no CA, and keeps it", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "sandbox-client-"));
   context.after(() => rm(folder, { recursive: true }));
   const first = await startFor(context, { clientCertificates: true, tlsDir: folder });

@@ -2,12 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const dayMs = 24 * 60 * 60_000;
 
-/** The machine's time: the default where no other `now` is given. */
+/** The machine's time: the default for `now`. */
 export const systemNow = (): Date => new Date();
 
 /**
- * The registry's time: the machine's, or a test's, plus an offset that only grows. What falls due is done at its own due
- * time, however late the registry comes to it, so that what follows from it is dated as if nobody had waited.
+ * The registry's time: the machine's, or a test's, plus an offset that only grows. An event runs at its own due time, however
+ * late the registry gets to it, so its consequences have the dates that they would have had on time.
  */
 export class VirtualClock {
   readonly #underlyingNow: () => Date;
@@ -21,7 +21,7 @@ export class VirtualClock {
 
   readonly now = (): Date => new Date(this.#pinnedMs ?? this.#underlyingNow().getTime() + this.#offsetMs);
 
-  /** Runs `act` with `now` standing still at that time. */
+  /** Runs `act` with `now` fixed at that time. */
   doAt(timeMs: number, act: () => void): void {
     this.#pinnedMs = timeMs;
     try {
@@ -36,12 +36,12 @@ export class VirtualClock {
   }
 }
 
-/** Waits `delayMs`; resolves early (never rejects) when `signal` fires. */
+/** Waits `delayMs`; resolves early, and never rejects, when `signal` fires. */
 export async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
   await wait(delayMs, undefined, { signal }).catch(() => undefined);
 }
 
-/** The same time of day `months` later in UTC; a day the target month lacks becomes its last one (29 → 28 February). */
+/** The same time of day `months` later in UTC; a day that the month lacks becomes its last day (29 → 28 February). */
 export function addMonths(date: Date, months: number): Date {
   const moved = new Date(date);
   const day = moved.getUTCDate();
@@ -52,7 +52,7 @@ export function addMonths(date: Date, months: number): Date {
   return moved;
 }
 
-/** `days` days of 24 hours later; before, if negative. */
+/** `days` days of 24 hours later, or earlier if negative. */
 export function addDays(date: Date, days: number): Date {
   return new Date(date.getTime() + days * dayMs);
 }

@@ -1,20 +1,20 @@
 import { contactUri, eppUri, objectNames } from "./namespaces.ts";
 import { findChild, tokenOf, type XmlElement } from "./xml.ts";
 
-/** A frame as far as it could be read, before anything about it has been found valid. */
+/** A frame as far as it could be read, before any validation. */
 export interface ParsedFrame {
-  /** The child of `<epp>`: "command" or "hello" is what a client may send. */
+  /** The child of `<epp>`; clients may send "command" and "hello". */
   kind: string;
   /** The child of `<command>`: "create", "login" … */
   verb?: string | undefined;
-  /** What a transfer or a poll is to do: "request", "ack" … */
+  /** The operation of a transfer or a poll: "request", "ack" … */
   op?: string | undefined;
   /** `<domain:create>` under `<create>`; the verb's own element for login, logout and poll. */
   element?: XmlElement | undefined;
   /** The children of `<extension>`. */
   extensions: readonly XmlElement[];
   clTRID?: string | undefined;
-  /** The journal's word for it: "domain:create", "login", "poll:req", "hello". */
+  /** The name in the journal: "domain:create", "login", "poll:req", "hello". */
   label: string;
   /** The first domain or host name (lower case) or contact id, or the message id of a poll. */
   name?: string | undefined;
@@ -25,7 +25,7 @@ const clTridCharsMax = 64;
 
 const sessionVerbs = new Set(["login", "logout", "poll"]);
 
-/** Takes a frame apart without trusting it: it may not have been checked against the schemas yet. */
+/** Reads a frame that has not been checked against the schemas. */
 export function readFrame(root: XmlElement): ParsedFrame {
   const top = root.local === "epp" && root.uri === eppUri ? root.children[0] : undefined;
   if (top?.uri !== eppUri) return { kind: "unknown", extensions: [], label: "unknown" };

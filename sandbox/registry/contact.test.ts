@@ -4,7 +4,7 @@ import { contactCreateFrame, contactFrame, contactUpdateFrame, createFrame, dele
 import { RawClient } from "./test/raw-client.ts";
 import { startWithClient } from "./test/setup.ts";
 
-test("gives a contact back as it was created, to who may see it", async (context) => {
+test("returns a contact as it was created, to registrars that may see it", async (context) => {
   const { registry, client } = await startWithClient(context);
   const { code, xml } = await client.ask(contactFrame("info", "reg-1"));
   assert.equal(code, 1000);
@@ -43,7 +43,7 @@ test("keeps a contact while a domain uses it: linked, delete 2305", async (conte
   assert.equal((await client.ask(contactFrame("info", "reg-1"))).code, 2303);
 });
 
-test("changes what an update names, and leaves the rest", async (context) => {
+test("changes only the fields that an update names", async (context) => {
   const { client } = await startWithClient(context);
   const chg =
     '<contact:chg><contact:postalInfo type="int"><contact:org>New Org</contact:org></contact:postalInfo><contact:voice/>' +

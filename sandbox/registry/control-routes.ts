@@ -6,23 +6,23 @@ import type { Operations } from "./operations.ts";
 
 interface Call<Query, Body> {
   registry: Operations;
-  /** What stands in the path for `<name>` or `<id>`. */
+  /** The part of the path for `<name>` or `<id>`. */
   item: string;
   query: Query;
   body: Body;
 }
 
-/** One thing the control port does; its answer is what `handle` returns, as JSON. */
+/** A route of the control port; it answers with the result of `handle` as JSON. */
 export interface Route {
   means: string;
-  /** What may stand behind the question mark, and what the body must be; absent: nothing. */
+  /** The shape of the query and of the body; undefined: no body. */
   query: TObject;
   body: TObject | undefined;
   handle: (call: Call<never, never>) => unknown;
 }
 
-/** There is nothing under that name or id: 404. */
-export class NotThere extends Error {}
+/** Nothing has that name or id: 404. */
+export class NotFound extends Error {}
 
 const entriesMax = 10_000;
 const msPerDay = 24 * 60 * 60_000;
@@ -92,7 +92,7 @@ const executeQuery = Type.Object({ execute: maybeBoolean }, closed);
 const reachedQuery = Type.Object({ reached: maybeNumber }, closed);
 const done = { done: true };
 
-/** Every route, as `GET /` lists them. `<…>` at the end of a path is one segment of any text. */
+/** All routes, as `GET /` lists them. `<…>` at the end of a path is one segment with any text. */
 export const routes: Readonly<Record<string, Route>> = {
   "GET /journal": asking("frames and events, oldest first", journalQuery, ({ registry, query }) => {
     const { after, limit, code, connection, executed, ...equal } = query;
@@ -102,59 +102,59 @@ export const routes: Readonly<Record<string, Route>> = {
     return { entries: entries.slice(0, Math.min(numberOf(limit) ?? entriesMax, entriesMax)) };
   }),
   "GET /domains": reading("all names", ({ store }) => ({ domains: store.domains.values() })),
-  "GET /domains/<name>": reading("one name", ({ store }, name) => there(store.domains.find(name.toLowerCase()))),
+  "GET /domains/<name>": reading("one name", ({ store }, name) => found(store.domains.find(name.toLowerCase()))),
   "GET /contacts": reading("all contacts", ({ store }) => ({ contacts: store.contacts.values() })),
   "GET /hosts": reading("all host objects", ({ store }) => ({ hosts: store.hosts.values() })),
-  "GET /sessions": reading("open connections and who is logged in", (registry) => ({ sessions: registry.sessions() })),
-  "GET /messages": reading("what waits in the poll queues", ({ store }) => ({ messages: store.messages.values() })),
-  "POST /messages": taking("puts a message into a poll queue", messageBody, async ({ registry, body }) => ({
+  "GET /sessions": reading("open connections, and their registrars", (registry) => ({ sessions: registry.sessions() })),
+  "GET /messages": reading("the messages in the poll queues", ({ store }) => ({ messages: store.messages.values() })),
+  "POST /messages": taking("adds a message to a poll queue", messageBody, async ({ registry, body }) => ({
     id: await registry.enqueueMessage(body),
   })),
-  "POST /seed": taking("registers names as they are given", seedBody, async ({ registry, body }) => {
-    if (!body.names && !body.domains) throw new RangeError("names or domains are needed");
+  "POST /seed": taking("registers names without a command", seedBody, async ({ registry, body }) => {
+    if (!body.names && !body.domains) throw new RangeError("names or domains are required");
     await registry.seed([...(body.names ?? []), ...(body.domains ?? [])]);
     return done;
   }),
-  "POST /credit": taking("sets what a registrar has to pay with", creditBody, async ({ registry, body }) => {
+  "POST /credit": taking("sets a registrar's credit", creditBody, async ({ registry, body }) => {
     await registry.setCredit(body.registrar, body.amount);
     return done;
   }),
   "GET /clock": reading("the registry's time", (registry) => ({ now: registry.now().toISOString() })),
-  "POST /clock": taking("puts the clock forward", clockBody, async ({ registry, body }) => {
+  "POST /clock": taking("advances the clock", clockBody, async ({ registry, body }) => {
     await registry.advance((body.advanceMs ?? 0) + (body.advanceDays ?? 0) * msPerDay);
     return { now: registry.now().toISOString() };
   }),
-  "GET /faults": reading("the faults in force", ({ faults }) => faults.current),
-  "POST /faults": taking("changes the faults that are named", Type.Object({}), ({ registry, body }) => {
+  "GET /faults": reading("the current faults", ({ faults }) => faults.current),
+  "POST /faults": taking("changes the given faults", Type.Object({}), ({ registry, body }) => {
     registry.setFaults(body as Partial<FaultSettings>);
     return registry.faults.current;
   }),
-  "GET /holds": reading("the holds and what they hold", ({ holds }) => ({ holds: holds.list() })),
+  "GET /holds": reading("the holds and their frames", ({ holds }) => ({ holds: holds.list() })),
   "POST /holds": taking("holds frames of a command", holdBody, ({ registry, body }) => ({
     id: registry.hold(body as HoldRequest).id,
   })),
-  "GET /holds/<id>": asking("one hold, once it has held so many frames", reachedQuery, waitForHold),
+  "GET /holds/<id>": asking("one hold, once it has held `reached` frames", reachedQuery, waitForHold),
   "DELETE /holds": asking("releases all holds", executeQuery, ({ registry, query }) => {
     registry.holds.releaseAll({ execute: query.execute !== "false" });
     return done;
   }),
   "DELETE /holds/<id>": asking("releases a hold", executeQuery, ({ registry, item, query }) => {
-    there(registry.holds.find(Number(item))).release({ execute: query.execute !== "false" });
+    found(registry.holds.find(Number(item))).release({ execute: query.execute !== "false" });
     return done;
   }),
-  "POST /reset": doing("forgets everything, drops all connections", (registry) => registry.reset()),
+  "POST /reset": doing("removes everything, drops all connections", (registry) => registry.reset()),
   "POST /sessions/close": doing("drops all connections", (registry) => registry.closeSessions()),
   "POST /pause": doing("resets every connection until resumed", (registry) => registry.pause()),
-  "POST /resume": doing("takes connections again", (registry) => registry.resume()),
+  "POST /resume": doing("accepts connections again", (registry) => registry.resume()),
 };
 
 async function waitForHold({ registry, item, query }: Call<Static<typeof reachedQuery>, undefined>): Promise<unknown> {
   const id = Number(item);
-  const hold = there(registry.holds.find(id));
+  const hold = found(registry.holds.find(id));
   await hold.reached(Number(query.reached ?? 0)).catch((error: Error) => {
-    throw new NotThere(error.message);
+    throw new NotFound(error.message);
   });
-  return there(registry.holds.list().find((listed) => listed.id === id));
+  return found(registry.holds.list().find((listed) => listed.id === id));
 }
 
 function asking<Query extends TObject>(
@@ -184,8 +184,8 @@ function taking<Body extends TObject>(
   return { means, query: nothing, body, handle };
 }
 
-function there<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw new NotThere("there is no such thing");
+function found<Thing>(thing: Thing | undefined): Thing {
+  if (thing === undefined) throw new NotFound("nothing has that name or id");
   return thing;
 }
 

@@ -54,14 +54,14 @@ test("shows names, and seeds names that another registrar holds", async (context
   assert.equal((await post(registry, "/seed", ["a.test"])).status, 400);
 });
 
-test("seeds no name that no answer could show", async (context) => {
+test("refuses to seed a name that no valid answer could contain", async (context) => {
   const { registry, client } = await startWithClient(context);
   const cases: [object, RegExp][] = [
     [{ exDate: "+275760-09-13T00:00:00.000Z" }, /years 1900 to 2999/],
     [{ crDate: "-000005-01-01T00:00:00.000Z" }, /years 1900 to 2999/],
     [{ authInfo: "\u0001" }, /authInfo/],
     [{ authInfo: "\ud800" }, /authInfo/],
-    [{ statuses: ["clientHold", "clientHold"] }, /twice/],
+    [{ statuses: ["clientHold", "clientHold"] }, /repeated/],
   ];
   for (const [bad, sentence] of cases) {
     const answer = await post(registry, "/seed", { domains: [{ name: "a.test", ...bad }] });
@@ -73,7 +73,7 @@ test("seeds no name that no answer could show", async (context) => {
   assert.match((await client.ask(infoFrame("b.test"))).xml, /2999-12-31T.*\u{1f511}/su);
 });
 
-test("resets every connection while paused, and takes them again after", async (context) => {
+test("resets every connection while paused, and accepts connections after it", async (context) => {
   const { registry, client } = await startWithClient(context);
   await post(registry, "/pause");
   assert.equal(await client.receive(), undefined);
@@ -82,7 +82,7 @@ test("resets every connection while paused, and takes them again after", async (
   (await RawClient.login(registry)).close();
 });
 
-test("drops all sessions, and forgets everything at a reset", async (context) => {
+test("drops all sessions, and removes everything at a reset", async (context) => {
   const { registry, client } = await startWithClient(context);
   await client.ask(createFrame("a.test"));
   await post(registry, "/sessions/close");
@@ -101,7 +101,7 @@ test("lists its routes", async (context) => {
   assert.equal(routes["POST /holds"], "holds frames of a command");
 });
 
-test("shows the journal by registrar, direction, clTRID, code and execution, as much as is wanted", async (context) => {
+test("filters the journal by registrar, direction, clTRID, code and execution, up to a limit", async (context) => {
   const { registry, client } = await startWithClient(context);
   const other = await RawClient.login(registry, "gate-two", "secret-2");
   await client.ask(createFrame("a.test", { clTRID: "order-1" }));
@@ -130,7 +130,7 @@ test("seeds a name with its registrar, dates and statuses", async (context) => {
     assert.ok(xml.includes(part), part);
 });
 
-test("holds a frame, shows who waits, and releases it as asked", async (context) => {
+test("holds a frame, shows its connection, and releases it as requested", async (context) => {
   const { registry, client } = await startWithClient(context);
   const ask = async (method: string, path: string) => (await fetch(url(registry, path), { method })).json();
   const made = await post(registry, "/holds", { command: "domain:create", at: "before-execution" });
@@ -151,7 +151,7 @@ test("holds a frame, shows who waits, and releases it as asked", async (context)
   assert.deepEqual(await ask("GET", "/holds"), { holds: [] });
 });
 
-test("changes faults, clock and credit, and puts messages into a queue", async (context) => {
+test("changes faults, clock and credit, and adds messages to a queue", async (context) => {
   const { registry, client } = await startWithClient(context, { now: () => new Date("2026-03-01T12:00:00Z") });
   const faults = (await (await post(registry, "/faults", { uniqueClTRIDs: true })).json()) as Record<string, unknown>;
   assert.deepEqual([faults.uniqueClTRIDs, faults.commandsMax], [true, null]);
@@ -173,12 +173,12 @@ test("changes faults, clock and credit, and puts messages into a queue", async (
   assert.equal(messages[0]?.id, id);
 });
 
-test("says in an answer 400 what is wrong with a request", async (context) => {
+test("answers an invalid request with 400 and the mistake", async (context) => {
   const { registry } = await startWithClient(context);
   const cases: [string, unknown, RegExp][] = [
-    ["/seed", {}, /names or domains are needed/],
-    ["/seed", { domains: [{ name: "a.test", exDate: "soon" }] }, /"soon" is no time/],
-    ["/seed", { domains: [{ name: "a.test", statuses: ["happy"] }] }, /"happy" is no status/],
+    ["/seed", {}, /names or domains are required/],
+    ["/seed", { domains: [{ name: "a.test", exDate: "soon" }] }, /"soon" is not a time/],
+    ["/seed", { domains: [{ name: "a.test", statuses: ["happy"] }] }, /"happy" is not a status/],
     ["/seed", { domains: [{ name: "a.test", registrar: "nobody" }] }, /no registrar "nobody"/],
     ["/seed", { domains: [{ name: "a.test", registrant: "nobody" }] }, /no contact "nobody"/],
     ["/seed", { names: ["a.elsewhere"] }, /under no suffix/],
@@ -187,8 +187,8 @@ test("says in an answer 400 what is wrong with a request", async (context) => {
     ["/holds", { command: "domain:create", at: "noon" }, /at must be one of before-execution, before-answer/],
     ["/holds", { at: "before-answer" }, /the body needs command/],
     ["/messages", { registrar: "gate-one", xml: "<a>" }, /No valid answer/],
-    ["/clock", { advanceMs: -1 }, /goes forward by 0 to/],
-    ["/clock", { advanceHours: 1 }, /advanceHours is not known here/],
+    ["/clock", { advanceMs: -1 }, /can advance by 0 to/],
+    ["/clock", { advanceHours: 1 }, /advanceHours is not known/],
     ["/credit", { registrar: "gate-one", amount: -1 }, /0 or more units/],
     ["/holds", { command: "domain:crate", at: "before-answer" }, /command must be one of .*domain:create/],
   ];
@@ -215,7 +215,7 @@ async function statusOf(registry: SandboxRegistry, path: string, host: string): 
   return answer.statusCode;
 }
 
-test("refuses what a web page makes a browser send, also under a name of its own, and unknown routes", async (context) => {
+test("refuses requests of web pages, also with a host name of their own, and unknown routes", async (context) => {
   const { registry } = await startWithClient(context);
   assert.equal((await post(registry, "/reset", undefined, { origin: "http://evil.test" })).status, 403);
   for (const host of ["evil.test", "evil.test:7001", "127.0.0.1.evil.test", "localhost.evil.test:1"]) {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NotThere, type Route, routes } from "./control-routes.ts";
+import { NotFound, type Route, routes } from "./control-routes.ts";
 import { listening } from "./listener.ts";
 import type { Operations } from "./operations.ts";
 import { checkShape } from "./shape.ts";
@@ -12,7 +12,7 @@ interface Reply {
   body: unknown;
 }
 
-/** Serves the control port on 127.0.0.1 only. It has no password: whoever can reach it may do anything. */
+/** Serves the control port on 127.0.0.1 only. It has no password: every local program may do anything. */
 export async function startControl(
   registry: Operations,
   port: number,
@@ -37,9 +37,10 @@ export async function startControl(
 }
 
 async function answer(registry: Operations, request: IncomingMessage): Promise<Reply> {
-  if (isOfWebPage(request)) return { status: 403, body: { error: "not for web pages; say 127.0.0.1 or localhost" } };
+  if (isFromWebPage(request))
+    return { status: 403, body: { error: "web pages may not use this port; use 127.0.0.1 or localhost" } };
   const url = URL.parse(request.url ?? "/", "http://control");
-  if (!url) throw new RangeError("the address makes no sense");
+  if (!url) throw new RangeError("the address is invalid");
   if (request.method === "GET" && url.pathname === "/") return { status: 200, body: { routes: routeMeanings() } };
   const { route, item } = findRoute(request.method ?? "", url.pathname);
   if (!route) return { status: 404, body: { error: "no such route", routes: Object.keys(routes) } };
@@ -51,10 +52,10 @@ async function answer(registry: Operations, request: IncomingMessage): Promise<R
 const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
- * A browser sends Origin with what a web page makes it send, but for what the page reads from its own host; and whose name
- * leads to 127.0.0.1 is a matter of that page's DNS (DNS rebinding).
+ * A browser sends Origin with the requests of a web page, except for reads from the page's own host. The page's DNS may resolve
+ * that host to 127.0.0.1 (DNS rebinding), so the Host header is checked too.
  */
-function isOfWebPage({ headers: { origin, host = "" } }: IncomingMessage): boolean {
+function isFromWebPage({ headers: { origin, host = "" } }: IncomingMessage): boolean {
   return origin !== undefined || !loopbackHost.test(host);
 }
 
@@ -88,6 +89,6 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 
 function replyForError(error: unknown): Reply {
   if (error instanceof RangeError || error instanceof URIError) return { status: 400, body: { error: error.message } };
-  if (error instanceof NotThere) return { status: 404, body: { error: error.message } };
+  if (error instanceof NotFound) return { status: 404, body: { error: error.message } };
   return { status: 500, body: { error: String(error) } };
 }

@@ -6,7 +6,7 @@ import { startWithClient } from "./test/setup.ts";
 
 const years = (count: number) => ({ period: `<domain:period unit="y">${count}</domain:period>` });
 
-test("takes the years of creates and renews from a registrar's credit, and refuses with 2104 what is too much", async (context) => {
+test("charges the years of creates and renews to a registrar's credit, and refuses with 2104 what exceeds it", async (context) => {
   const { registry, client } = await startWithClient(context);
   await registry.setCredit("gate-one", 3);
   const created = await client.ask(createFrame("a.test", years(2)));
@@ -22,7 +22,7 @@ test("takes the years of creates and renews from a registrar's credit, and refus
   assert.equal((await client.ask(createFrame("b.test"))).code, 1000);
 });
 
-test("takes nothing for a command that is refused", async (context) => {
+test("charges nothing for a command that is refused", async (context) => {
   const { registry, client } = await startWithClient(context, { creditUnits: 1 });
   await registry.seed(["held.test"]);
   assert.equal((await client.ask(createFrame("held.test"))).code, 2302);
@@ -30,7 +30,7 @@ test("takes nothing for a command that is refused", async (context) => {
   assert.equal((await client.ask(createFrame("b.test"))).code, 2104);
 });
 
-test("counts nothing for a registrar without a limit, and sets none for a stranger", async (context) => {
+test("charges nothing without a limit, and sets no limit for an unknown registrar", async (context) => {
   const { registry, client } = await startWithClient(context);
   assert.equal((await client.ask(createFrame("a.test", years(10)))).code, 1000);
   await assert.rejects(registry.setCredit("nobody", 1), /no registrar "nobody"/);

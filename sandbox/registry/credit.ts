@@ -2,12 +2,12 @@ import type { Registry } from "./registry.ts";
 import { Refusal } from "./result-codes.ts";
 import { otherRegistrarId } from "./settings.ts";
 
-/** What a registrar has left, in units; Infinity where nobody has set a limit. */
+/** A registrar's remaining credit in units; Infinity if no limit is set. */
 function creditOf({ store, settings }: Registry, registrar: string): number {
   return store.credits.find(registrar)?.units ?? settings.creditUnits;
 }
 
-/** Takes the price of so many years from the registrar's credit. Refuses with 2104 and takes nothing if it is too much. */
+/** Charges the price of `years` to the registrar's credit. Refuses with 2104, and charges nothing, if the credit is too low. */
 export function charge(registry: Registry, registrar: string, years: number): void {
   const credit = creditOf(registry, registrar);
   if (credit === Number.POSITIVE_INFINITY) return;
@@ -16,7 +16,7 @@ export function charge(registry: Registry, registrar: string, years: number): vo
   registry.store.credits.put({ registrar, units: credit - price });
 }
 
-/** Sets what a registrar has left. Throws a RangeError for an unknown registrar or an amount below zero. */
+/** Sets a registrar's credit. @throws RangeError for an unknown registrar or a negative amount */
 export async function setCredit(registry: Registry, registrar: string, units: number): Promise<void> {
   requireRegistrar(registry, registrar);
   if (!(units >= 0)) throw new RangeError(`A credit is 0 or more units, not ${units}.`);
@@ -24,7 +24,7 @@ export async function setCredit(registry: Registry, registrar: string, units: nu
   await registry.store.durable();
 }
 
-/** Throws a RangeError for an id that is neither configured nor the other registrar's. */
+/** @throws RangeError for an id that is neither configured nor the other registrar's */
 export function requireRegistrar({ registrars }: Registry, id: string): void {
   if (!registrars.has(id) && id !== otherRegistrarId) throw new RangeError(`There is no registrar "${id}".`);
 }

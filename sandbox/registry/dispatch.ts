@@ -22,7 +22,7 @@ import { poll } from "./commands/poll.ts";
 import { contactUri, domainUri, eppUri, feeUri, hostUri, objectNames, rgpUri, secDnsUri } from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
 
-/** The commands of RFC 5730 §2.9; another word under `<command>` is 2000. */
+/** The commands of RFC 5730 §2.9; any other element under `<command>` is 2000. */
 export const verbs: ReadonlySet<string> = new Set([
   "check",
   "create",
@@ -38,12 +38,12 @@ export const verbs: ReadonlySet<string> = new Set([
 
 const transformVerbs: ReadonlySet<string> = new Set(["create", "delete", "renew", "transfer", "update"]);
 
-/** Whether a command changes an object: a 1000 or 1001 to it is what the journal calls executed. */
+/** Whether a command changes an object: the journal calls it executed when its code is 1000 or 1001. */
 export function isTransform({ verb, op }: ParsedFrame): boolean {
   return transformVerbs.has(verb ?? "") && op !== "query";
 }
 
-/** The handler by namespace and local name of the element that carries a command's data. */
+/** Handlers by namespace and local name of the element with the command's data. */
 export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${eppUri} login`, login],
   [`${eppUri} logout`, logout],
@@ -67,7 +67,7 @@ export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${hostUri} update`, updateHost],
 ]);
 
-/** Every word that the journal has for a command, and "hello". */
+/** The journal's names of all commands, and "hello". */
 export const commandLabels: readonly string[] = [
   ...["hello", "login", "logout", "poll:req", "poll:ack"],
   ...[...handlers.keys()]
@@ -78,7 +78,7 @@ export const commandLabels: readonly string[] = [
     }),
 ];
 
-/** Which command an extension's element belongs to, as the journal writes it. */
+/** The command that an extension's element belongs to, by its name in the journal. */
 export const extensionUses: ReadonlyMap<string, string> = new Map([
   [`${rgpUri} update`, "domain:update"],
   [`${secDnsUri} create`, "domain:create"],

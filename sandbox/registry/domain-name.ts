@@ -4,7 +4,7 @@ const nameCharsMax = 253;
 const label = /^(?!-)(?!..--)[a-z0-9-]{1,63}(?<!-)$/;
 const aLabel = /^xn--[a-z0-9-]{1,59}(?<!-)$/;
 
-/** A name in lower case if it is LDH labels, at least two (RFC 5890 §2.3.1; "??--" only as xn--); else nothing. */
+/** The name in lower case if it has two or more LDH labels (RFC 5890 §2.3.1; "??--" only as xn--); otherwise undefined. */
 export function parseDomainName(text: string): string | undefined {
   const name = text.toLowerCase();
   const parts = name.split(".");
@@ -12,7 +12,7 @@ export function parseDomainName(text: string): string | undefined {
   return valid && parts.length > 1 ? name : undefined;
 }
 
-/** As parseDomainName, but refuses with 2005. */
+/** Like parseDomainName, but refuses with 2005. */
 export function requireDomainName(text: string): string {
   const name = parseDomainName(text);
   if (name === undefined) throw new Refusal(2005, "not a domain name");
@@ -24,7 +24,7 @@ export function isServed(name: string, suffixes: readonly string[]): boolean {
   return suffixes.includes(name.slice(name.indexOf(".") + 1));
 }
 
-/** The registered name that a host lies in or is: one label below the longest suffix. Nothing for a host elsewhere. */
+/** The registered name that a host is or is below: one label below the longest suffix. Undefined for other hosts. */
 export function superordinateName(host: string, suffixes: readonly string[]): string | undefined {
   const own = suffixes.filter((suffix) => host.endsWith(`.${suffix}`));
   const suffix = own.sort((one, other) => other.length - one.length)[0];

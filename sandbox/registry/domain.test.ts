@@ -45,7 +45,7 @@ test("creates a name for one year from now, and shows it whole to its sponsor", 
   }
 });
 
-test("gives name servers back with their addresses, and shows no delegation as inactive", async (context) => {
+test("returns name servers with their addresses, and shows a name without delegation as inactive", async (context) => {
   const { client } = await startWithClient(context, { hostModel: "attributes" });
   const ns =
     "<domain:ns><domain:hostAttr><domain:hostName>ns1.a.test</domain:hostName>" +
@@ -56,7 +56,7 @@ test("gives name servers back with their addresses, and shows no delegation as i
   assert.match((await client.ask(infoFrame("b.test"))).xml, /<domain:status s="inactive"\/>/);
 });
 
-test("tells in a check what is in use and what can't be registered at all", async (context) => {
+test("shows in a check which names are in use and which can't be registered", async (context) => {
   const { client } = await startWithClient(context);
   await client.ask(createFrame("used.test"));
   const { xml, code } = await client.ask(checkFrame("used.test", "free.test", "deep.free.test", "a.org", "-a.test"));
@@ -75,7 +75,7 @@ test("tells in a check what is in use and what can't be registered at all", asyn
   );
 });
 
-test("refuses a create that it can't honour, with the code that says why", async (context) => {
+test("refuses an invalid create with the code of its mistake", async (context) => {
   const { client } = await startWithClient(context);
   const period = (unit: string, count: number) => `<domain:period unit="${unit}">${count}</domain:period>`;
   await client.ask(createFrame("used.test"));
@@ -129,7 +129,7 @@ test("lets only the sponsor change, renew or delete a name: 2201 for others, 230
   other.close();
 });
 
-test("renews once for a renew that is sent twice, and never beyond ten years", async (context) => {
+test("renews once for a repeated renew, and never beyond ten years", async (context) => {
   const { client } = await startWithClient(context, { now });
   await client.ask(createFrame("a.test"));
   const renewed = await client.ask(renewFrame("a.test", "2029-02-28", 2));
@@ -140,7 +140,7 @@ test("renews once for a renew that is sent twice, and never beyond ten years", a
   assert.equal(textOf(await client.ask(infoFrame("a.test")), "exDate"), "2031-02-28T10:00:00.000Z");
 });
 
-test("obeys the statuses a client sets, and lets it take them away again", async (context) => {
+test("obeys the statuses that a client sets, and lets it remove them", async (context) => {
   const { client } = await startWithClient(context, { now });
   await client.ask(createFrame("a.test"));
   const status = (verb: string, name: string) => `<domain:${verb}><domain:status s="${name}"/></domain:${verb}>`;
@@ -194,7 +194,7 @@ test("reads elements by namespace, whatever their prefix", async (context) => {
   assert.equal(info.clTRID, undefined);
 });
 
-test("gives a name that two clients want at once to one of them", async (context) => {
+test("registers a name for one of two concurrent clients", async (context) => {
   const { registry, client } = await startWithClient(context);
   const other = await RawClient.login(registry, "gate-two", "secret-2");
   const answers = await Promise.all([client, other].map((wanting) => wanting.ask(createFrame("a.test"))));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DueQueue } from "./due-queue.ts";
 
-test("gives keys back in the order of their last times, those of one time by name, each once", () => {
+test("returns keys in the order of their latest times, then by name, each once", () => {
   const queue = new DueQueue();
   const expected = new Map<string, number>();
   // Times that repeat, and keys whose time changes or goes away.
@@ -25,7 +25,7 @@ test("gives keys back in the order of their last times, those of one time by nam
   assert.ok(queue.firstDueMs()! > 500);
 });
 
-test("holds no more for names that come and go than for those that are there", () => {
+test("keeps no more entries for names that come and go than for existing ones", () => {
   const queue = new DueQueue();
   for (let round = 0; round < 20_000; round++) {
     queue.set(`k${round % 10}`, 20_000 - round);

@@ -3,19 +3,18 @@ interface Entry {
   key: string;
 }
 
-/** Outdated entries that are kept beside as many as there are keys. */
+/** Outdated entries that are kept in addition to one for each key. */
 const outdatedMin = 1_000;
 
 /**
- * Keys by the time at which they are due, one time per key, those of one time in the order of the keys: a binary heap, where an
- * outdated entry is skipped. A name that is registered and deleted again and again outdates one each time, which would be
- * skipped only when its time comes, so they are thrown away when they are the greater part.
+ * Keys sorted by due time, then by key, with one time per key: a binary heap in which outdated entries are skipped. A name that
+ * is registered and deleted repeatedly leaves an outdated entry each time, so they are removed when they are the majority.
  */
 export class DueQueue {
   readonly #dueMsByKey = new Map<string, number>();
   #heap: Entry[] = [];
 
-  /** Sets when `key` is due: instead of the time before, and never if nothing is given. */
+  /** Sets when `key` is due, in place of its earlier time; undefined: never. */
   set(key: string, dueMs: number | undefined): void {
     if (this.#dueMsByKey.get(key) === dueMs) return;
     if (dueMs === undefined) {
@@ -25,21 +24,21 @@ export class DueQueue {
     this.#dueMsByKey.set(key, dueMs);
     this.#heap.push({ dueMs, key });
     this.#rise(this.#heap.length - 1);
-    if (this.#heap.length > 2 * this.#dueMsByKey.size + outdatedMin) this.#throwOutdatedAway();
+    if (this.#heap.length > 2 * this.#dueMsByKey.size + outdatedMin) this.#removeOutdated();
   }
 
-  /** How many entries there are, outdated ones among them. */
+  /** The number of entries, including outdated ones. */
   get entryCount(): number {
     return this.#heap.length;
   }
 
-  /** When the first key is due. */
+  /** The time of the first key. */
   firstDueMs(): number | undefined {
     while (this.#heap[0] && this.#dueMsByKey.get(this.#heap[0].key) !== this.#heap[0].dueMs) this.#removeFirst();
     return this.#heap[0]?.dueMs;
   }
 
-  /** Takes the first key out, if it is due until then. */
+  /** Removes and returns the first key if it is due by then. */
   takeUntil(timeMs: number): Entry | undefined {
     const dueMs = this.firstDueMs();
     if (dueMs === undefined || dueMs > timeMs) return undefined;
@@ -53,7 +52,7 @@ export class DueQueue {
     this.#heap = [];
   }
 
-  #throwOutdatedAway(): void {
+  #removeOutdated(): void {
     const entries = [...this.#dueMsByKey].map(([key, dueMs]) => ({ key, dueMs }));
     this.#heap = [];
     for (const entry of entries) {

@@ -1,12 +1,12 @@
 import type { Deletion, Domain, PollMessage } from "./objects.ts";
 import type { Registry } from "./registry.ts";
 
-/** What is done with a name, by a command or by itself, needs no more of the registry than this. */
-export type Surroundings = Pick<Registry, "store" | "settings" | "now">;
+/** The parts of the registry that change a name, in a command or an event. */
+export type EventContext = Pick<Registry, "store" | "settings" | "now">;
 
-/** Puts a message into the queue of the name's registrar, or of another one. */
+/** Adds a message to the queue of the name's registrar, or of another one. */
 export function notify(
-  { store, now }: Surroundings,
+  { store, now }: EventContext,
   domain: Domain,
   message: Pick<PollMessage, "text" | "approved" | "clTRID" | "svTRID" | "xml"> & { registrar?: string },
 ): void {
@@ -19,9 +19,9 @@ export function notify(
   });
 }
 
-/** Tells the journal what the registry did by itself. */
+/** Records in the journal what the registry did without a command. */
 export function recordEvent(
-  { store, now }: Surroundings,
+  { store, now }: EventContext,
   domain: Domain,
   event: string,
   trids: Pick<Deletion, "clTRID" | "svTRID"> = {},

@@ -57,7 +57,7 @@ const keyXml =
   "<secDNS:keyData><secDNS:flags>257</secDNS:flags><secDNS:protocol>3</secDNS:protocol><secDNS:alg>13</secDNS:alg>" +
   "<secDNS:pubKey>aGVsbG8gd29ybGQ=</secDNS:pubKey></secDNS:keyData>";
 
-test("shows the grace periods that a name is in, and its stage on the way out, to who asked for rgp", async (context) => {
+test("shows the grace periods and the deletion stage of a name to sessions that requested rgp", async (context) => {
   const { registry, client } = await startExtended(context);
   await client.ask(createFrame("a.test"));
   assert.deepEqual(rgpStatuses(await client.ask(infoFrame("a.test"))), ["addPeriod"]);
@@ -76,7 +76,7 @@ test("shows the grace periods that a name is in, and its stage on the way out, t
   assert.deepEqual(rgpStatuses(await client.ask(infoFrame("a.test"))), ["pendingDelete"]);
 });
 
-test("brings a name in redemption back by request and report, and by nothing else", async (context) => {
+test("restores a name in redemption by request and report, and by nothing else", async (context) => {
   const { registry, client } = await startExtended(context);
   await client.ask(createFrame("a.test"));
   await registry.advance(10 * dayMs);
@@ -102,7 +102,7 @@ test("brings a name in redemption back by request and report, and by nothing els
   assert.equal((await client.ask(infoFrame("a.test"))).code, 1000);
 });
 
-test("takes a name back to redemption when no report comes, and lets it go in the end", async (context) => {
+test("returns a name to redemption if no report arrives, and removes it in the end", async (context) => {
   const { registry, client } = await startExtended(context);
   await client.ask(createFrame("a.test"));
   await registry.advance(10 * dayMs);
@@ -114,7 +114,7 @@ test("takes a name back to redemption when no report comes, and lets it go in th
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
 });
 
-test("renews what expired meanwhile when it is restored, at once where no report is wanted", async (context) => {
+test("adds missed renewals to a restored name, at once if no report is required", async (context) => {
   const { registry, client } = await startExtended(context, { atExpiry: "expire", restoreReport: false });
   await client.ask(createFrame("a.test"));
   await registry.advance(370 * dayMs);
@@ -132,7 +132,7 @@ test("renews what expired meanwhile when it is restored, at once where no report
   assert.ok(!info.xml.includes("pendingDelete"));
 });
 
-test("keeps DS records or keys as they are given, changes them, and shows them to who asked for secDNS", async (context) => {
+test("stores DS records or keys, changes them, and shows them to sessions that requested secDNS", async (context) => {
   const { client } = await startExtended(context);
   const life = "<secDNS:maxSigLife>604800</secDNS:maxSigLife>";
   const created = await client.ask(extended(createFrame("a.test"), secDnsXml("create", life + dsXml(1))));
@@ -162,7 +162,7 @@ test("keeps DS records or keys as they are given, changes them, and shows them t
   assert.equal(shown(await client.ask(infoFrame("a.test"))), undefined);
 });
 
-test("tells what commands cost, and what it can't price", async (context) => {
+test("returns the prices of commands, and marks those without a price", async (context) => {
   const { client } = await startExtended(context);
   const commands = (...names: string[]) => names.map((name) => `<fee:command name="${name}"/>`).join("");
   const ask = (content: string) =>
@@ -188,7 +188,7 @@ test("tells what commands cost, and what it can't price", async (context) => {
   assert.equal((await ask('<fee:command name="create" phase="sunrise"/>')).code, 2004);
 });
 
-test("sells a premium name at its price only, and to nobody who has not asked for the fee extension", async (context) => {
+test("sells a premium name at its price only, and only to sessions that requested the fee extension", async (context) => {
   const { registry, client } = await startExtended(context);
   assert.match((await client.ask(checkFrame("premium-a.test"))).xml, /avail="0"/);
   assert.equal((await client.ask(createFrame("premium-a.test"))).code, 2003);
@@ -207,7 +207,7 @@ test("sells a premium name at its price only, and to nobody who has not asked fo
   assert.match((await renew("100.00")).xml, /<fee:renData.*<fee:fee>100.00</);
 });
 
-test("refuses an extension that is not offered, not asked for, or not the command's", async (context) => {
+test("refuses an extension that is not supported, not requested, or of another command", async (context) => {
   const { registry, client } = await startExtended(context, { extensions: ["rgp", "secDNS", "fee"] });
   await client.ask(createFrame("a.test"));
   const launch =

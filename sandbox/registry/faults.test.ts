@@ -27,7 +27,7 @@ async function handshakeAnswer(registry: SandboxRegistry): Promise<Buffer> {
   return bytes;
 }
 
-test("refuses in place of the greeting with the code asked for, for so many connections", async (context) => {
+test("refuses the given number of connections with the given code instead of a greeting", async (context) => {
   const registry = await startFor(context);
   for (const code of [2500, 2501, 2502] as const) {
     registry.setFaults({ connect: { as: `refuse-${code}`, times: 1 } });
@@ -38,7 +38,7 @@ test("refuses in place of the greeting with the code asked for, for so many conn
   }
 });
 
-test("takes a connection and hangs: before TLS, in its handshake, or without a greeting", async (context) => {
+test("accepts a connection and hangs: before TLS, in its handshake, or without a greeting", async (context) => {
   const registry = await startFor(context);
   for (const as of ["hang-accept", "hang-tls"] as const) {
     registry.setFaults({ connect: { as, times: 1 } });
@@ -58,13 +58,13 @@ test("takes a connection and hangs: before TLS, in its handshake, or without a g
   assert.equal(logins.length, 3, "the login of the silent connection was never read");
 });
 
-test("begins a TLS handshake and leaves it there", async (context) => {
+test("starts a TLS handshake and never completes it", async (context) => {
   const registry = await startFor(context, { faults: { connect: { as: "hang-tls" } } });
   const bytes = await handshakeAnswer(registry);
   assert.deepEqual([bytes[0], bytes.length], [22, 6], "a record of the handshake, cut off");
 });
 
-test("resets new connections and keeps the sessions that are there", async (context) => {
+test("resets new connections and keeps existing sessions", async (context) => {
   const { registry, client } = await startWithClient(context);
   registry.setFaults({ connect: { as: "reset" } });
   await assert.rejects(RawClient.connect(registry.port, registry.caFile), /ECONNRESET|disconnected/);
@@ -72,7 +72,7 @@ test("resets new connections and keeps the sessions that are there", async (cont
 });
 
 for (const code of [2002, 2200, 2202] as const) {
-  test(`forgets a login after so many commands: then every command is ${code}, until a new login`, async (context) => {
+  test(`forgets a login after the given number of commands: every command is ${code} until a new login`, async (context) => {
     const registry = await startFor(context, { faults: { logout: { afterCommands: 1, code } } });
     const client = await greeted(context, registry);
     for (let round = 0; round < 2; round += 1) {
@@ -86,7 +86,7 @@ for (const code of [2002, 2200, 2202] as const) {
   });
 }
 
-test("forgets a login once the registry's clock says so", async (context) => {
+test("forgets a login after the given time of the registry's clock", async (context) => {
   const { registry, client } = await startWithClient(context, { faults: { logout: { afterMs: 60_000, code: 2200 } } });
   assert.equal((await client.ask(checkFrame("a.test"))).code, 1000);
   await registry.advance(60_000);
@@ -101,7 +101,7 @@ test("answers the command after the last allowed one with 2500 and does not exec
   assert.equal(registry.store.domains.find("a.test"), undefined);
 });
 
-test("ends idle and old sessions, with the notice asked for or without a word", async (context) => {
+test("ends idle and old sessions, with or without the given notice", async (context) => {
   const ends: [Partial<FaultSettings>, number][] = [
     [{ idleMs: 1 }, Number.NaN],
     [{ idleMs: 1, endNoticeCode: 1500 }, 1500],
@@ -117,7 +117,7 @@ test("ends idle and old sessions, with the notice asked for or without a word", 
   }
 });
 
-test("lets a frame that it has begun with come to its answer before an old session ends", async (context) => {
+test("answers the frame in progress before an old session ends", async (context) => {
   const { registry, client } = await startWithClient(context);
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));
@@ -131,7 +131,7 @@ test("lets a frame that it has begun with come to its answer before an old sessi
   assert.equal(await client.receive(), undefined);
 });
 
-test("does not take a client that waits for its answer for an idle one", async (context) => {
+test("does not count a client that waits for its answer as idle", async (context) => {
   const { registry, client } = await startWithClient(context);
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));
@@ -145,7 +145,7 @@ test("does not take a client that waits for its answer for an idle one", async (
   assert.equal((await client.ask(checkFrame("a.test"))).code, 1000);
 });
 
-test("limits the sessions of a registrar from one moment to the next", async (context) => {
+test("applies a new limit of sessions to the next login", async (context) => {
   const { registry } = await startWithClient(context);
   registry.setFaults({ sessionsMax: 1 });
   await assert.rejects(RawClient.login(registry), /2502/);
@@ -153,21 +153,21 @@ test("limits the sessions of a registrar from one moment to the next", async (co
   (await RawClient.login(registry)).close();
 });
 
-test("refuses a clTRID that its registrar has used before with 2306, once that is switched on", async (context) => {
+test("refuses a clTRID that its registrar has used before with 2306, if that is switched on", async (context) => {
   const { registry, client } = await startWithClient(context);
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
   registry.setFaults({ uniqueClTRIDs: true });
   const again = await client.ask(createFrame("a.test"));
   assert.deepEqual([again.code, again.clTRID], [2306, "test-1"]);
-  assert.match(again.xml, /clTRID already used/);
+  assert.match(again.xml, /the clTRID was used before/);
   assert.equal((await client.ask(createFrame("a.test", { clTRID: "test-2" }))).code, 1000);
   const other = await RawClient.login(registry, "gate-two", "secret-2");
   assert.equal((await other.ask(infoFrame("a.test"))).code, 1000, "another registrar's clTRIDs are its own");
   other.close();
 });
 
-test("is down for maintenance by its clock, and refuses or resets what comes", async (context) => {
+test("is down for maintenance by its clock, and refuses or resets commands", async (context) => {
   const start = "2026-03-01T12:00:00Z";
   const window = { from: "2026-03-01T13:00:00Z", until: "2026-03-01T14:00:00Z" };
   for (const answer of [2500, 2502, "reset"] as const) {
@@ -185,7 +185,7 @@ test("is down for maintenance by its clock, and refuses or resets what comes", a
   }
 });
 
-test("brings back the faults of the start at a reset", async (context) => {
+test("restores the faults of the start at a reset", async (context) => {
   const registry = await startFor(context, { faults: { commandsMax: 5 } });
   registry.setFaults({ commandsMax: 1, uniqueClTRIDs: true });
   await registry.reset();
@@ -193,14 +193,14 @@ test("brings back the faults of the start at a reset", async (context) => {
   assert.equal(registry.faults.current.uniqueClTRIDs, false);
 });
 
-test("says what is wrong with a fault and leaves everything as it was", async (context) => {
+test("names the mistake in a fault and changes nothing", async (context) => {
   const registry = await startFor(context);
   const cases: [unknown, RegExp][] = [
     [{ connect: { as: "explode" } }, /connect\.as must be one of reset, hang-accept/],
-    [{ nothing: 1 }, /nothing is not known here/],
+    [{ nothing: 1 }, /nothing is not known/],
     [{ logout: { afterCommands: 1 } }, /logout needs code/],
     [{ sessionsMax: -1 }, /sessionsMax must be >= 0/],
-    [{ maintenance: { from: "tomorrow", answer: 2500 } }, /"tomorrow" is no time/],
+    [{ maintenance: { from: "tomorrow", answer: 2500 } }, /"tomorrow" is not a time/],
   ];
   for (const [faults, sentence] of cases) {
     assert.throws(() => registry.setFaults({ commandsMax: 1, ...(faults as object) }), sentence);

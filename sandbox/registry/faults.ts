@@ -3,15 +3,15 @@ import { checkShape } from "./shape.ts";
 import { styleNames } from "./style.ts";
 
 /**
- * What the registry does wrong as a whole, as opposed to labels, which are about one name: connections that hang,
- * sessions that end, odd output. Given at start or changed at run time; a reset brings back what the start gave.
+ * The faults of the whole registry, as opposed to labels, which concern one name: connections that hang, sessions that end, odd
+ * output. Set at the start, and changed at run time; a reset restores those of the start.
  */
 
 const nullable = <Shape extends Type.TSchema>(shape: Shape) => Type.Union([shape, Type.Null()]);
 const count = Type.Integer({ minimum: 0 });
 const milliseconds = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 });
 
-/** What may become of a new connection, by the stage that it reaches. */
+/** What may happen to a new connection, by the stage at which it happens. */
 const connectFates = {
   tcp: ["reset", "hang-accept", "hang-tls"],
   greeting: ["hang-greeting", "refuse-2500", "refuse-2501", "refuse-2502"],
@@ -22,22 +22,22 @@ export type ConnectFate = (typeof connectFates)[ConnectStage][number];
 
 const faultsShape = Type.Object(
   {
-    /** What becomes of new connections, or of the next `times` only. */
+    /** What happens to new connections, or to the next `times` only. */
     connect: nullable(
       Type.Object(
         { as: Type.Enum([...connectFates.tcp, ...connectFates.greeting]), times: Type.Optional(count) },
         { additionalProperties: false },
       ),
     ),
-    /** In force instead of the setting of that name. */
+    /** Overrides the setting of that name. */
     sessionsMax: nullable(count),
-    /** A connection without a byte for so long ends; in force instead of the setting idleTimeoutMs. */
+    /** Ends a connection that sent nothing for this long; overrides the setting idleTimeoutMs. */
     idleMs: nullable(milliseconds),
-    /** A connection ends when it is so old; one that is there already, so long after this is set. */
+    /** Ends a connection at this age; an existing one, this long after the change. */
     ageMs: nullable(milliseconds),
-    /** The code of the unasked answer that precedes the end by idleMs or ageMs; null: the end comes without a word. */
+    /** The code of an unsolicited answer before the end by idleMs or ageMs; null: no answer. */
     endNoticeCode: nullable(Type.Enum([1500, 2500, 2501, 2502])),
-    /** Forgets a login after so many commands, or when the registry's clock says so; then every command has `code`. */
+    /** Forgets a login after this many commands, or this time by the registry's clock; then every command is refused with `code`. */
     logout: nullable(
       Type.Object(
         {
@@ -48,9 +48,9 @@ const faultsShape = Type.Object(
         { additionalProperties: false },
       ),
     ),
-    /** Commands on one connection, login included; the next one is 2500 and the end. */
+    /** Commands on one connection, including login; the next one is answered with 2500 and ends it. */
     commandsMax: nullable(count),
-    /** Down by the registry's clock: connections and commands are reset, or refused with a code. */
+    /** A time window by the registry's clock in which connections and commands are reset, or refused with a code. */
     maintenance: nullable(
       Type.Object(
         {
@@ -84,13 +84,13 @@ const noFaults: FaultSettings = {
   styles: [],
 };
 
-/** The faults of a registry as they are now. */
+/** The current faults of a registry. */
 export class Faults {
   readonly #initial: FaultSettings;
   readonly #listeners = new Set<() => void>();
   #current: FaultSettings;
 
-  /** @throws RangeError for what is no such fault */
+  /** @throws RangeError for an invalid fault */
   constructor(initial: Partial<FaultSettings> = {}) {
     this.#initial = parseFaults({ ...noFaults, ...initial });
     this.#current = this.#initial;
@@ -100,23 +100,23 @@ export class Faults {
     return this.#current;
   }
 
-  /** Changes the faults that are named, leaves the others. Throws a RangeError and changes nothing for a bad one. */
+  /** Changes the given faults only. @throws RangeError for an invalid fault, and changes nothing */
   set(changes: Partial<FaultSettings>): void {
     this.#become(parseFaults({ ...this.#current, ...changes }));
   }
 
-  /** Brings back the faults of the start. */
+  /** Restores the faults of the start. */
   reset(): void {
     this.#become(this.#initial);
   }
 
-  /** Calls `listener` after each change; returns what ends that. */
+  /** Calls `listener` after each change. @returns a function that removes the listener */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What becomes of a connection that reaches this stage, if anything; counts it. */
+  /** What happens to a connection at this stage, if anything; counts the connection. */
   takeConnectFate(stage: ConnectStage, now: Date): ConnectFate | undefined {
     const answer = this.maintenanceAnswer(now);
     if (answer === "reset") return stage === "tcp" ? "reset" : undefined;
@@ -130,7 +130,7 @@ export class Faults {
     return connect.as;
   }
 
-  /** How the registry says that it is down, if it is. */
+  /** How the registry responds during maintenance; undefined outside of it. */
   maintenanceAnswer(now: Date): "reset" | 2500 | 2501 | 2502 | undefined {
     const { maintenance } = this.#current;
     if (!maintenance) return undefined;
@@ -149,7 +149,8 @@ export class Faults {
 function parseFaults(value: unknown): FaultSettings {
   const faults = checkShape(faultsShape, value, "faults");
   for (const time of [faults.maintenance?.from, faults.maintenance?.until]) {
-    if (time !== undefined && Number.isNaN(Date.parse(time))) throw new RangeError(`maintenance: "${time}" is no time`);
+    if (time !== undefined && Number.isNaN(Date.parse(time)))
+      throw new RangeError(`maintenance: "${time}" is not a time`);
   }
   return faults;
 }

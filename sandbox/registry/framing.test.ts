@@ -8,7 +8,7 @@ function header(length: number): Buffer {
   return bytes;
 }
 
-test("reads the same frames however the stream is cut", () => {
+test("reads the same frames whatever the chunks of the stream", () => {
   const stream = Buffer.concat(["one", "zwei", "three"].map((body) => encodeFrame(body)));
   for (let cut = 1; cut <= stream.length; cut += 1) {
     const reader = new FrameReader(100);

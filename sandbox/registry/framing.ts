@@ -1,7 +1,7 @@
 /** The total length a frame begins with: four bytes, big-endian, counting themselves (RFC 5734 §4). */
 const headerBytes = 4;
 
-/** A length that no EPP frame can have: the stream is not framed as RFC 5734 says, and can't be read on. */
+/** An invalid frame length: the stream is not framed as in RFC 5734, and can't be read any further. */
 export class FrameLengthError extends Error {}
 
 /** One EPP message as bytes for the wire, header and body together. */
@@ -14,8 +14,8 @@ export function encodeFrame(body: string | Buffer): Buffer {
 }
 
 /**
- * Cuts a byte stream into frame bodies, however the stream is chopped. Chunks are kept as they come and joined once
- * per frame, so a frame that arrives byte by byte costs no quadratic copying.
+ * Splits a byte stream into frame bodies, whatever its chunks. Chunks are joined once per frame, so a frame that arrives byte
+ * by byte causes no quadratic copying.
  */
 export class FrameReader {
   readonly #frameBytesMax: number;
@@ -28,7 +28,7 @@ export class FrameReader {
     this.#frameBytesMax = frameBytesMax;
   }
 
-  /** Yields every body that `chunk` completes. Throws FrameLengthError before it allocates for a refused length. */
+  /** Yields every body that `chunk` completes. @throws FrameLengthError before allocating memory for an invalid length */
   *push(chunk: Buffer): Generator<Buffer> {
     this.#chunks.push(chunk);
     this.#bufferedBytes += chunk.length;
@@ -43,7 +43,7 @@ export class FrameReader {
   #bodyBytes(frameBytes: number): number {
     if (frameBytes <= headerBytes || frameBytes > this.#frameBytesMax) {
       throw new FrameLengthError(
-        `a frame of ${frameBytes} bytes: ${headerBytes + 1} to ${this.#frameBytesMax} are taken`,
+        `a frame of ${frameBytes} bytes: ${headerBytes + 1} to ${this.#frameBytesMax} are accepted`,
       );
     }
     return frameBytes - headerBytes;

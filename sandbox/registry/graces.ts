@@ -1,8 +1,8 @@
 import { addDays } from "./clock.ts";
-import type { Surroundings } from "./events.ts";
+import type { EventContext } from "./events.ts";
 import type { Domain, GracePeriod } from "./objects.ts";
 
-/** The grace periods that are not over. */
+/** The current grace periods. */
 export function gracesInForce({ graces = [] }: Domain, now: Date): GracePeriod[] {
   return graces.filter(({ until }) => Date.parse(until) > now.getTime());
 }
@@ -14,9 +14,9 @@ const graceSetting = {
   transferPeriod: "add",
 } as const;
 
-/** The name's grace periods with one more that begins now. */
+/** The name's grace periods, with another one that starts now. */
 export function withGrace(
-  { settings, now }: Surroundings,
+  { settings, now }: EventContext,
   domain: Domain,
   status: GracePeriod["status"],
   months: number,
@@ -26,7 +26,7 @@ export function withGrace(
   return [...gracesInForce(domain, began), { status, until, months }];
 }
 
-/** The rgpStatus values of RFC 3915 §3.1 that the name has now, each once. */
+/** The name's current rgpStatus values of RFC 3915 §3.1, each once. */
 export function rgpStatusesOf(domain: Domain, now: Date): string[] {
   if (domain.deletion) return [domain.deletion.stage];
   return [...new Set(gracesInForce(domain, now).map(({ status }) => status))];

@@ -76,7 +76,7 @@ test("a hold for the first frame lets the later ones pass", async (context) => {
   other.close();
 });
 
-test("a connection that died while its frame was held is no session any more", async (context) => {
+test("a connection that was lost while its frame was held does not count as a session", async (context) => {
   const { registry, client } = await startWithClient(context, { sessionsMax: 1 });
   const hold = registry.hold({ command: "domain:create", at: "before-answer" });
   client.send(createFrame("a.test"));
@@ -86,7 +86,7 @@ test("a connection that died while its frame was held is no session any more", a
   (await RawClient.login(registry)).close();
 });
 
-test("a reset drops what is held and leaves no trace of it", async (context) => {
+test("a reset drops held frames without a trace", async (context) => {
   const { registry, client } = await startWithClient(context);
   const hold = registry.hold({ command: "domain:create", at: "before-execution" });
   client.send(createFrame("a.test"));

@@ -1,20 +1,20 @@
 /**
- * Frames held where a client's world may end: read but not executed, or executed and on disk but not answered. A test
- * kills its client there, and then decides what the registry did with the frame, for both happen at real ones. A frame
- * is held apart from every other connection's.
+ * Holds frames at the points where a client may die: read but not executed, or executed and on disk but not answered. A test
+ * kills its client there, and then decides whether the registry executes the frame, because both happen at real registries.
+ * Frames of other connections are not affected.
  */
 
-/** Where a frame can be held: read and not executed, or executed, durable and not answered. */
+/** Read and not executed; executed, durable and not answered. */
 export const holdPoints = ["before-execution", "before-answer"] as const;
 export type HoldPoint = (typeof holdPoints)[number];
 
 export interface HoldRequest {
-  /** The journal's word: "domain:create", "poll:ack", "login", "hello" … */
+  /** The name in the journal: "domain:create", "poll:ack", "login", "hello" … */
   command: string;
   /** Only this domain name, contact id or message id; absent: any. */
   name?: string;
   at: HoldPoint;
-  /** Hold the first so many frames and let the later ones pass; absent: all, until release. */
+  /** Holds this many frames and lets later ones pass; absent: all, until release. */
   times?: number;
 }
 
@@ -24,26 +24,26 @@ export interface HeldFrame {
   registrar?: string;
   clTRID?: string;
   name?: string;
-  /** False once the client's side of the connection is gone. */
+  /** False once the client's connection is lost. */
   connected: boolean;
 }
 
 export interface Hold {
   id: number;
-  /** Resolves when so many frames have been held since the hold was placed; rejects if it is released before. */
+  /** Resolves when `count` frames have been held since the hold was placed; rejects if it is released before. */
   reached(count: number): Promise<void>;
-  /** Resolves when so many held frames have lost their connection; rejects if the hold is released before. */
+  /** Resolves when `count` held frames have lost their connection; rejects if the hold is released before. */
   abandoned(count: number): Promise<void>;
-  /** Frames that are held now. */
+  /** The number of frames that are held now. */
   waiting(): number;
   /**
-   * Ends the hold and lets its frames go on. A frame held before execution whose connection has died meanwhile is
-   * executed (the default), or dropped as if it had never arrived.
+   * Ends the hold and releases its frames. A frame that was held before execution and has lost its connection is executed (the
+   * default), or dropped as if it had never arrived.
    */
   release(choice?: { execute?: boolean }): void;
 }
 
-/** What a hold needs to know of a frame that passes. */
+/** A frame, as far as a hold needs it. */
 interface PassingFrame {
   label: string;
   name?: string | undefined;
@@ -80,14 +80,14 @@ export class Holds {
     for (const hold of [...this.#holds]) hold.release(choice);
   }
 
-  /** Ends all holds and drops what they hold: the registry is closing its connections itself. */
+  /** Ends all holds and drops their frames, when the registry closes its connections itself. */
   dropAll(): void {
     for (const hold of [...this.#holds]) hold.end("drop");
   }
 
   /**
-   * Holds a frame if a hold asks for it. Resolves with whether it is to be executed: false only where its connection
-   * died and release chose so. `ended` fires when the connection dies.
+   * Holds a frame if a hold matches it. Resolves with whether to execute it: false only if its connection was lost and release
+   * chose so. `ended` fires when the connection is lost.
    */
   async pass(at: HoldPoint, frame: PassingFrame | undefined, passer: Passer, ended: AbortSignal): Promise<boolean> {
     const hold = frame && [...this.#holds].find((placed) => placed.wants(at, frame));
@@ -97,7 +97,7 @@ export class Holds {
   }
 }
 
-/** What becomes of the held frames at the end of a hold. */
+/** What happens to the held frames at the end of a hold. */
 type Fate = "execute" | "drop-if-dead" | "drop";
 
 interface Waiter {

@@ -37,7 +37,7 @@ async function assertCodes(client: RawClient, cases: [number, string][]): Promis
   for (const [code, frame] of cases) assert.equal((await client.ask(frame)).code, code, frame);
 }
 
-test("makes a host with glue below a name of its registrar, and without elsewhere", async (context) => {
+test("creates a host with glue below a name of its registrar, and without glue elsewhere", async (context) => {
   const { client, other } = await startWithName(context);
   await assertCodes(client, [
     [1000, hostFrame("create", "NS1.a.test", v4("192.0.2.1") + v6("2001:DB8::1"))],
@@ -101,7 +101,7 @@ test("changes a host's addresses, statuses and name, or nothing at all", async (
   await assertCodes(client, [[2305, hostFrame("update", "ns2.a.test", chg("ns3.a.test"))]]);
 });
 
-test("takes the hosts below a name away with it, from all who delegate to them", async (context) => {
+test("removes the hosts below a name with it, also from delegations to them", async (context) => {
   const { registry, client } = await startWithClient(context, { atExpiry: "expire" }, withHosts);
   await client.ask(createFrame("a.test"));
   await client.ask(hostFrame("create", "ns1.a.test", v4("192.0.2.1")));
@@ -120,7 +120,7 @@ test("takes the hosts below a name away with it, from all who delegate to them",
   );
 });
 
-test("knows no host objects where name servers are attributes, and no attributes where they are objects", async (context) => {
+test("refuses host objects if name servers are attributes, and attributes if they are objects", async (context) => {
   const attribute = (host: string, addresses = "") =>
     `<domain:ns><domain:hostAttr><domain:hostName>${host}</domain:hostName>${addresses}</domain:hostAttr></domain:ns>`;
   const glue = '<domain:hostAddr ip="v4">192.0.2.1</domain:hostAddr>';

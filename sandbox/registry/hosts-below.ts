@@ -1,12 +1,12 @@
 import type { Host } from "./objects.ts";
 import type { Store } from "./store.ts";
 
-/** The hosts in a name, the one of that very name among them. */
+/** The hosts below a name, and the host of that name itself. */
 export function hostsBelow({ hosts }: Store, name: string): Host[] {
   return hosts.values().filter((host) => host.name === name || host.name.endsWith(`.${name}`));
 }
 
-/** Takes a name away, and the hosts below it from all who delegate to them: their glue is nobody's any more. */
+/** Removes a name and the hosts below it, also from all delegations to them, because their glue has no owner any more. */
 export function removeName({ store }: { store: Store }, name: string): void {
   store.domains.delete(name);
   const gone = new Set(hostsBelow(store, name).map((host) => host.name));

@@ -1,24 +1,24 @@
-/** One frame, or one thing the registry did by itself. Secrets are redacted before an entry is made. */
+/** A frame, or an event without a frame. Secrets are redacted before an entry is made. */
 export interface JournalEntry {
   number: number;
   at: string;
   connection?: number | undefined;
   registrar?: string | undefined;
-  /** "event": done by the registry without a frame, e.g. a pending create that was approved. */
+  /** "event": something that the registry did without a frame, e.g. approve a pending create. */
   direction: "in" | "out" | "event";
   clTRID?: string | undefined;
   svTRID?: string | undefined;
-  /** "domain:create", "login", "poll:req", "hello" …; absent where the frame could not be read. */
+  /** "domain:create", "login", "poll:req", "hello" …; absent if the frame could not be read. */
   command?: string | undefined;
-  /** The first domain name or contact id the command is about. */
+  /** The first domain name or contact id in the command. */
   name?: string | undefined;
   code?: number | undefined;
-  /** True in the one "in" entry of a command that changed the registry, whatever became of its answer. */
+  /** True in the "in" entry of a command that changed the registry, even if its answer was lost. */
   executed: boolean;
   xml?: string | undefined;
 }
 
-/** What the entries wanted have in common. */
+/** Selects the entries that have all of these values. */
 export interface JournalFilter
   extends Partial<
     Pick<JournalEntry, "name" | "command" | "registrar" | "clTRID" | "direction" | "connection" | "code" | "executed">
@@ -27,41 +27,53 @@ export interface JournalFilter
   after?: number | undefined;
 }
 
-/** Longer frames are told without their text, so that so many of them fit into memory. */
+/** Longer frames are kept without their text, to bound memory. */
 const frameCharsMax = 64 * 1024;
 
-/** The frames of the recent past, oldest first, in bounded memory. */
+/** Where the journal is kept beside memory. */
+interface JournalFile {
+  write(entry: JournalEntry): void;
+  /** Deletes the entries up to this number. */
+  forget(upTo: number): void;
+}
+
+/** The most recent frames, oldest first, in bounded memory. */
 export class Journal {
   readonly #framesMax: number;
-  readonly #write: (entry: JournalEntry) => void;
+  readonly #file: JournalFile;
   #entries: JournalEntry[] = [];
   /** Registrar and clTRID of every answered command in the entries. */
   #clTRIDs = new Set<string>();
 
-  constructor(framesMax: number, write: (entry: JournalEntry) => void) {
+  constructor(framesMax: number, file: JournalFile) {
     this.#framesMax = framesMax;
-    this.#write = write;
+    this.#file = file;
   }
 
   record(entry: JournalEntry): void {
     const isLong = entry.xml !== undefined && entry.xml.length > frameCharsMax;
     const kept = isLong ? { ...entry, xml: undefined } : entry;
     this.restore(kept);
-    this.#write(kept);
+    this.#file.write(kept);
   }
 
-  /** Takes an entry back that was recorded before a restart. */
+  /** Adds an entry that was recorded before a restart. */
   restore(entry: JournalEntry): void {
     this.#entries.push(entry);
     this.#remember(entry);
-    // Trimmed when twice over, so that forgetting costs nothing per frame.
+    this.#trim();
+  }
+
+  /** Forgets the oldest entries when there are twice as many as are kept, so that it costs nothing per frame. */
+  #trim(): void {
     if (this.#entries.length < this.#framesMax * 2) return;
+    this.#file.forget(this.#entries.at(-this.#framesMax - 1)!.number);
     this.#entries = this.#entries.slice(-this.#framesMax);
     this.#clTRIDs.clear();
     for (const kept of this.#entries) this.#remember(kept);
   }
 
-  /** Whether the registrar has had an answer to a command with that clTRID, as far as the journal goes back. */
+  /** Whether the registrar has received an answer to a command with that clTRID, as far as the journal goes back. */
   knowsClTRID(registrar: string, clTRID: string): boolean {
     return this.#clTRIDs.has(`${registrar} ${clTRID}`);
   }

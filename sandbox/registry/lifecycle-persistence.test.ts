@@ -39,7 +39,7 @@ interface Running {
   caFile: string;
 }
 
-/** The registry as a process of its own, so that it can be killed. */
+/** Starts the registry as a separate process, which can be killed. */
 async function startProcess(context: TestContext, dataDir: string): Promise<Running> {
   const accounts = registrars.flatMap(({ id, password }) => ["--registrar", `${id}:${password}`]);
   const entry = join(import.meta.dirname, "test/run-main.ts");
@@ -54,7 +54,7 @@ async function kill({ child }: Running): Promise<void> {
   await once(child, "exit");
 }
 
-/** Puts the clock forward and returns what it shows. */
+/** Advances the clock and returns its time. */
 async function advance({ controlPort }: Running, ms: number): Promise<number> {
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ advanceMs: ms });
@@ -95,7 +95,7 @@ test("keeps its clock, hosts, transfers and stages of names when it is killed", 
   client.close();
 });
 
-/** What a registry holds and has done after names of every kind have lived for three years, put forward in `steps`. */
+/** The state and events of a registry with names of every kind after three years, advanced in `steps`. */
 async function threeYears(context: TestContext, steps: number[]): Promise<unknown> {
   const now = () => new Date("2028-03-01T10:00:00.000Z");
   const registry = await startSandboxRegistry({ suffixes: ["test"], registrars, now, pendingDelayMs: 40 * dayMs });
@@ -124,7 +124,7 @@ async function threeYears(context: TestContext, steps: number[]): Promise<unknow
   };
 }
 
-test("comes to the same by one long step of the clock as by many short ones", async (context) => {
+test("reaches the same state by one long step of the clock as by many short ones", async (context) => {
   const atOnce = await threeYears(context, [1_095]);
   assert.deepEqual(
     await threeYears(

@@ -10,13 +10,13 @@ const dayMs = 24 * 60 * 60_000;
 const start = "2028-03-01T10:00:00.000Z";
 const now = () => new Date(start);
 
-/** "2029-03-01T10:00:00Z auto-renew" … of what the registry did by itself. */
+/** "2029-03-01T10:00:00Z auto-renew" … for each event of the registry. */
 function events(registry: SandboxRegistry, name: string): string[] {
   const own = registry.store.journal.entries({ name }).filter(({ direction }) => direction === "event");
   return own.map(({ at, command }) => `${at.slice(0, 16)} ${command}`);
 }
 
-test("renews a name by itself each time it reaches its exDate, and tells its registrar", async (context) => {
+test("renews a name automatically each time it reaches its exDate, and notifies its registrar", async (context) => {
   const { registry, client } = await startWithClient(context, { now });
   await client.ask(createFrame("a.test"));
   await registry.advance(365 * dayMs - 1);
@@ -81,7 +81,7 @@ test("keeps a deleted name for redemption and pendingDelete, allows nothing with
   assert.equal((await client.ask(createFrame("a.test"))).code, 1000);
 });
 
-test("takes the year of an automatic renewal back when the name is deleted in its grace period", async (context) => {
+test("subtracts the year of an automatic renewal if the name is deleted in its grace period", async (context) => {
   const { registry, client } = await startWithClient(context, { now });
   for (const name of ["a.test", "b.test"]) await client.ask(createFrame(name));
   await registry.advance(365 * dayMs + 44 * dayMs);
@@ -92,7 +92,7 @@ test("takes the year of an automatic renewal back when the name is deleted in it
   assert.equal(textOf(await client.ask(infoFrame("b.test")), "exDate"), "2030-03-01T10:00:00.000Z");
 });
 
-test("lets a name go at its exDate where names are not renewed by themselves", async (context) => {
+test("expires a name at its exDate if names are not renewed automatically", async (context) => {
   const { registry, client } = await startWithClient(context, { now, atExpiry: "expire" });
   await client.ask(createFrame("a.test"));
   await registry.advance(365 * dayMs);
@@ -108,7 +108,7 @@ test("lets a name go at its exDate where names are not renewed by themselves", a
   assert.deepEqual(messages.map(messageText), ["The name expired and can be restored", "The name was deleted"]);
 });
 
-test("frees a name in the moment it expires or is deleted where there is nothing to wait for", async (context) => {
+test("frees a name at the moment it expires or is deleted if all periods are 0", async (context) => {
   const graceDays = { add: 0, redemption: 0, pendingDelete: 0 };
   const { registry, client } = await startWithClient(context, { now, atExpiry: "expire", graceDays });
   for (const name of ["a.test", "b.test"]) await client.ask(createFrame(name));
@@ -119,7 +119,7 @@ test("frees a name in the moment it expires or is deleted where there is nothing
   assert.equal(messageText((await pollAll(client))[0]!), "The name expired and was deleted");
 });
 
-test("answers a renew with an old date by the code that it is told to", async (context) => {
+test("answers a renew with an old date with the code of the settings", async (context) => {
   for (const oldExpDateCode of [2004, 2105, 2306] as const) {
     const { client } = await startWithClient(context, { now, oldExpDateCode });
     await client.ask(createFrame("a.test"));
@@ -127,7 +127,7 @@ test("answers a renew with an old date by the code that it is told to", async (c
   }
 });
 
-test("does what falls due in the order of its time, whatever names it belongs to", async (context) => {
+test("runs what falls due in the order of time, across all names", async (context) => {
   const { registry, client } = await startWithClient(context, { now, pendingDelayMs: 3 * dayMs });
   await client.ask(createFrame("b.test"));
   await registry.advance(dayMs);
@@ -147,14 +147,14 @@ test("does what falls due in the order of its time, whatever names it belongs to
   );
 });
 
-test("refuses to put the clock back, or forward by what is no time", async (context) => {
+test("refuses to turn the clock back, or to advance it by an invalid time", async (context) => {
   const { registry } = await startWithClient(context, { now });
   for (const ms of [-1, 0.5, Number.NaN, 1e15]) await assert.rejects(registry.advance(ms), RangeError);
   assert.equal(registry.now().toISOString(), start);
   await registry.advance(dayMs);
   assert.equal(registry.now().toISOString(), "2028-03-02T10:00:00.000Z");
   const century = 36_525 * dayMs;
-  await assert.rejects(registry.advance(century), /a hundred years in all/);
+  await assert.rejects(registry.advance(century), /a hundred years in total/);
   await registry.advance(century - dayMs);
   await assert.rejects(registry.advance(1), RangeError);
   await registry.reset();

@@ -1,5 +1,5 @@
 import { addDays, addMonths } from "./clock.ts";
-import { notify, recordEvent, type Surroundings } from "./events.ts";
+import { type EventContext, notify, recordEvent } from "./events.ts";
 import { gracesInForce, withGrace } from "./graces.ts";
 import { removeName } from "./hosts-below.ts";
 import type { Deletion, Domain } from "./objects.ts";
@@ -7,11 +7,11 @@ import type { Settings } from "./settings.ts";
 import { approveTransfer, cancelTransfer } from "./transfers.ts";
 
 /**
- * What happens to a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function is given the name as it stands
- * when it falls due, changes the store and tells the journal.
+ * The events of a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function takes the name as it is when the event
+ * falls due, changes the store and writes to the journal.
  */
 
-type Act = (around: Surroundings, domain: Domain) => void;
+type Act = (context: EventContext, domain: Domain) => void;
 
 export interface Due {
   at: string;
@@ -26,7 +26,7 @@ const deletionActs: Record<Deletion["stage"], Act> = {
   pendingDelete: purge,
 };
 
-/** The next thing that happens to the name by itself, if nobody does anything before. */
+/** The next event of the name, unless a command changes it before. */
 export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
   const { scheduled, deletion, transfer, exDate } = domain;
   const dues: Due[] = [];
@@ -39,67 +39,69 @@ export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
   return dues.sort((one, other) => Date.parse(one.at) - Date.parse(other.at))[0];
 }
 
-/** Does what a label asked for when the name was created. */
-function decide(around: Surroundings, domain: Domain): void {
+/** Decides a create as its name's label requested. */
+function decide(context: EventContext, domain: Domain): void {
   const { action, clTRID, svTRID } = domain.scheduled!;
   if (action === "approve" || action === "lose") {
     const statuses = domain.statuses.filter((status) => status !== "pendingCreate");
-    around.store.domains.put({ ...domain, statuses, scheduled: undefined });
+    context.store.domains.put({ ...domain, statuses, scheduled: undefined });
   } else {
-    removeName(around, domain.name);
+    removeName(context, domain.name);
   }
   if (action === "approve" || action === "deny") {
     const approved = action === "approve";
     const text = approved ? "The pending create was approved" : "The pending create was denied";
-    notify(around, domain, { text, approved, clTRID, svTRID });
+    notify(context, domain, { text, approved, clTRID, svTRID });
   }
-  recordEvent(around, domain, action, { clTRID, svTRID });
+  recordEvent(context, domain, action, { clTRID, svTRID });
 }
 
-/** The losing registrar has not answered: RFC 5731 §3.2.4 leaves the outcome to the registry, and most approve. */
-function approveByItself(around: Surroundings, domain: Domain): void {
-  approveTransfer(around, domain, "serverApproved");
-  recordEvent(around, domain, "transfer-approve");
+/** The losing registrar has not answered: RFC 5731 §3.2.4 leaves the outcome to the registry; most registries approve. */
+function approveByItself(context: EventContext, domain: Domain): void {
+  approveTransfer(context, domain, "serverApproved");
+  recordEvent(context, domain, "transfer-approve");
 }
 
-function autoRenew(around: Surroundings, domain: Domain): void {
+function autoRenew(context: EventContext, domain: Domain): void {
   const exDate = addMonths(new Date(domain.exDate), autoRenewMonths).toISOString();
-  const graces = withGrace(around, domain, "autoRenewPeriod", autoRenewMonths);
-  around.store.domains.put({ ...domain, exDate, graces });
-  notify(around, domain, { text: `The name was renewed automatically until ${exDate}` });
-  recordEvent(around, domain, "auto-renew");
+  const graces = withGrace(context, domain, "autoRenewPeriod", autoRenewMonths);
+  context.store.domains.put({ ...domain, exDate, graces });
+  notify(context, domain, { text: `The name was renewed automatically until ${exDate}` });
+  recordEvent(context, domain, "auto-renew");
 }
 
-/** As country-code registries do that renew nothing by themselves: out of the zone, but its registrar can restore it. */
-function expire(around: Surroundings, domain: Domain): void {
-  const isKept = startDeletion(around, cancelTransfer(around, domain, "serverCancelled"));
-  notify(around, domain, {
+/** Like country-code registries without automatic renewal: the name leaves the zone, and its registrar can restore it. */
+function expire(context: EventContext, domain: Domain): void {
+  const isKept = startDeletion(context, cancelTransfer(context, domain, "serverCancelled"));
+  notify(context, domain, {
     text: isKept ? "The name expired and can be restored" : "The name expired and was deleted",
   });
-  recordEvent(around, domain, "expire");
+  recordEvent(context, domain, "expire");
 }
 
 /**
- * Begins the end of a name: redemption, then pendingDelete, then gone, as far as the settings have those times. What was
- * paid for within a grace period that is not over is taken back. True if the name still exists.
+ * Starts the deletion of a name: redemption, then pendingDelete, then removal; stages of 0 days are skipped. Years that were
+ * paid for within a current grace period are taken back.
+ *
+ * @returns whether the name still exists
  */
 export function startDeletion(
-  around: Surroundings,
+  context: EventContext,
   domain: Domain,
   trids: Pick<Deletion, "clTRID" | "svTRID"> = {},
 ): boolean {
-  const { redemption, pendingDelete } = around.settings.graceDays;
-  const now = around.now();
+  const { redemption, pendingDelete } = context.settings.graceDays;
+  const now = context.now();
   if (redemption === 0 && pendingDelete === 0) {
-    removeName(around, domain.name);
+    removeName(context, domain.name);
     return false;
   }
   const stage = redemption > 0 ? "redemptionPeriod" : "pendingDelete";
   const until = addDays(now, redemption > 0 ? redemption : pendingDelete).toISOString();
   const undoneMonths = gracesInForce(domain, now).reduce((sum, { months }) => sum + months, 0);
-  around.store.domains.put({
+  context.store.domains.put({
     ...domain,
-    // A lock of its deletion and its deletion exclude each other (RFC 5731 §2.3).
+    // pendingDelete excludes the statuses that prohibit a deletion (RFC 5731 §2.3).
     statuses: [...domain.statuses.filter((status) => !status.endsWith("DeleteProhibited")), "pendingDelete"],
     exDate: addMonths(new Date(domain.exDate), -undoneMonths).toISOString(),
     graces: [],
@@ -108,29 +110,29 @@ export function startDeletion(
   return true;
 }
 
-function endRedemption(around: Surroundings, domain: Domain): void {
-  const { pendingDelete } = around.settings.graceDays;
+function endRedemption(context: EventContext, domain: Domain): void {
+  const { pendingDelete } = context.settings.graceDays;
   if (pendingDelete === 0) {
-    purge(around, domain);
+    purge(context, domain);
     return;
   }
-  const until = addDays(around.now(), pendingDelete).toISOString();
-  around.store.domains.put({ ...domain, deletion: { ...domain.deletion, stage: "pendingDelete", until } });
-  recordEvent(around, domain, "redemption-end");
+  const until = addDays(context.now(), pendingDelete).toISOString();
+  context.store.domains.put({ ...domain, deletion: { ...domain.deletion, stage: "pendingDelete", until } });
+  recordEvent(context, domain, "redemption-end");
 }
 
-/** No report came in time: the name is where it was before the restore was asked for (RFC 3915 §3.1). */
-function lapseRestore(around: Surroundings, domain: Domain): void {
-  const until = addDays(around.now(), around.settings.graceDays.redemption).toISOString();
-  around.store.domains.put({ ...domain, deletion: { ...domain.deletion, stage: "redemptionPeriod", until } });
-  notify(around, domain, { text: "The restore lapsed: no report came in time" });
-  recordEvent(around, domain, "restore-lapse");
+/** No report arrived in time: the name returns to its stage before the restore request (RFC 3915 §3.1). */
+function lapseRestore(context: EventContext, domain: Domain): void {
+  const until = addDays(context.now(), context.settings.graceDays.redemption).toISOString();
+  context.store.domains.put({ ...domain, deletion: { ...domain.deletion, stage: "redemptionPeriod", until } });
+  notify(context, domain, { text: "The restore lapsed: no report came in time" });
+  recordEvent(context, domain, "restore-lapse");
 }
 
-function purge(around: Surroundings, domain: Domain): void {
+function purge(context: EventContext, domain: Domain): void {
   const { clTRID, svTRID } = domain.deletion!;
-  removeName(around, domain.name);
+  removeName(context, domain.name);
   // A pending delete that a command began ends with a message that names the command (RFC 5731 §3.3).
-  notify(around, domain, { text: "The name was deleted", ...(svTRID && { approved: true, clTRID, svTRID }) });
-  recordEvent(around, domain, "purge", { clTRID, svTRID });
+  notify(context, domain, { text: "The name was deleted", ...(svTRID && { approved: true, clTRID, svTRID }) });
+  recordEvent(context, domain, "purge", { clTRID, svTRID });
 }

@@ -5,7 +5,7 @@ import type { ServerCertificate } from "./certificates.ts";
 import type { Registry } from "./registry.ts";
 import { Session } from "./session.ts";
 
-/** The beginning of a TLS record with a ServerHello that never comes (RFC 8446 §5.1). */
+/** The start of a TLS record with a ServerHello that never follows (RFC 8446 §5.1). */
 const brokenHandshake = Buffer.from([22, 3, 3, 0, 122, 2]);
 
 export interface Listener {
@@ -15,15 +15,15 @@ export interface Listener {
   /** Resets every connection, present and future, until resume(). */
   pause(): void;
   resume(): void;
-  /** Resolves when no session that is there now is at work any more. */
+  /** Resolves when the current sessions have ended. */
   idle(): Promise<void>;
-  /** Drops every connection, and resolves when no session is at work any more. */
+  /** Drops every connection, and resolves when all sessions have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Takes EPP connections, with a client certificate where there is a CA for it. TCP in front of TLS, so that a paused
- * registry resets one before a single byte.
+ * Accepts EPP connections, with a client certificate if a CA is given. It accepts TCP before TLS, so that a paused registry
+ * resets a connection before the first byte.
  */
 export async function startListener(
   registry: Registry,
@@ -36,7 +36,7 @@ export async function startListener(
   let isPaused = false;
   const clients = clientCaFile === undefined ? {} : { ca: await readFile(clientCaFile), requestCert: true };
   const tls = createTlsServer({ cert, key, minVersion: "TLSv1.2", ...clients }, (socket) => {
-    // Not caught: a defect of the registry ends the process, loudly.
+    // Not caught, so that a defect of the registry ends the process.
     const run = new Session(socket, registry).run().finally(() => runs.delete(run));
     runs.add(run);
   });
@@ -77,7 +77,7 @@ export async function startListener(
   };
 }
 
-/** Resolves when the server listens, rejects with the reason it can't (EADDRINUSE …). */
+/** Resolves when the server listens. @throws Error, e.g. EADDRINUSE */
 export function listening(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);

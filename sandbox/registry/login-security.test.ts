@@ -15,7 +15,7 @@ async function connectTo(context: TestContext, registry: SandboxRegistry): Promi
   return client;
 }
 
-test("takes a long password, and a new one, in the loginSec extension", async (context) => {
+test("accepts a long password, and a new one, in the loginSec extension", async (context) => {
   const registry = await startFor(context, { registrars: [{ id: "gate-one", password: longPassword }] });
   const first = await connectTo(context, registry);
   assert.equal((await first.ask(loginFrame("gate-one", "a password of mo"))).code, 2200);
@@ -27,7 +27,7 @@ test("takes a long password, and a new one, in the loginSec extension", async (c
   assert.ok(!journal.includes(longPassword), "the journal has no password");
 });
 
-test("refuses a login that means the extension and does not fill it, fills it in vain, or did not ask for it", async (context) => {
+test("refuses a login that refers to an empty extension, fills it needlessly, or did not request it", async (context) => {
   const registry = await startFor(context);
   const client = await connectTo(context, registry);
   const empty = secureLoginFrame("gate-one", "secret-1").replace(/<loginSec:pw>.*<\/loginSec:pw>/, "");
@@ -39,7 +39,7 @@ test("refuses a login that means the extension and does not fill it, fills it in
   assert.equal((await client.ask(secureLoginFrame("gate-one", "secret-1"))).code, 1000);
 });
 
-test("tells a client that asked for loginSec when its password ends, and no other client", async (context) => {
+test("warns only a client that requested loginSec of the end of its password", async (context) => {
   const registry = await startFor(context, { passwordExpiresDays: 14, now: () => new Date("2026-03-01T12:00:00Z") });
   const client = await connectTo(context, registry);
   const { xml } = await client.ask(secureLoginFrame("gate-one", "secret-1"));

@@ -50,7 +50,7 @@ test("keeps what it answered when it is killed in the middle", async (context) =
   second.close();
 });
 
-test("ends cleanly at SIGTERM, and when its parent is gone", async (context) => {
+test("ends cleanly at SIGTERM, and when its parent has ended", async (context) => {
   const terminated = start(context, usual);
   await ready(terminated);
   terminated.kill("SIGTERM");
@@ -68,7 +68,7 @@ async function assertRefused(child: ChildProcess, sentence: RegExp): Promise<voi
   assert.equal(child.exitCode, 2);
 }
 
-test("says in a sentence what is wrong with its arguments", async (context) => {
+test("names an invalid argument in one sentence", async (context) => {
   const cases: [string[], RegExp][] = [
     [["--suffix", "test", "--registrar", "gate-one"], /ID:PASSWORD/],
     [["--registrar", "gate-one:secret-1"], /at least one suffix/],
@@ -84,7 +84,7 @@ test("does not start in production: not by option, not by environment, not throu
   await Promise.all([
     assertRefused(start(context, [...usual, "--production"]), refusal),
     assertRefused(start(context, role, deedhouse, "production"), refusal),
-    // The gateway takes no such word either: whoever wrote it did not mean a sandbox.
+    // The gateway does not accept such a value either: it was not meant as a sandbox.
     assertRefused(start(context, role, deedhouse, "Production"), refusal),
   ]);
   const started = start(context, role, deedhouse, "sandbox");
@@ -93,7 +93,7 @@ test("does not start in production: not by option, not by environment, not throu
   assert.deepEqual(await once(started, "exit"), [0, null]);
 });
 
-test("takes settings of every kind and faults, and makes a client certificate", async (context) => {
+test("accepts settings of every kind and faults, and creates a client certificate", async (context) => {
   const data = await mkdtemp(join(tmpdir(), "sandbox-registry-test-"));
   context.after(() => rm(data, { recursive: true }));
   const settings = [

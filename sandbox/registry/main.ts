@@ -6,23 +6,23 @@ import { parseSetting, settingLines } from "./setting-option.ts";
 
 const help = `Usage: deedhouse sandbox-registry [options]
 
-An EPP registry for development and tests. It keeps no promise to the outside world, and does not start where
-DEEDHOUSE_DEPLOYMENT is "production", or anything but "sandbox".
+An EPP registry for development and tests. It registers nothing in the outside world, and does not start when
+DEEDHOUSE_DEPLOYMENT is set to anything but "sandbox".
 
 Options:
-  --suffix SUFFIX              under which names are sold; repeat for more
-  --registrar ID:PASSWORD      who may log in; repeat for more
+  --suffix SUFFIX              a suffix under which names are sold; repeatable
+  --registrar ID:PASSWORD      a registrar that may log in; repeatable
   --registrars-file FILE       the same as JSON: [{"id": "…", "password": "…"}]
-  --data DIR                   keeps names and journal there; without it, in memory only
-  --host HOST                  where EPP listens (127.0.0.1)
-  --port PORT                  any free port without it
-  --control-port PORT          any free port without it; always on 127.0.0.1
-  --client-ca FILE             clients must show a certificate that a CA of this file has signed
-  --client-certificate         clients must show the certificate that the registry makes for them in DIR/tls
-  --faults JSON                faults from the start, as POST /faults takes them
-  --setting NAME=VALUE         repeat for more; what there is, and how it is without this:
+  --data DIR                   where names and journal are kept; default: in memory only
+  --host HOST                  the address of EPP (127.0.0.1)
+  --port PORT                  the port of EPP; default: any free port
+  --control-port PORT          the control port, always on 127.0.0.1; default: any free port
+  --client-ca FILE             requires client certificates signed by a CA in this file
+  --client-certificate         requires the client certificate that the registry creates in DIR/tls
+  --faults JSON                the initial faults, as for POST /faults
+  --setting NAME=VALUE         a setting; repeatable. All settings with their defaults:
 ${settingLines()}
-  --production                 refuse to start, as the environment variable does
+  --production                 refuses to start, like the environment variable
   --help                       display this
 
 Example:
@@ -30,9 +30,9 @@ Example:
 `;
 
 /**
- * Runs the registry as a process of its own until SIGTERM, SIGINT, or its parent is gone. A parent with an IPC channel
- * gets {type: "ready", port, controlPort, caFile}; else the same is printed. Bad arguments, and production, print a
- * sentence and set the exit code to 2.
+ * Runs the registry as a separate process until SIGTERM, SIGINT, or the end of its parent. A parent with an IPC channel gets
+ * {type: "ready", port, controlPort, caFile}; otherwise the same is printed. For invalid arguments, and in production, it
+ * prints one sentence and sets the exit code to 2.
  */
 export async function runSandboxRegistry(args: string[]): Promise<void> {
   const options = await readOptions(args).catch(fail);
@@ -57,7 +57,7 @@ function fail(error: Error): undefined {
   if (process.connected) process.disconnect();
 }
 
-/** The options, or nothing after --help was printed. */
+/** The options; undefined after printing --help. */
 async function readOptions(args: string[]): Promise<SandboxRegistryOptions | undefined> {
   const { values } = parseArgs({
     args,
@@ -100,7 +100,7 @@ async function readOptions(args: string[]): Promise<SandboxRegistryOptions | und
 
 function parseRegistrar(text: string): RegistrarAccount {
   const colon = text.indexOf(":");
-  if (colon < 0) throw new Error("--registrar is ID:PASSWORD.");
+  if (colon < 0) throw new Error("--registrar must have the form ID:PASSWORD.");
   return { id: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
@@ -108,7 +108,7 @@ async function readRegistrars(file: string): Promise<RegistrarAccount[]> {
   const accounts = JSON.parse(await readFile(file, "utf8")) as RegistrarAccount[];
   const isList = Array.isArray(accounts);
   if (!isList || accounts.some(({ id, password }) => typeof id !== "string" || typeof password !== "string")) {
-    throw new Error(`${file} is not [{"id": "…", "password": "…"}].`);
+    throw new Error(`${file} must contain [{"id": "…", "password": "…"}].`);
   }
   return accounts;
 }
@@ -117,11 +117,11 @@ function parseJson(option: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${option} is JSON, not "${text}".`);
+    throw new Error(`${option} must be JSON, not "${text}".`);
   }
 }
 
 function parseNumber(option: string, text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw new Error(`${option} is a whole number, not "${text}".`);
+  if (!/^\d{1,12}$/.test(text)) throw new Error(`${option} must be a whole number, not "${text}".`);
   return Number(text);
 }

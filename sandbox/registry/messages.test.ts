@@ -10,7 +10,7 @@ function messageId({ xml }: Answer): string {
   return /<msgQ count="\d+" id="(\d+)"/.exec(xml)?.[1] ?? "";
 }
 
-test("shows messages put in by hand in their order, with their data and extensions", async (context) => {
+test("shows messages that were added by hand in order, with their data and extensions", async (context) => {
   const { registry, client } = await startWithClient(context);
   const transfer =
     '<domain:trnData xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"><domain:name>moved.test</domain:name>' +
@@ -41,7 +41,7 @@ test("shows messages put in by hand in their order, with their data and extensio
   assert.equal((await client.ask(pollFrame)).code, 1300);
 });
 
-test("refuses to acknowledge a message that is not the oldest with 2308, one that is not there with 2303", async (context) => {
+test("refuses to acknowledge a message that is not the oldest with 2308, and one that does not exist with 2303", async (context) => {
   const { registry, client } = await startWithClient(context);
   const first = await registry.enqueueMessage({ registrar });
   const second = await registry.enqueueMessage({ registrar });
@@ -68,11 +68,11 @@ test("shows a message again after an acknowledgement that was dropped", async (c
   next.close();
 });
 
-test("takes no message that a valid answer can't carry", async (context) => {
+test("refuses a message that no valid answer can contain", async (context) => {
   const { registry, client } = await startWithClient(context);
   const cases: [Parameters<typeof registry.enqueueMessage>[0], RegExp][] = [
-    [{ registrar, xml: "<a>" }, /No valid answer can carry/],
-    [{ registrar, xml: '<a xmlns="urn:unknown"/>' }, /No valid answer can carry/],
+    [{ registrar, xml: "<a>" }, /No valid answer can contain/],
+    [{ registrar, xml: '<a xmlns="urn:unknown"/>' }, /No valid answer can contain/],
     [{ registrar: "nobody" }, /no registrar "nobody"/],
   ];
   for (const [request, sentence] of cases) await assert.rejects(registry.enqueueMessage(request), sentence);

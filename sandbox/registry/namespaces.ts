@@ -8,7 +8,7 @@ export const secDnsUri = "urn:ietf:params:xml:ns:secDNS-1.1";
 export const feeUri = "urn:ietf:params:xml:ns:epp:fee-1.0";
 export const loginSecUri = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
 
-/** The objects of RFC 5731 to 5733, by the names that the journal gives them. */
+/** The names of the objects of RFC 5731 to 5733 in the journal. */
 export const objectNames: Readonly<Record<string, string>> = {
   [domainUri]: "domain",
   [contactUri]: "contact",
@@ -17,7 +17,7 @@ export const objectNames: Readonly<Record<string, string>> = {
 
 export type ExtensionName = "rgp" | "secDNS" | "fee" | "loginSec";
 
-/** The extensions that are there to be announced (RFC 3915, 5910, 8748, 8807), by the names that the settings use. */
+/** The names of the available extensions (RFC 3915, 5910, 8748, 8807) in the settings. */
 export const extensionNames: Readonly<Record<string, ExtensionName>> = {
   [rgpUri]: "rgp",
   [secDnsUri]: "secDNS",

@@ -1,4 +1,4 @@
-/** Rows of the registry's store. Times are ISO 8601 in UTC. A row is never changed in place: it is put again. */
+/** Rows of the registry's store. Times are ISO 8601 in UTC. A row is never changed in place, but put again. */
 
 export interface HostAddress {
   version: "v4" | "v6";
@@ -11,12 +11,12 @@ interface NameServer {
 }
 
 export interface Delegation {
-  /** Host objects are names here, their addresses stand in their own rows. */
+  /** Of host objects only the names are here; their addresses are in their own rows. */
   form: "hostObj" | "hostAttr";
   servers: NameServer[];
 }
 
-/** What the registry does later with a name that a label marked; the TRIDs are those of the create. */
+/** The registry's later decision about a name with a label; the TRIDs are those of the create. */
 export interface ScheduledAction {
   action: "approve" | "deny" | "lose" | "never" | "undo";
   dueAt: string;
@@ -24,33 +24,33 @@ export interface ScheduledAction {
   svTRID: string;
 }
 
-/** A time in which the registrar gets its money back for what was done: rgpStatus of RFC 3915 §3.1. */
+/** A period in which a command is credited if the name is deleted: rgpStatus of RFC 3915 §3.1. */
 export interface GracePeriod {
   status: "addPeriod" | "renewPeriod" | "autoRenewPeriod" | "transferPeriod";
   until: string;
-  /** What a delete within it takes from exDate again. */
+  /** The months that a delete in this period subtracts from exDate. */
   months: number;
 }
 
-/** The end of a name's life. Times and TRIDs are those of the present stage and of the delete that began it. */
+/** The deletion of a name, with the times of its current stage and the TRIDs of the delete command. */
 export interface Deletion {
   stage: "redemptionPeriod" | "pendingRestore" | "pendingDelete";
   until: string;
-  /** Absent where the registry began it by itself. */
+  /** Absent if the registry started it. */
   svTRID?: string | undefined;
   clTRID?: string | undefined;
 }
 
-/** A transfer that is pending, or the last one there was (RFC 5731 §3.1.3). */
+/** A pending transfer, or the last one (RFC 5731 §3.1.3). */
 export interface Transfer {
   status: "pending" | "clientApproved" | "clientRejected" | "clientCancelled" | "serverApproved" | "serverCancelled";
-  /** Who gains the name, and asked for it when. */
+  /** The gaining registrar, and the time of its request. */
   reID: string;
   reDate: string;
-  /** Who loses it, and answered or must answer when: then the registry approves. */
+  /** The losing registrar, and the time of its answer, or the deadline at which the registry approves. */
   acID: string;
   acDate: string;
-  /** By how much it makes the name last longer. */
+  /** The months that it adds to the registration. */
   months: number;
 }
 
@@ -102,13 +102,13 @@ export interface Domain {
   authInfo: string;
   security?: DnsSecurity | undefined;
   scheduled?: ScheduledAction | undefined;
-  /** Those that are over count for nothing: see gracesInForce. */
+  /** Including past ones, which have no effect: see gracesInForce. */
   graces?: GracePeriod[] | undefined;
-  /** Present exactly as long as the status pendingDelete. */
+  /** Present if and only if the status pendingDelete is set. */
   deletion?: Deletion | undefined;
 }
 
-/** A host object (RFC 5732). It is linked while a domain delegates to it: derived, never stored. */
+/** A host object (RFC 5732). The status linked is derived from delegations, not stored. */
 export interface Host {
   name: string;
   roid: string;
@@ -167,16 +167,16 @@ export interface PollMessage {
   queuedAt: string;
   text: string;
   name?: string | undefined;
-  /** How a pending command ended, whose TRIDs are below; absent in a message that is text only. */
+  /** The outcome of the pending command with these TRIDs; absent in a message that is only text. */
   approved?: boolean | undefined;
   clTRID?: string | undefined;
   svTRID?: string | undefined;
-  /** The content of the answer's `<resData>` and `<extension>` where the message was put in by hand. */
+  /** The content of the answer's `<resData>` and `<extension>`, if the message was added by hand. */
   xml?: string | undefined;
   extension?: string | undefined;
 }
 
-/** What a registrar has left to pay with. */
+/** A registrar's remaining credit. */
 export interface Credit {
   registrar: string;
   units: number;
@@ -194,12 +194,12 @@ export interface ChangedPassword {
   password: string;
 }
 
-/** A label that acts once per name, and has. */
+/** The name of a label that acts once per name, and has done so. */
 export interface FiredLabel {
   key: string;
 }
 
-/** The statuses `<info>` shows: `ok` stands alone, `inactive` says that there is no delegation (RFC 5731 §2.3). */
+/** The statuses in `<info>`: `ok` is only shown alone, `inactive` means no delegation (RFC 5731 §2.3). */
 export function statusesOf(domain: Domain): string[] {
   const pending = domain.statuses.includes("pendingCreate");
   const statuses = domain.delegation || pending ? domain.statuses : [...domain.statuses, "inactive"];

@@ -8,37 +8,37 @@ import type { Registry, SessionState } from "./registry.ts";
 import { type DomainSeed, seedDomains } from "./seed.ts";
 import type { Store } from "./store.ts";
 
-/** What can be asked of a running registry besides EPP: by a test in the same process, and by the control port. */
+/** What a running registry offers besides EPP: to a test in the same process, and to the control port. */
 export interface Operations {
   /** Objects and journal, for tests in the same process. */
   store: Store;
   /** Drops every connection. */
   closeSessions(): void;
-  /** Resets every connection, present and future, until resume(): a registry that is down. */
+  /** Resets every connection, present and future, until resume(), like a registry that is down. */
   pause(): void;
   resume(): void;
   /** Holds frames of a command until released. */
   hold(request: HoldRequest): Hold;
   readonly holds: Holds;
   readonly faults: Faults;
-  /** Changes the faults that are named. Throws a RangeError for what is no such fault. */
+  /** Changes the given faults only. @throws RangeError for an invalid fault */
   setFaults(changes: Partial<FaultSettings>): void;
   /** The registry's time. */
   now(): Date;
   /**
-   * Puts the clock forward; all that falls due on the way is done in order, each thing at its own time, when this
-   * resolves. Rejects with a RangeError for anything but whole milliseconds that are 100 years at most in all, since a reset.
+   * Advances the clock. When it resolves, everything that fell due on the way has run in order, each event at its own time.
+   * @throws RangeError for anything but whole milliseconds, of 100 years at most in total since a reset
    */
   advance(ms: number): Promise<void>;
-  /** Puts a message at the end of a registrar's poll queue; returns its id. */
+  /** Adds a message to the end of a registrar's poll queue. @returns its id */
   enqueueMessage(request: MessageRequest): Promise<string>;
-  /** Sets what a registrar has left to pay with, in units. */
+  /** Sets a registrar's credit, in units. */
   setCredit(registrar: string, units: number): Promise<void>;
-  /** Registers names without a command: for the other registrar, or as they are given. */
+  /** Registers names without a command: for the other registrar, or with the given fields. */
   seed(domains: readonly (string | DomainSeed)[]): Promise<void>;
   /** The open connections, and who is logged in. */
   sessions(): Pick<SessionState, "connection" | "registrar">[];
-  /** Forgets everything, puts the clock back, drops every connection, ends a pause and holds, restores the faults. */
+  /** Removes everything, resets the clock, drops every connection, ends a pause and holds, restores the faults. */
   reset(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function operationsOf(registry: Registry, listener: Listener, clock: Virt
       listener.dropAll();
       holds.dropAll();
       await listener.idle();
-      // Who came in the meantime must not take part in what comes after.
+      // Drop also connections that were opened in the meantime.
       listener.dropAll();
       listener.resume();
       faults.reset();

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { systemNow } from "./clock.ts";
+import type { JournalEntry } from "./journal.ts";
+import type { Domain } from "./objects.ts";
 import { startSandboxRegistry } from "./server.ts";
 import { contactCreateFrame, createFrame, infoFrame, pollFrame } from "./test/frames.ts";
 import { RawClient, textOf } from "./test/raw-client.ts";
@@ -17,6 +22,15 @@ async function folderFor(context: TestContext): Promise<string> {
 
 const options = { suffixes: ["test"], registrars, pendingDelayMs: 60_000 };
 
+/** The rows that another reader of the file finds while the registry runs: only committed ones. */
+function committedRows(dataDir: string, table: string): unknown[] {
+  using database = new DatabaseSync(join(dataDir, "registry.sqlite"), { readOnly: true });
+  return database
+    .prepare(`SELECT row FROM ${table}`)
+    .all()
+    .map(({ row }) => JSON.parse(row as string));
+}
+
 test("has on disk what it has answered, before anything is closed", async (context) => {
   const dataDir = await folderFor(context);
   const registry = await startSandboxRegistry({ ...options, dataDir });
@@ -24,18 +38,20 @@ test("has on disk what it has answered, before anything is closed", async (conte
   const client = await RawClient.login(registry);
   await client.ask(contactCreateFrame("reg-1"));
   await client.ask(createFrame("a.test", { clTRID: "order-1" }));
-  const lines = (await readFile(join(dataDir, "registry.jsonl"), "utf8")).trimEnd().split("\n");
-  const last = JSON.parse(lines.at(-1) ?? "") as { changes: { table: string }[] };
-  assert.deepEqual(last.changes.filter(({ table }) => table === "domains").length, 1);
-  assert.match(
-    JSON.stringify(last.changes),
-    /"clTRID":"order-1".*"executed":true/,
-    "its journal entry in the same line",
+  const names = committedRows(dataDir, "domains") as Domain[];
+  assert.deepEqual(
+    names.map(({ name }) => name),
+    ["a.test"],
+  );
+  const frames = committedRows(dataDir, "frames") as JournalEntry[];
+  assert.ok(
+    frames.some(({ clTRID, executed }) => clTRID === "order-1" && executed),
+    "its journal entry too",
   );
   client.close();
 });
 
-test("keeps names, messages to come, journal and certificate over a restart, and repeats no svTRID", async (context) => {
+test("keeps names, pending messages, journal and certificate across a restart, and repeats no svTRID", async (context) => {
   const dataDir = await folderFor(context);
   const first = await startSandboxRegistry({ ...options, dataDir });
   const client = await RawClient.login(first);
@@ -63,28 +79,10 @@ test("keeps names, messages to come, journal and certificate over a restart, and
   again.close();
 });
 
-test("starts over a torn last line, and refuses one damaged in the middle", async (context) => {
-  const dataDir = await folderFor(context);
-  const file = join(dataDir, "registry.jsonl");
-  const first = await startSandboxRegistry({ ...options, dataDir });
-  await first.seed(["a.test"]);
-  await first.close();
-  await appendFile(file, '{"sequence":9,"changes":[{"table":"domains","pu');
-  const second = await startSandboxRegistry({ ...options, dataDir });
-  assert.ok(second.store.domains.find("a.test"));
-  await second.close();
-
-  await writeFile(file, `broken\n${await readFile(file, "utf8")}`);
-  await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /line 1 is damaged/);
-});
-
-test("lets no second process use its folder, and the next one once it is gone", async (context) => {
+test("refuses a folder that another process uses, until that process has ended", async (context) => {
   const dataDir = await folderFor(context);
   const first = await startSandboxRegistry({ ...options, dataDir });
-  await assert.rejects(
-    startSandboxRegistry({ ...options, dataDir }),
-    /^Error: Another sandbox registry is at work in /,
-  );
+  await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /^Error: Another sandbox registry uses /);
   await first.seed(["a.test"]);
   await first.close();
   const second = await startSandboxRegistry({ ...options, dataDir });
@@ -92,14 +90,14 @@ test("lets no second process use its folder, and the next one once it is gone", 
   await second.close();
 });
 
-test("says which file it cannot make, and what to do", async (context) => {
+test("names the file that it cannot create, and what to do", async (context) => {
   const dataDir = await folderFor(context);
-  // As in a folder that cannot be written to, for whoever may write to all.
+  // Fails like a folder without write permission, also for root.
   await mkdir(join(dataDir, "lock.sqlite"));
   await assert.rejects(startSandboxRegistry({ ...options, dataDir }), /lock\.sqlite cannot be used .*make its folder/);
 });
 
-test("keeps texts whole over a restart that other programs would cut into lines", async (context) => {
+test("keeps the characters of every text across a restart", async (context) => {
   const dataDir = await folderFor(context);
   const first = await startSandboxRegistry({ ...options, dataDir });
   await first.seed([{ name: "a.test", authInfo: "\u2028\u2029\u0085\r\n\ufeff" }]);
@@ -109,10 +107,44 @@ test("keeps texts whole over a restart that other programs would cut into lines"
   await second.close();
 });
 
-test("keeps the key and the store from other users", async (context) => {
+test("hides the key and the store from other users", async (context) => {
   const dataDir = await folderFor(context);
-  await (await startSandboxRegistry({ ...options, dataDir })).close();
-  for (const file of ["registry.jsonl", "tls/server-key.pem"]) {
+  const registry = await startSandboxRegistry({ ...options, dataDir });
+  context.after(() => registry.close());
+  for (const file of ["registry.sqlite", "registry.sqlite-wal", "tls/server-key.pem"]) {
     assert.equal((await stat(join(dataDir, file))).mode & 0o777, 0o600, file);
   }
+});
+
+test("keeps only the newest frames, in the file too", async (context) => {
+  const dataDir = await folderFor(context);
+  const small = { ...options, dataDir, journalFramesMax: 10 };
+  const first = await startSandboxRegistry(small);
+  const client = await RawClient.login(first);
+  for (let count = 0; count < 30; count++) await client.ask(infoFrame("a.test"));
+  const kept = first.store.journal.entries();
+  client.close();
+  await first.close();
+  assert.ok(committedRows(dataDir, "frames").length < 20);
+  const second = await startSandboxRegistry(small);
+  context.after(() => second.close());
+  assert.deepEqual(second.store.journal.entries(), JSON.parse(JSON.stringify(kept)));
+});
+
+test("repeats no svTRID after a kill, although nothing was changed", async (context) => {
+  const dataDir = await folderFor(context);
+  const entry = join(import.meta.dirname, "test/run-main.ts");
+  const svTRIDs: string[] = [];
+  for (let count = 0; count < 3; count++) {
+    const args = ["--suffix", "test", "--registrar", "gate-one:secret-1", "--data", dataDir];
+    const child = fork(entry, args, { stdio: "inherit" });
+    context.after(() => child.kill("SIGKILL"));
+    const [ready] = (await once(child, "message")) as [{ port: number; caFile: string }];
+    const client = await RawClient.login(ready);
+    svTRIDs.push((await client.ask(infoFrame("a.test"))).svTRID);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    client.close();
+  }
+  assert.equal(new Set(svTRIDs).size, svTRIDs.length, svTRIDs.join(" "));
 });

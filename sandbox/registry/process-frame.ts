@@ -2,7 +2,7 @@ import { greeting, response } from "./answer.ts";
 import { type ParsedFrame, readFrame } from "./command.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
 import type { JournalEntry } from "./journal.ts";
-import { askedByLabel, type Delivery, type LabelEffect, noEffect } from "./labels.ts";
+import { askedByLabel, type Delivery, dropBefore, type LabelEffect, noEffect, normalDelivery } from "./labels.ts";
 import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { redactXml } from "./redact.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
@@ -12,25 +12,24 @@ import { extensionUrisOf, objectUrisOf } from "./services.ts";
 import { applySessionFaults } from "./session-faults.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
 
-/** What the session does with a frame's answer. */
+/** A frame's answer, for the session. */
 export interface Processed {
-  /** What the journal says of the answer once it is on its way. */
+  /** For the entry of the answer in the journal. */
   about: Pick<JournalEntry, "clTRID" | "svTRID" | "command" | "name" | "code">;
-  /** The answer's XML; absent if the frame was dropped before execution. */
+  /** The answer's XML; absent if the frame was dropped. */
   answer?: string;
   delivery: Delivery;
   /** Whether the connection ends after the answer. */
   closes: boolean;
 }
 
-const normal: Delivery = { kind: "normal" };
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A frame as it came, before anything about it is done. */
+/** A frame as it arrived. */
 export interface IncomingFrame {
   text?: string;
   frame?: ParsedFrame;
-  /** Why it can't be executed, whoever sent it. */
+  /** Why no client could have it executed. */
   refusal?: Refusal;
 }
 
@@ -48,8 +47,8 @@ export function readIncoming(body: Buffer): IncomingFrame {
 }
 
 /**
- * Executes one frame: runs its handler, and records it in the journal together with what it changed. Synchronous, so
- * commands of different sessions never interleave.
+ * Executes one frame: runs its handler, and records it in the journal together with its changes. Synchronous, so commands of
+ * different sessions never interleave.
  */
 export function processFrame(registry: Registry, session: SessionState, incoming: IncomingFrame): Processed {
   const { text, frame, refusal } = incoming;
@@ -63,7 +62,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
     if (!frame || refusal) throw refusal;
     applySessionFaults(registry, session, frame);
     effect = effectFor(registry, session, frame);
-    if (effect.delivery?.kind === "drop-before") {
+    if (effect.delivery?.drops === "before") {
       registry.store.firedLabels.put({ key: frame.name! });
       return drop(registry, session, incoming, svTRID);
     }
@@ -72,7 +71,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
       return {
         about: { command: frame.label },
         answer: greeting(registry.now(), registry.settings),
-        delivery: normal,
+        delivery: normalDelivery,
         closes: false,
       };
     }
@@ -92,12 +91,12 @@ export function processFrame(registry: Registry, session: SessionState, incoming
   return {
     about: { clTRID: frame?.clTRID, svTRID, command: frame?.label, name: frame?.name, code },
     answer: response({ ...outcome, reason, object, clTRID: frame?.clTRID, svTRID }),
-    delivery: effect.once && !executed ? normal : (effect.delivery ?? normal),
+    delivery: effect.once && !executed ? normalDelivery : (effect.delivery ?? normalDelivery),
     closes: isClosingCode(code),
   };
 }
 
-/** What becomes of a frame that was read and is never executed: its connection dies, or has died. */
+/** Records a frame that was read and is never executed, because its connection is lost. */
 export function drop(
   registry: Registry,
   session: SessionState,
@@ -105,10 +104,10 @@ export function drop(
   svTRID?: string,
 ): Processed {
   record(registry, session, frame, text, { svTRID, executed: false });
-  return { about: {}, delivery: { kind: "drop-before" }, closes: true };
+  return { about: {}, delivery: dropBefore, closes: true };
 }
 
-/** What is answered for an error that a client's frame can cause; anything else is a defect and is thrown on. */
+/** The refusal for an error that a frame can cause. Rethrows other errors, which are defects. */
 function asRefusal(error: unknown): Refusal {
   if (error instanceof XmlRefusedError) return new Refusal(2001, error.message);
   if (error instanceof Refusal) return error;
@@ -129,7 +128,7 @@ function refuseUnreadable(frame: ParsedFrame, fault: string | undefined): void {
   if (frame.kind !== "command" && frame.kind !== "hello") throw new Refusal(2001, `<${frame.kind}> is not a command`);
 }
 
-/** What a label asks of this command: on a domain, of a registrar that is logged in. */
+/** The effect of the label on this command: only for domains, and for a registrar that is logged in. */
 function effectFor(registry: Registry, session: SessionState, frame: ParsedFrame): LabelEffect {
   if (!session.registrar || frame.element?.uri !== domainUri || frame.name === undefined) return noEffect;
   const effect = activeEffect(registry, frame.name) ?? noEffect;
@@ -151,15 +150,15 @@ function execute(
   if (!element) throw new Error(`a valid <${verb}> without content`);
   if (element.uri !== eppUri) {
     if (!objectUrisOf(registry.settings).includes(element.uri)) throw new Refusal(2307, element.uri);
-    if (element.local !== verb) throw new Refusal(2001, `<${verb}> holds <${element.local}>`);
-    if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not ask for ${element.uri}`);
+    if (element.local !== verb) throw new Refusal(2001, `<${verb}> contains <${element.local}>`);
+    if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not request ${element.uri}`);
   }
-  // A create is refused by its label only once nothing else is wrong with it: see its handler.
+  // The handler of create refuses by label, after all other checks.
   if (effect.refusalCode !== undefined && verb !== "create") {
     throw new Refusal(effect.refusalCode, askedByLabel);
   }
   const handler = handlers.get(`${element.uri} ${element.local}`);
-  if (!handler) throw new Refusal(2101, `${element.local} of this object is not offered`);
+  if (!handler) throw new Refusal(2101, `${element.local} is not supported for this object`);
   return handler({
     registry,
     session,
@@ -173,14 +172,15 @@ function execute(
   });
 }
 
-/** The extensions of a login are its handler's business: only it knows what this very login asks for. */
+/** The login's handler checks its own extensions, because only it knows what the login requests. */
 function refuseExtensions(registry: Registry, session: SessionState, { verb, label, extensions }: ParsedFrame): void {
   if (verb === "login") return;
   const announced = extensionUrisOf(registry.settings);
-  if (new Set(extensions.map(({ uri }) => uri)).size < extensions.length) throw new Refusal(2002, "an extension twice");
+  if (new Set(extensions.map(({ uri }) => uri)).size < extensions.length)
+    throw new Refusal(2002, "an extension is repeated");
   for (const { uri, local } of extensions) {
     if (!announced.includes(uri)) throw new Refusal(2103, uri);
-    if (!session.services.has(uri)) throw new Refusal(2002, `the login did not ask for ${uri}`);
+    if (!session.services.has(uri)) throw new Refusal(2002, `the login did not request ${uri}`);
     if (extensionUses.get(`${uri} ${local}`) !== label) {
       throw new Refusal(2002, `${extensionNames[uri]}:${local} does not extend ${label}`);
     }
@@ -204,7 +204,7 @@ function record(
     command: frame?.label,
     name: frame?.name,
     ...result,
-    // Text that did not parse can hide a password anywhere.
+    // Text that is not well-formed may contain a password anywhere.
     xml: frame && text !== undefined ? redactXml(text) : undefined,
   });
 }

@@ -6,7 +6,7 @@ import { startWithClient } from "./test/setup.ts";
 
 const uri = "urn:ietf:params:xml:ns:epp-1.0";
 
-test("leaves nothing of a password, however the frame is written", () => {
+test("redacts every password, however the frame is written", () => {
   const written = [
     "<pw>hidden</pw>",
     "<pw\n>hidden</pw\t>",
@@ -28,7 +28,7 @@ test("leaves nothing of a password, however the frame is written", () => {
   assert.equal(redactXml(empty), empty);
 });
 
-test("keeps a password out of the journal that a client hides behind an end that is none", async (context) => {
+test("redacts a password that a client hides behind a false end tag", async (context) => {
   const { registry, client } = await startWithClient(context);
   await client.ask(loginFrame("gate-one", "<!-- </pw> -->hidden-1"));
   const [entry] = registry.store.journal.entries({ command: "login", direction: "in", code: 2002 });
@@ -36,13 +36,13 @@ test("keeps a password out of the journal that a client hides behind an end that
   assert.ok(!entry?.xml?.includes("hidden-1"));
 });
 
-test("reads a frame of many empty passwords in one go", async (context) => {
+test("redacts a frame with many empty passwords in linear time", async (context) => {
   const { client } = await startWithClient(context);
   // A search for the end of each took longer than a test may: time grew with the square of their number.
   assert.equal((await client.ask(`<epp xmlns="${uri}">${"<pw/>".repeat(300_000)}</epp>`)).code, 2001);
 });
 
-test("tells of a frame that is too long to be kept without its text", async (context) => {
+test("journals a frame that is too long without its text", async (context) => {
   const { registry, client } = await startWithClient(context);
   await client.ask(`<epp xmlns="${uri}"><command><fly>${"x".repeat(2 ** 16)}</fly></command></epp>`);
   const [entry] = registry.store.journal.entries({ direction: "in", code: 2000 });

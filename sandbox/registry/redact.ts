@@ -2,14 +2,14 @@ import { SaxesParser } from "saxes";
 
 const secretElements: ReadonlySet<string> = new Set(["pw", "newPW", "ext"]);
 const secretName = `(?:[^\\s<>/:]+:)?(?:${[...secretElements].join("|")})`;
-/** Where such an element begins, or seems to. */
+/** The start tag of a secret element, or what looks like one. */
 const beginning = new RegExp(`<${secretName}[\\s/>]`, "g");
-/** One that holds text alone, as nearly all do. */
+/** A secret element that contains only text, as nearly all do. */
 const plainElement = new RegExp(`(<(${secretName})\\s*>)[^<]*(</\\2\\s*>)`, "g");
-/** A comment, a CDATA section or a processing instruction other than the declaration: it may hold what looks like a tag. */
+/** A comment, a CDATA section or a processing instruction other than the declaration: it may contain what looks like a tag. */
 const opaque = /<!|.<\?/s;
 
-/** A frame's XML without the contents of passwords and authInfo. Only for text that parsed: else nothing is safe. */
+/** A frame's XML without the contents of passwords and authInfo. Only for well-formed text: in other text nothing is safe. */
 export function redactXml(xml: string): string {
   const count = xml.match(beginning)?.length ?? 0;
   if (count === 0) return xml;
@@ -21,7 +21,7 @@ export function redactXml(xml: string): string {
   return plainCount === count && !opaque.test(xml) ? redacted : redactParsed(xml);
 }
 
-/** What stands between the tags, found by a parser: a tenth of what the registry does for a create. */
+/** Finds the contents with a parser, which costs a tenth of what the registry does for a create. */
 function redactParsed(xml: string): string {
   const parser = new SaxesParser();
   const kept: string[] = [];
@@ -36,7 +36,7 @@ function redactParsed(xml: string): string {
   parser.on("closetag", ({ name, isSelfClosing }) => {
     if (isSelfClosing || !secretElements.has(localOf(name))) return;
     depth -= 1;
-    // The position is behind the end tag.
+    // The position is after the end tag.
     if (depth === 0) keptUntil = xml.lastIndexOf("</", parser.position - 1);
   });
   parser.write(xml).close();

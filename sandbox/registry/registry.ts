@@ -7,22 +7,22 @@ import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 import type { Markup, XmlElement } from "./xml.ts";
 
-/** What one connection knows of itself. */
+/** The state of one connection. */
 export interface SessionState {
   connection: number;
   registrar?: string | undefined;
-  /** The object services and extensions the login asked for. */
+  /** The object services and extensions that the login requested. */
   services: ReadonlySet<string>;
   loginFailures: number;
-  /** Commands so far, and so far since the login. */
+  /** Commands since the connection, and since the login. */
   commands: number;
   commandsSinceLogin: number;
   loggedInAt?: Date | undefined;
-  /** What every command but login is refused with once the registry has forgotten the login. */
+  /** The code that refuses every command but login after the registry has forgotten the login. */
   forgottenCode?: ResultCode | undefined;
 }
 
-/** What every command works on. */
+/** The registry, as its commands see it. */
 export interface Registry {
   settings: Settings;
   suffixes: readonly string[];
@@ -32,12 +32,12 @@ export interface Registry {
   schedule: Schedule;
   holds: Holds;
   faults: Faults;
-  /** The live connections, logged in or not. */
+  /** The open connections, logged in or not. */
   sessions: Set<SessionState>;
   now: () => Date;
 }
 
-/** One command on its way through a handler. */
+/** One command, for its handler. */
 export interface CommandContext {
   registry: Registry;
   session: SessionState;
@@ -45,9 +45,9 @@ export interface CommandContext {
   registrar: string;
   /** `<domain:create>` of a `<create>`; `<login>`, `<poll>`, `<logout>` themselves. */
   element: XmlElement;
-  /** What a transfer is to do: "request", "query" … */
+  /** The operation of a transfer: "request", "query" … */
   op: string | undefined;
-  /** The children of the command's `<extension>`, all of them of extensions that the login asked for. */
+  /** The children of the command's `<extension>`; the login requested all of these extensions. */
   extensions: readonly XmlElement[];
   clTRID: string | undefined;
   svTRID: string;
@@ -62,10 +62,10 @@ export interface Outcome {
   extension?: Markup[] | undefined;
 }
 
-/** Executes one command, or throws a Refusal and changes nothing. */
+/** Executes one command. @throws Refusal, and changes nothing */
 export type CommandHandler = (context: CommandContext) => Outcome;
 
-/** What the label of `name` still asks for: a label that acts once does nothing after it has. */
+/** The effect of the label of `name`; undefined if it acts once and has done so. */
 export function activeEffect(registry: Registry, name: string): LabelEffect | undefined {
   const effect = effectOf(name, registry.settings);
   return effect.once && registry.store.firedLabels.find(name) ? undefined : effect;

@@ -38,7 +38,7 @@ export const resultTexts = {
 
 export type ResultCode = keyof typeof resultTexts;
 
-/** Whether a number is a code that refuses: the ones a magic label may ask for. */
+/** Whether a number is the code of a refusal: a label may request it. */
 export function isRefusalCode(code: number): code is ResultCode {
   return code >= 2000 && code in resultTexts;
 }
@@ -48,7 +48,7 @@ export function isClosingCode(code: ResultCode): boolean {
   return code === 1500 || (code >= 2500 && code < 2600);
 }
 
-/** A command that the registry refuses: expected, and answered with its code. */
+/** Makes the registry refuse the command with this code. */
 export class Refusal extends Error {
   readonly code: ResultCode;
   readonly reason: string | undefined;

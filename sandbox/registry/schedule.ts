@@ -4,15 +4,15 @@ import { dueOf } from "./lifecycle.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
-/** Node's timers take no longer delay; a later one is waited for in parts. */
+/** The longest delay of Node's timers; a longer wait is split. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** A hundred years in all: more leads out of the dates that clients can read, and in the end out of those that exist. */
+/** A hundred years in total: later dates are beyond what clients can read, and eventually beyond those that exist. */
 const offsetMsMax = 36_525 * 24 * 60 * 60_000;
 
 /**
- * Does what falls due in the lives of the names: each thing once, in the order of their times, each at its own time.
- * When something is due follows from the name's row alone, so a restart forgets nothing.
+ * Runs the events that fall due for names: each once, in the order of their times, at its own time. A due time follows from the
+ * name's row alone, so a restart forgets nothing.
  */
 export class Schedule {
   readonly #store: Store;
@@ -33,20 +33,20 @@ export class Schedule {
     });
   }
 
-  /** Does what is due by now. Called before a frame is executed, so that no answer shows what should be over. */
+  /** Runs what is due. Called before a frame is executed, so that no answer shows an outdated state. */
   runDue(): void {
     this.#runUntil(this.#clock.now().getTime());
     this.#setTimer();
   }
 
-  /** Puts the clock forward and does what falls due on the way. Throws a RangeError for what is no such time. */
+  /** Advances the clock and runs what falls due on the way. @throws RangeError for an invalid time */
   advance(ms: number): void {
     const passedMs = this.#store.clock.find("clock")?.offsetMs ?? 0;
     const offsetMs = passedMs + ms;
     if (!Number.isInteger(ms) || ms < 0 || offsetMs > offsetMsMax) {
       const leftMs = offsetMsMax - passedMs;
       throw new RangeError(
-        `The clock goes forward by 0 to ${leftMs} whole milliseconds, a hundred years in all, not by ${ms}.`,
+        `The clock can advance by 0 to ${leftMs} whole milliseconds (a hundred years in total), not by ${ms}.`,
       );
     }
     this.#runUntil(this.#clock.now().getTime() + ms);
@@ -55,7 +55,7 @@ export class Schedule {
     this.#setTimer();
   }
 
-  /** Forgets everything that is to come: after a reset, and at the end. */
+  /** Removes all future events: after a reset, and at the end. */
   clear(): void {
     this.#queue.clear();
     this.#setTimer();

@@ -12,10 +12,10 @@ import {
 
 const schemaFolder = join(import.meta.dirname, "../../schemas/epp");
 
-/** Elements whose rejected value must not be quoted in a reason. */
+/** Elements whose rejected value must not appear in a reason. */
 const secretElements = /\}(?:pw|newPW|ext|authInfo)'/;
 
-/** Compiled once and kept as long as the process: tests start many registries in one, and compiling takes 20 ms. */
+/** Compiled once per process: tests start many registries in one process, and compiling takes 20 ms. */
 let compiled: XsdValidator | undefined;
 
 function compileSchemas(): XsdValidator {
@@ -23,7 +23,7 @@ function compileSchemas(): XsdValidator {
   for (const file of readdirSync(schemaFolder)) {
     if (file.endsWith(".xsd")) files[file] = readFileSync(join(schemaFolder, file));
   }
-  // The schemas name each other by relative path; the provider answers those from memory, never from the disk.
+  // The schemas refer to each other by relative paths, which the provider serves from memory.
   xmlRegisterInputProvider(new XmlBufferInputProvider(files));
   try {
     using driver = XmlDocument.fromBuffer(files["all.xsd"]!, { url: "all.xsd" });
@@ -33,7 +33,7 @@ function compileSchemas(): XsdValidator {
   }
 }
 
-/** Checks a whole EPP frame against the RFCs' schemas: says why it is not valid, or nothing if it is. @param text that parseXml has accepted */
+/** Checks a whole EPP frame against the RFCs' schemas. @param text accepted by parseXml @returns why it is invalid; undefined if it is valid */
 export function findSchemaFault(text: string): string | undefined {
   compiled ??= compileSchemas();
   try {

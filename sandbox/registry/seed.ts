@@ -6,12 +6,12 @@ import type { Domain } from "./objects.ts";
 import type { Registry } from "./registry.ts";
 import { otherRegistrarId } from "./settings.ts";
 
-/** A name as it is to be, without a command. What is absent is as for a name registered now for a year. */
+/** A name to register without a command. Absent fields are those of a name registered now for a year. */
 export interface DomainSeed {
   name: string;
   /** Absent: the other registrar, `sandbox-other`. */
   registrar?: string;
-  /** Times in ISO 8601, of the years 1900 to 2999. An exDate that has passed is acted upon at once, as the settings say. */
+  /** Times in ISO 8601, years 1900 to 2999. A past exDate expires or renews the name at once, as the settings say. */
   crDate?: string;
   exDate?: string;
   /** client… and server… statuses, or pendingCreate; each once. */
@@ -21,7 +21,7 @@ export interface DomainSeed {
   registrant?: string;
 }
 
-/** What XML 1.0 can carry (§2.2): an answer shows it. */
+/** The characters of XML 1.0 (§2.2), because answers contain the text. */
 const xmlText = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 
 const yearMin = 1900;
@@ -29,7 +29,7 @@ const yearMax = 2999;
 
 const statusPattern = /^((client|server)(Hold|(Delete|Renew|Transfer|Update)Prohibited)|pendingCreate)$/;
 
-/** Registers names as they are given, over what was there. Throws a RangeError, and changes nothing, for a bad one. */
+/** Registers the given names, replacing existing ones. @throws RangeError for an invalid one, and changes nothing */
 export async function seedDomains(registry: Registry, seeds: readonly (string | DomainSeed)[]): Promise<void> {
   const domains = seeds.map((seed) => seededDomain(registry, typeof seed === "string" ? { name: seed } : seed));
   for (const domain of domains) registry.store.domains.put(domain);
@@ -44,9 +44,9 @@ function seededDomain(registry: Registry, seed: DomainSeed): Domain {
   if (!isServed(name, registry.suffixes)) throw new RangeError(`"${name}" is under no suffix of this registry.`);
   requireRegistrar(registry, registrar);
   const badStatus = statuses.find((status) => !statusPattern.test(status));
-  if (badStatus !== undefined) throw new RangeError(`"${badStatus}" is no status that a name can be given.`);
-  if (new Set(statuses).size < statuses.length) throw new RangeError("A status is given twice.");
-  if (!xmlText.test(authInfo)) throw new RangeError("The authInfo holds a character that XML does not have.");
+  if (badStatus !== undefined) throw new RangeError(`"${badStatus}" is not a status that a name can have.`);
+  if (new Set(statuses).size < statuses.length) throw new RangeError("A status is repeated.");
+  if (!xmlText.test(authInfo)) throw new RangeError("The authInfo contains a character that XML does not allow.");
   if (registrant !== undefined && !registry.store.contacts.find(registrant)) {
     throw new RangeError(`There is no contact "${registrant}".`);
   }
@@ -67,9 +67,10 @@ function seededDomain(registry: Registry, seed: DomainSeed): Domain {
 
 function timeOf(text: string | undefined, otherwise: Date): string {
   const time = text === undefined ? otherwise : new Date(text);
-  if (Number.isNaN(time.getTime())) throw new RangeError(`"${text}" is no time in ISO 8601.`);
-  // What follows from a time further off leads out of the four digits that clients read.
+  if (Number.isNaN(time.getTime())) throw new RangeError(`"${text}" is not a time in ISO 8601.`);
+  // Dates that follow from a later time would not fit into the four digits of a year that clients read.
   const year = time.getUTCFullYear();
-  if (year < yearMin || year > yearMax) throw new RangeError(`"${text}" is not of the years ${yearMin} to ${yearMax}.`);
+  if (year < yearMin || year > yearMax)
+    throw new RangeError(`"${text}" is outside the years ${yearMin} to ${yearMax}.`);
   return time.toISOString();
 }

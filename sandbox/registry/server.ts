@@ -28,16 +28,16 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   /** 0 or absent: any free port. */
   port?: number;
   controlPort?: number;
-  /** Where registry.jsonl is kept; absent: in memory only. */
+  /** Where registry.sqlite is kept; absent: in memory only. */
   dataDir?: string;
-  /** Where the certificate is kept; absent: in `dataDir`/tls, or in a temporary folder that goes away with close(). */
+  /** Where the certificate is kept; absent: in `dataDir`/tls, or in a temporary folder that close() removes. */
   tlsDir?: string | undefined;
-  /** Under which names are sold, e.g. "test", "co.test". */
+  /** The suffixes under which names are sold, e.g. "test", "co.test". */
   suffixes: string[];
   registrars: RegistrarAccount[];
   /** Every client must show a certificate that one of this file's CAs has signed. */
   clientCaFile?: string;
-  /** The same with a client certificate that the registry makes for itself: see clientCertFile. */
+  /** The same with a client certificate that the registry creates: see clientCertFile. */
   clientCertificates?: boolean;
   now?: () => Date;
   /** Faults from the start; a reset brings them back. */
@@ -51,15 +51,16 @@ export interface SandboxRegistry extends Operations {
   controlPort: number;
   /** The CA certificate a client pins. */
   caFile: string;
-  /** A certificate that the registry takes, where it demands one and was given no CA for it. */
+  /** The client certificate that the registry created, if it requires one and was given no CA. */
   clientCertFile?: string | undefined;
   clientKeyFile?: string | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Starts an EPP server (RFC 5730–5734) for development and tests. Throws if the options make no sense, a port is
- * taken, or the store can't be read.
+ * Starts an EPP server (RFC 5730–5734) for development and tests.
+ *
+ * @throws Error when an option is invalid, a port is taken, or the store can't be read
  */
 export async function startSandboxRegistry(options: SandboxRegistryOptions): Promise<SandboxRegistry> {
   requireSensible(options);

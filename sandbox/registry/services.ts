@@ -1,7 +1,7 @@
 import { contactUri, domainUri, extensionNames, hostUri } from "./namespaces.ts";
 import type { Settings } from "./settings.ts";
 
-/** The object services of the greeting: a thin registry keeps no contacts, and name servers may be no objects. */
+/** The object services of the greeting: a thin registry has no contacts, and name servers may be attributes. */
 export function objectUrisOf({ dataModel, hostModel }: Settings): string[] {
   return [domainUri, ...(dataModel === "thick" ? [contactUri] : []), ...(hostModel === "objects" ? [hostUri] : [])];
 }

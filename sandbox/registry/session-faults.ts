@@ -2,18 +2,19 @@ import type { ParsedFrame } from "./command.ts";
 import type { Registry, SessionState } from "./registry.ts";
 import { Refusal } from "./result-codes.ts";
 
-/** Refuses a command, or forgets the session's login before it, as the faults in force say. A hello is no command. */
+/** Applies the current faults to a command: refuses it, or first forgets the session's login. A hello is not a command. */
 export function applySessionFaults(registry: Registry, session: SessionState, frame: ParsedFrame): void {
   const { commandsMax, uniqueClTRIDs } = registry.faults.current;
   const answer = registry.faults.maintenanceAnswer(registry.now());
   if (answer !== undefined && answer !== "reset") throw new Refusal(answer, "maintenance");
   if (frame.kind !== "command") return;
   session.commands += 1;
-  if (commandsMax !== null && session.commands > commandsMax) throw new Refusal(2500, "no more commands here");
+  if (commandsMax !== null && session.commands > commandsMax)
+    throw new Refusal(2500, "too many commands on this connection");
   const { registrar } = session;
   if (!registrar) return;
   if (uniqueClTRIDs && frame.clTRID && registry.store.journal.knowsClTRID(registrar, frame.clTRID)) {
-    throw new Refusal(2306, "clTRID already used");
+    throw new Refusal(2306, "the clTRID was used before");
   }
   if (isLoginForgotten(registry, session)) {
     session.registrar = undefined;

@@ -66,7 +66,7 @@ test("refuses a language, an object or an extension it does not serve at login",
   client.close();
 });
 
-test("takes the new password of a login, and no longer the old one", async (context) => {
+test("accepts the new password of a login, and no longer the old one", async (context) => {
   const registry = await startFor(context);
   const client = await RawClient.connect(registry.port, registry.caFile);
   await client.receive();
@@ -90,7 +90,7 @@ test("answers logout with 1500 and ends the connection", async (context) => {
   assert.equal(await client.receive(), undefined);
 });
 
-test("echoes the clTRID and never repeats a svTRID", async (context) => {
+test("returns the clTRID and never repeats an svTRID", async (context) => {
   const { client } = await startWithClient(context);
   const first = await client.ask(infoFrame("a.test"));
   const second = await client.ask(infoFrame("a.test"));
@@ -98,7 +98,7 @@ test("echoes the clTRID and never repeats a svTRID", async (context) => {
   assert.notEqual(first.svTRID, second.svTRID);
 });
 
-test("reads a frame that comes byte by byte, and several that come at once, in order", async (context) => {
+test("reads a frame that arrives byte by byte, and several that arrive at once, in order", async (context) => {
   const { client } = await startWithClient(context);
   for (const byte of encodeFrame(infoFrame("a.test"))) client.socket.write(Buffer.of(byte));
   assert.equal((await client.answer()).code, 2303);
@@ -107,14 +107,14 @@ test("reads a frame that comes byte by byte, and several that come at once, in o
   assert.equal(textOf(await client.answer(), "clID"), "gate-one");
 });
 
-test("answers a length that no frame can have with 2500 and ends the connection", async (context) => {
+test("answers an invalid frame length with 2500 and ends the connection", async (context) => {
   const { client } = await startWithClient(context);
   client.socket.write(Buffer.of(0x7f, 0xff, 0xff, 0xff));
   assert.equal((await client.answer()).code, 2500);
   assert.equal(await client.receive(), undefined);
 });
 
-test("says with 2001 and a reason what is wrong with a frame, and goes on", async (context) => {
+test("refuses an invalid frame with 2001 and a reason, and keeps the connection", async (context) => {
   const { client } = await startWithClient(context);
   const frames: [string, RegExp][] = [
     ["no xml", /<reason>/],
@@ -126,7 +126,7 @@ test("says with 2001 and a reason what is wrong with a frame, and goes on", asyn
       commandFrame(
         `<info><domain:check xmlns:domain="${domainUri}"><domain:name>a.test</domain:name></domain:check></info>`,
       ),
-      /holds/,
+      /contains/,
     ],
     [
       '<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><result code="1000"><msg>x</msg></result><trID><svTRID>abc</svTRID></trID></response></epp>',
@@ -157,7 +157,7 @@ test("refuses an unknown verb, a contact's transfer, an extension and an object 
   assert.equal((await client.ask(commandFrame(`<info>${host}</info>`))).code, 2307);
 });
 
-test("serves only the objects the login asked for", async (context) => {
+test("serves only the objects that the login requested", async (context) => {
   const registry = await startFor(context);
   const client = await RawClient.connect(registry.port, registry.caFile);
   await client.receive();

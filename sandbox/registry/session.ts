@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { greeting, response } from "./answer.ts";
 import { sleep } from "./clock.ts";
 import type { ConnectFate } from "./faults.ts";
 import { encodeFrame, FrameLengthError, FrameReader } from "./framing.ts";
-import type { Delivery } from "./labels.ts";
+import { type Delivery, normalDelivery } from "./labels.ts";
 import { drop, type Processed, processFrame, readIncoming } from "./process-frame.ts";
 import { redactXml } from "./redact.ts";
 import type { Registry, SessionState } from "./registry.ts";
@@ -14,8 +13,8 @@ import { findSchemaFault } from "./schema.ts";
 import { restyle } from "./style.ts";
 
 /**
- * One connection from greeting to end: reads frames, has each executed, waits until what it changed is on disk, and
- * answers. The next frame is read only after that, so pipelined commands are answered in order (RFC 5734 §3).
+ * One connection from greeting to end: reads a frame, executes it, waits until its changes are on disk, and answers. Only then
+ * it reads the next frame, so pipelined commands are answered in order (RFC 5734 §3).
  */
 export class Session {
   readonly #socket: TLSSocket;
@@ -24,7 +23,7 @@ export class Session {
   readonly #ended = new AbortController();
   #ageMs: number | null = null;
   #ageTimer: NodeJS.Timeout | undefined;
-  /** A frame is being served: the end of the session waits for its answer. */
+  /** A frame is in progress: the session ends after its answer. */
   #isBusy = false;
   #isOverdue = false;
 
@@ -40,7 +39,7 @@ export class Session {
     };
     this.#setTimers();
     const forget = registry.faults.onChange(() => this.#setTimers());
-    // Who waits for an answer is not idle.
+    // A client that waits for an answer is not idle.
     socket.on("timeout", () => {
       if (!this.#isBusy) this.#expire();
     });
@@ -49,26 +48,26 @@ export class Session {
       forget();
       clearTimeout(this.#ageTimer);
       this.#ended.abort();
-      // At once, although a frame may still be held: a client that comes back is not a session too many.
+      // At once, although a frame may still be held, so that the session of a client that reconnects fits the limit.
       registry.sessions.delete(this.#state);
     });
   }
 
-  /** Resolves when the connection is done. Rejects only for a defect of the registry itself, or a full disk. */
+  /** Resolves when the connection has ended. Rejects only for a defect of the registry, or a full disk. */
   async run(): Promise<void> {
     this.#registry.sessions.add(this.#state);
     try {
       const fate = this.#registry.faults.takeConnectFate("greeting", this.#registry.now());
       if (fate) return await this.#refuse(fate);
       const answer = greeting(this.#registry.now(), this.#registry.settings);
-      await this.#send({ about: { command: "greeting" }, answer, delivery: normal });
+      await this.#send({ about: { command: "greeting" }, answer, delivery: normalDelivery });
       await this.#readFrames();
     } finally {
       if (!this.#socket.writableEnded) this.#socket.destroy();
     }
   }
 
-  /** Says why there is no greeting, or nothing at all until the client has had enough. */
+  /** Refuses with a code instead of a greeting, or sends nothing until the client disconnects. */
   async #refuse(fate: ConnectFate): Promise<void> {
     const code = { "refuse-2500": 2500, "refuse-2501": 2501, "refuse-2502": 2502 }[fate as string];
     if (code !== undefined) return this.#endWith(code as ResultCode);
@@ -106,7 +105,7 @@ export class Session {
     if (processed.closes) this.#end();
   }
 
-  /** Times that end the session, as the faults and settings say now. */
+  /** Starts the timers that end the session, from the current faults and settings. */
   #setTimers(): void {
     const { faults, settings } = this.#registry;
     const { idleMs, ageMs } = faults.current;
@@ -117,35 +116,35 @@ export class Session {
     if (ageMs !== null) this.#ageTimer = setTimeout(() => this.#expire(), ageMs);
   }
 
-  /** The session is idle or old: ends it between two answers, with a notice or without a word. */
+  /** Ends an idle or old session between two answers, with or without a notice. */
   #expire(): void {
     this.#isOverdue = true;
     if (this.#isBusy) return;
     const { endNoticeCode } = this.#registry.faults.current;
-    // Not caught: a defect of the registry ends the process, loudly.
+    // Not caught, so that a defect of the registry ends the process.
     if (endNoticeCode !== null && this.#socket.writable) this.#endWith(endNoticeCode);
     else this.#socket.destroy();
   }
 
-  /** Ends with an answer that no command asked for. */
+  /** Sends an unsolicited answer, and ends. */
   async #endWith(code: ResultCode, reason?: string): Promise<void> {
     const svTRID = `SBX-${this.#registry.store.nextNumber()}`;
-    await this.#send({ about: { svTRID, code }, answer: response({ code, reason, svTRID }), delivery: normal });
+    await this.#send({ about: { svTRID, code }, answer: response({ code, reason, svTRID }), delivery: normalDelivery });
     this.#end();
   }
 
-  /** Says goodbye, and keeps reading, so that the client's own goodbye is seen. */
+  /** Ends our side, and keeps reading, so that the client's end is noticed. */
   #end(): void {
     this.#socket.end();
     this.#socket.resume();
   }
 
   async #send({ about, answer, delivery }: Pick<Processed, "about" | "answer" | "delivery">): Promise<void> {
-    if (answer === undefined || delivery.kind === "drop-before" || delivery.kind === "drop-after") {
+    if (answer === undefined || delivery.drops) {
       this.#socket.destroy();
       return;
     }
-    if (delivery.kind === "delay") await sleep(delivery.delayMs, this.#ended.signal);
+    if (delivery.delayMs !== undefined) await sleep(delivery.delayMs, this.#ended.signal);
     const text = this.#styled(answer, delivery);
     if (this.#socket.destroyed) return;
     this.#registry.store.journal.record({
@@ -158,45 +157,28 @@ export class Session {
       executed: false,
       xml: redactXml(text),
     });
-    await write(this.#socket, encodeFrame(text), delivery);
+    const frame = encodeFrame(text);
+    if (delivery.write) await delivery.write(this.#socket, frame);
+    else this.#socket.write(frame);
   }
 
-  /** The answer as it is sent: checked, in the style asked for, spoiled. */
+  /** The answer as it is sent: checked, in the requested style, changed by the label of its name. */
   #styled(answer: string, delivery: Delivery): string {
     const { settings, faults } = this.#registry;
     const { styles } = faults.current;
-    const text = restyle(spoil(answer, delivery), styles);
+    const text = restyle(delivery.change?.(answer) ?? answer, styles);
     const checked = styles.includes("disordered") ? answer : text;
     const fault = settings.assertAnswers ? findSchemaFault(checked) : undefined;
     if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${checked}`);
-    return delivery.kind === "garbage" ? "\u0001 this is not XML <<<" : text;
+    return delivery.instead ?? text;
   }
 }
 
-const normal: Delivery = { kind: "normal" };
-
-/** The connection's bytes until it ends or breaks: to a registry, a broken connection is an end. */
+/** The connection's bytes until it ends or breaks. */
 async function* chunksOf(socket: TLSSocket): AsyncGenerator<Buffer> {
   try {
     yield* socket.iterator({ destroyOnReturn: false });
   } catch {
     socket.destroy();
-  }
-}
-
-function spoil(answer: string, delivery: Delivery): string {
-  return delivery.kind === "wrong-trid" ? answer.replace(/<clTRID>[^<]*</, "<clTRID>SBX-NEVER-SENT<") : answer;
-}
-
-async function write(socket: TLSSocket, frame: Buffer, delivery: Delivery): Promise<void> {
-  if (delivery.kind === "short") {
-    socket.write(frame.subarray(0, frame.length / 2), () => socket.destroy());
-  } else if (delivery.kind === "dribble") {
-    for (const byte of frame) {
-      socket.write(Buffer.of(byte));
-      await nextTurn();
-    }
-  } else {
-    socket.write(frame);
   }
 }

@@ -1,7 +1,7 @@
 import { extensionNames } from "./namespaces.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 
-/** Settings that take one of a few words or numbers only; a list takes several. */
+/** The allowed values of settings that are not free; a list may have several. */
 const choices: Partial<Record<keyof Settings, readonly unknown[]>> = {
   atExpiry: ["auto-renew", "expire"],
   oldExpDateCode: [2004, 2105, 2306],
@@ -12,7 +12,7 @@ const choices: Partial<Record<keyof Settings, readonly unknown[]>> = {
 
 const indent = " ".repeat("  --setting NAME=VALUE         ".length);
 
-/** The settings and their defaults, a line each, for the help. */
+/** The settings with their defaults for the help, one per line. */
 export function settingLines(): string {
   return names()
     .map((name) => `${indent}${name}=${textOf(defaultSettings[name])}${choiceNote(name)}`)
@@ -20,13 +20,16 @@ export function settingLines(): string {
 }
 
 /**
- * `NAME=VALUE` as a setting: a number, a word, true or false, JSON for what has parts (`graceDays={"add":0}`; what it
- * leaves out stays as it is). Throws a sentence for what is no setting.
+ * Parses `NAME=VALUE`: a number, a word, true or false, or JSON for a setting with parts (`graceDays={"add":0}`; parts that it
+ * omits keep their defaults).
+ *
+ * @throws Error with one sentence for an invalid setting
  */
 export function parseSetting(text: string): [name: keyof Settings, value: unknown] {
   const equals = text.indexOf("=");
   const name = names().find((known) => known === text.slice(0, equals));
-  if (equals < 0 || !name) throw new Error(`--setting: there is no "${text.slice(0, Math.max(equals, 0)) || text}".`);
+  if (equals < 0 || !name)
+    throw new Error(`--setting: there is no setting "${text.slice(0, Math.max(equals, 0)) || text}".`);
   const written = text.slice(equals + 1);
   const standard = defaultSettings[name];
   const value = typeof standard === "string" ? written : jsonOf(written);
@@ -34,13 +37,13 @@ export function parseSetting(text: string): [name: keyof Settings, value: unknow
   if (!isLike(value, standard, max) || !isChosen(name, value)) {
     const limit = max === Number.MAX_SAFE_INTEGER ? "" : `, at most ${max}`;
     throw new Error(
-      `--setting ${name} is as in ${name}=${textOf(standard)}${limit}${choiceNote(name)}, not "${written}".`,
+      `--setting ${name} has the form ${name}=${textOf(standard)}${limit}${choiceNote(name)}, not "${written}".`,
     );
   }
   return [name, value];
 }
 
-/** All but assertAnswers: a registry whose answers are not checked is for nothing but its own tests. */
+/** All but assertAnswers: only the tests of the registry may switch the check of answers off. */
 function names(): (keyof Settings)[] {
   return (Object.keys(defaultSettings) as (keyof Settings)[]).filter((name) => name !== "assertAnswers");
 }
@@ -62,7 +65,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** What Node's timers take, and a hundred years: times beyond would be no time at all. */
+/** The longest delay of Node's timers, and a hundred years: longer times would not work. */
 const msMax = 2 ** 31 - 1;
 const daysMax = 36_525;
 
@@ -71,7 +74,7 @@ function maxOf(name: string): number {
   return name.endsWith("Days") ? daysMax : Number.MAX_SAFE_INTEGER;
 }
 
-/** Whether a value can stand where `standard` stands. Numbers are counts and times: whole, and from 0 to `max`. */
+/** Whether a value can replace `standard`. Numbers are counts and times: integers from 0 to `max`. */
 function isLike(value: unknown, standard: unknown, max: number): boolean {
   if (typeof standard === "number") return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= max;
   if (Array.isArray(standard)) return Array.isArray(value);
@@ -82,7 +85,7 @@ function isLike(value: unknown, standard: unknown, max: number): boolean {
 }
 
 function isChosen(name: keyof Settings, value: unknown): boolean {
-  // Three capitals (RFC 8748 §3.2): no other could be answered.
+  // Three capitals (RFC 8748 §3.2): answers with another currency would be invalid.
   if (name === "feeCurrency") return /^[A-Z]{3}$/.test(String(value));
   const list = choices[name];
   return !list || [value].flat().every((one) => list.includes(one));

@@ -1,14 +1,14 @@
 import type { ExtensionName } from "./namespaces.ts";
 
-/** What a sandbox registry can be told beside its names and ports. Times are in milliseconds. */
+/** The settings of a sandbox registry, besides its names and ports. */
 export interface Settings {
-  /** Largest frame taken or sent, header included. */
+  /** The largest frame that is accepted or sent, including its header. */
   frameBytesMax: number;
-  /** A session without a byte for so long is dropped. */
+  /** A session that sends nothing for this long is dropped. */
   idleTimeoutMs: number;
   /** Wrong passwords on one connection before 2501 closes it. */
   loginFailuresMax: number;
-  /** Sessions of one registrar at the same time; the next login answers 2502. */
+  /** Concurrent sessions of one registrar; the next login is answered with 2502. */
   sessionsMax: number;
   /** How long a `pending-…` name waits for its decision. */
   pendingDelayMs: number;
@@ -16,19 +16,19 @@ export interface Settings {
   undoDelayMs: number;
   /** Upper bound for `slow-<ms>-`. */
   slowMsMax: number;
-  /** How long a `late-` create keeps its answer back: longer than a client's transform timeout of 30 s. */
+  /** The delay of the answer to a `late-` create: longer than a client's transform timeout of 30 s. */
   lateMs: number;
-  /** Frames the journal keeps in memory; the oldest are forgotten first. */
+  /** The frames that the journal keeps; the oldest are removed first. */
   journalFramesMax: number;
   /** Checks every answer against the schemas before it is sent, and crashes on an invalid one. */
   assertAnswers: boolean;
-  /** Every login by loginSec (RFC 8807) hears that its password ends in so many days; 0: passwords never end. */
+  /** Every login with loginSec (RFC 8807) is warned that its password expires in this many days; 0: never. */
   passwordExpiresDays: number;
-  /** What a registrar has to pay with before its credit is set; Infinity: no limit, nothing is counted. */
+  /** A registrar's initial credit; Infinity: no limit. */
   creditUnits: number;
   /** The price of a year of create or renew; more than the credit is 2104. */
   unitsPerYear: number;
-  /** What becomes of a name that reaches its exDate: a year more, or redemption without anyone asking for it. */
+  /** What happens at a name's exDate: it is renewed for a year, or enters redemption. */
   atExpiry: "auto-renew" | "expire";
   graceDays: GraceDays;
   /** The answer to a renew whose curExpDate is not the exDate: registries differ. */
@@ -39,27 +39,27 @@ export interface Settings {
   dataModel: "thick" | "thin";
   /** Name servers are objects of their own (RFC 5732), or attributes of their domain (RFC 5731 §1.1). */
   hostModel: "objects" | "attributes";
-  /** Whether a restore needs a report before the name is back (RFC 3915 §3.1), and how long that is waited for. */
+  /** Whether a restore needs a report (RFC 3915 §3.1), and how many days the registry waits for it. */
   restoreReport: boolean;
   restoreReportDays: number;
-  /** What a year of a `premium-` name costs in the fee extension (RFC 8748), and of any other. */
+  /** The price of a year in the fee extension (RFC 8748): of a `premium-` name, and of any other. */
   premiumAmount: number;
   standardAmount: number;
   restoreAmount: number;
   feeCurrency: string;
-  /** How long the losing registrar may object to a transfer: then it is approved. */
+  /** How long the losing registrar may reject a transfer before it is approved. */
   transferDays: number;
 }
 
-/** Times of a name's life in days (RFC 3915); 0 leaves that part of its life out. */
+/** Periods of a name's life in days (RFC 3915); 0 skips the period. */
 export interface GraceDays {
-  /** A name deleted so soon after its create is free at once. */
+  /** A name that is deleted within this time after its create is free at once. */
   add: number;
   renew: number;
   autoRenew: number;
   /** How long a deleted or expired name can be restored. */
   redemption: number;
-  /** How long it is held back after that, before it is free. */
+  /** How long it then stays registered before it is free. */
   pendingDelete: number;
 }
 
@@ -92,7 +92,7 @@ export const defaultSettings: Settings = {
   transferDays: 5,
 };
 
-/** Longest registration, counted from now (RFC 5731 leaves the policy to the registry; ten years is ICANN's). */
+/** The longest registration, from now (RFC 5731 leaves the policy to the registry; ten years is ICANN's). */
 export const registrationYearsMax = 10;
 
 /** The registrar that holds seeded names, `taken-` names and the winner's side of `race-` names. */

@@ -1,14 +1,14 @@
 import type { Static, TSchema } from "typebox";
 import { Value } from "typebox/value";
 
-/** The value as the shape says it. Throws a RangeError that names the first thing that is wrong; `what` is its subject. */
+/** Returns the value if it has the shape. @param what the subject of the error @throws RangeError that names the first mistake */
 export function checkShape<Shape extends TSchema>(shape: Shape, value: unknown, what: string): Static<Shape> {
   if (Value.Check(shape, value)) return value;
   const error = Value.Errors(shape, value)[0]!;
   const where = error.instancePath.slice(1).replaceAll("/", ".");
   const { allowedValues, requiredProperties } = error.params as Record<string, unknown[] | undefined>;
   const texts: Record<string, string> = {
-    boolean: "is not known here",
+    boolean: "is not known",
     enum: `must be one of ${allowedValues?.join(", ")}`,
     required: `needs ${requiredProperties?.join(", ")}`,
   };

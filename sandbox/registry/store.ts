@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { AppendLog, type Change } from "./append-log.ts";
+import type { TableName } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
 import type {
@@ -13,21 +12,20 @@ import type {
   Host,
   PollMessage,
 } from "./objects.ts";
+import { type Change, StoreFile } from "./store-file.ts";
 
-/** Numbers skipped at a restart: more than a killed process can have handed out without an fsync. */
+/** Numbers skipped at a restart: more than a killed process can have handed out without writing the last of them. */
 const sequenceGap = 1_000_000;
 
-const framesTable = "frames";
-
-/** Rows by key, every change of which goes to the log. */
+/** Rows by key, every change of which goes to the file. */
 export class Table<Row> {
   readonly #rows = new Map<string, Row>();
-  readonly #name: string;
+  readonly #name: TableName;
   readonly #keyOf: (row: Row) => string;
   readonly #append: (change: Change) => void;
   #watch: (row: Row) => void = () => undefined;
 
-  constructor(name: string, keyOf: (row: Row) => string, append: (change: Change) => void) {
+  constructor(name: TableName, keyOf: (row: Row) => string, append: (change: Change) => void) {
     this.#name = name;
     this.#keyOf = keyOf;
     this.#append = append;
@@ -42,8 +40,8 @@ export class Table<Row> {
   }
 
   put(row: Row): void {
-    this.#rows.set(this.#keyOf(row), row);
-    this.#append({ table: this.#name, put: row });
+    this.restore(row);
+    this.#append({ kind: "put", table: this.#name, key: this.#keyOf(row), row });
     this.#watch(row);
   }
 
@@ -54,38 +52,31 @@ export class Table<Row> {
   }
 
   delete(key: string): void {
-    if (this.#rows.delete(key)) this.#append({ table: this.#name, delete: key });
+    if (this.#rows.delete(key)) this.#append({ kind: "delete", table: this.#name, key });
   }
 
   clear(): void {
     this.#rows.clear();
-    this.#append({ table: this.#name, clear: true });
+    this.#append({ kind: "clear", table: this.#name });
   }
 
-  /** Applies a change read from the log, without writing it again. */
-  replay(change: Change): void {
-    if ("put" in change) this.#rows.set(this.#keyOf(change.put as Row), change.put as Row);
-    else if ("delete" in change) this.#rows.delete(change.delete);
-    else this.#rows.clear();
-  }
-
-  /** What the log needs to hold for this table, and no more. */
-  snapshot(): Change[] {
-    return this.values().map((row) => ({ table: this.#name, put: row }));
+  /** Puts a row that the file already has. */
+  restore(row: Row): void {
+    this.#rows.set(this.#keyOf(row), row);
   }
 }
 
 /**
- * All the registry knows: tables and the journal of frames, in memory, and in one file so that a command and its
+ * The state of the registry: tables and the journal of frames, in memory, and in one file so that a command and its
  * journal entry are on disk together or not at all. Without a folder it is in memory only.
  */
 export class Store {
   #sequence = 0;
   #lock: Disposable | undefined;
-  readonly #log = new AppendLog(() => this.#sequence);
-  readonly #append = (change: Change): void => this.#log.append(change);
+  readonly #file = new StoreFile(() => this.#sequence);
+  readonly #append = (change: Change): void => this.#file.append(change);
 
-  readonly #tables = new Map<string, Pick<Table<unknown>, "replay" | "snapshot" | "clear">>();
+  readonly #tables = new Map<TableName, Pick<Table<unknown>, "restore" | "clear">>();
 
   readonly domains = this.#table<Domain>("domains", (row) => row.name);
   readonly contacts = this.#table<Contact>("contacts", (row) => row.id);
@@ -98,52 +89,55 @@ export class Store {
   readonly journal: Journal;
 
   constructor(journalFramesMax: number) {
-    // Lazily: a frame by itself is nothing that an answer reveals, so a query costs no fsync.
-    this.journal = new Journal(journalFramesMax, (entry) => this.#log.appendLazily({ table: framesTable, put: entry }));
+    // Lazily: no answer reveals that a frame was journalled, so a query costs no fsync.
+    this.journal = new Journal(journalFramesMax, {
+      write: (entry) => this.#file.appendLazily({ kind: "put", table: "frames", key: entry.number, row: entry }),
+      forget: (upTo) => this.#file.appendLazily({ kind: "deleteUpTo", table: "frames", key: upTo }),
+    });
   }
 
-  /** Reads `dataDir`/registry.jsonl if there is one, and writes to it from now on. Throws if another process does. */
+  /** Reads `dataDir`/registry.sqlite if there is one, and writes to it from now on. @throws Error when another process uses it */
   async open(dataDir: string): Promise<void> {
     await mkdir(dataDir, { recursive: true });
     this.#lock = lockFolder(dataDir);
-    const path = join(dataDir, "registry.jsonl");
-    const last = await this.#log.replay(path, (change) => {
-      if (change.table !== framesTable) this.#tables.get(change.table)?.replay(change);
-      else if ("put" in change) this.journal.restore(change.put as JournalEntry);
-      else this.journal.clear();
+    await this.#file.open(dataDir, {
+      takeRow: (table, row) => {
+        if (table === "frames") this.journal.restore(row as JournalEntry);
+        else this.#tables.get(table)?.restore(row);
+      },
+      takeSequence: (last) => {
+        this.#sequence = last === undefined ? 0 : last + sequenceGap;
+      },
     });
-    this.#sequence = last === undefined ? 0 : last + sequenceGap;
-    const frames: Change[] = this.journal.entries().map((entry) => ({ table: framesTable, put: entry }));
-    await this.#log.start(path, [...[...this.#tables.values()].flatMap((table) => table.snapshot()), ...frames]);
   }
 
-  /** A number that no earlier call returned, on this run or one before: svTRIDs, roids, message ids come from it. */
+  /** A number that no call has returned before, in this run or an earlier one: for svTRIDs, roids and message ids. */
   nextNumber(): number {
     this.#sequence += 1;
     return this.#sequence;
   }
 
-  /** Resolves when every change an answer could reveal is on disk. */
+  /** Resolves when every change that an answer could reveal is on disk. */
   durable(): Promise<void> {
-    return this.#log.durable();
+    return this.#file.durable();
   }
 
-  /** Forgets all objects, messages, changed passwords and frames. Numbers go on. */
+  /** Removes all objects, messages, changed passwords and frames. Numbers continue. */
   reset(): void {
     for (const table of this.#tables.values()) table.clear();
     this.journal.clear();
-    this.#append({ table: framesTable, clear: true });
+    this.#append({ kind: "clear", table: "frames" });
   }
 
   async close(): Promise<void> {
     try {
-      await this.#log.close();
+      await this.#file.close();
     } finally {
       this.#lock?.[Symbol.dispose]();
     }
   }
 
-  #table<Row>(name: string, keyOf: (row: Row) => string): Table<Row> {
+  #table<Row>(name: TableName, keyOf: (row: Row) => string): Table<Row> {
     const table = new Table(name, keyOf, this.#append);
     this.#tables.set(name, table);
     return table;

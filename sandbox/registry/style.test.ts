@@ -25,7 +25,7 @@ const answer =
 const byteOrderMark = "\uFEFF";
 const asRead = (xml: string) => facts(parseXml(xml.replace(byteOrderMark, "").replace("US-ASCII", "UTF-8")));
 
-test("says the same in every style, and validly in all but the disordered one", () => {
+test("has the same content in every style, and is valid in all but the disordered one", () => {
   const orderly = styleNames.filter((style) => style !== "disordered");
   for (const styles of [...orderly.map((style): Style[] => [style]), orderly]) {
     const text = restyle(answer, styles);
@@ -38,7 +38,7 @@ test("says the same in every style, and validly in all but the disordered one", 
   assert.notEqual(findSchemaFault(disordered), undefined);
 });
 
-test("writes each style as it is named", () => {
+test("writes each style as documented", () => {
   const shows: [Style, RegExp][] = [
     ["prefixed", /<epp:response>.*<(ns-_\.\d):panData xmlns:\1="urn:ietf:params:xml:ns:domain-1.0">/s],
     ["unprefixed", /<panData xmlns="urn:ietf:params:xml:ns:domain-1.0">.*<clTRID xmlns="urn:ietf:params:xml:ns:epp/s],
@@ -53,13 +53,13 @@ test("writes each style as it is named", () => {
   for (const [style, pattern] of shows) assert.match(restyle(answer, [style]), pattern);
 });
 
-test("turns lists round in the reordered style", async (context) => {
+test("reverses lists in the reordered style", async (context) => {
   const { client } = await startWithClient(context, { faults: { styles: ["reordered"] } });
   const { xml } = await client.ask(checkFrame("a.test", "b.test"));
   assert.ok(xml.indexOf("b.test") < xml.indexOf("a.test"));
 });
 
-test("serves a whole session in the styles asked for, and names what a label spoils in them too", async (context) => {
+test("serves a whole session in the given styles, and applies labels in them too", async (context) => {
   const { registry, client } = await startWithClient(context);
   for (const styles of [
     ["prefixed", "comments", "cdata", "pretty"],

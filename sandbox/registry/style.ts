@@ -2,18 +2,18 @@ import { eppUri, extensionNames, objectNames } from "./namespaces.ts";
 import { parseXml, type XmlElement } from "./xml.ts";
 
 /**
- * The same answer in other XML: what a client that reads by namespace takes alike, and one that looks at text does not.
- * All but `disordered` are valid against the schemas, and are checked to be.
+ * Writes the same answer in other XML: a client that reads by namespace does not see a difference, one that searches in text
+ * does. All styles but `disordered` are valid against the schemas, and are checked.
  */
 
 /**
- *  - prefixed: every element has a prefix, and not the usual one
- *  - unprefixed: none has; each namespace is the default one where it begins
- *  - reordered: repeated elements and attributes come in the opposite order, which is all the schemas leave open
- *  - disordered: also the children of every element, which no schema allows
+ *  - prefixed: every element has a prefix, but not the usual one
+ *  - unprefixed: no prefixes; each namespace is declared as the default one
+ *  - reordered: repeated elements and attributes in reverse order, which is all that the schemas leave open
+ *  - disordered: the children of every element in reverse order too, which no schema allows
  *  - comments: between elements and in the middle of texts
  *  - cdata: every text is a CDATA section
- *  - pretty: indented, with line ends of Windows
+ *  - pretty: indented, with Windows line ends
  *  - bom: a byte order mark first
  *  - encoding: the XML declaration says US-ASCII in single quotes, and other characters are references
  *  - undeclared: no XML declaration
@@ -37,7 +37,7 @@ const usualPrefixes: Record<string, string> = { ...objectNames, ...extensionName
 const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n';
 const asciiDeclaration = "<?xml version='1.0' encoding='US-ASCII'?>\n";
 
-/** Writes a valid frame anew. */
+/** Writes a valid frame in these styles. */
 export function restyle(xml: string, styles: readonly Style[]): string {
   if (styles.length === 0) return xml;
   const has = (style: Style) => styles.includes(style);
@@ -48,14 +48,14 @@ export function restyle(xml: string, styles: readonly Style[]): string {
   return `${has("bom") ? "\uFEFF" : ""}${declared}${body}`;
 }
 
-function reorder(element: XmlElement, isRuthless: boolean): void {
+function reorder(element: XmlElement, isDisordered: boolean): void {
   element.attributes = Object.fromEntries(Object.entries(element.attributes).reverse());
-  for (const child of element.children) reorder(child, isRuthless);
-  if (isRuthless) element.children.reverse();
+  for (const child of element.children) reorder(child, isDisordered);
+  if (isDisordered) element.children.reverse();
   else reverseRuns(element.children);
 }
 
-/** Turns round each run of siblings with the same name, but for lines of an address, whose order means something. */
+/** Reverses each run of siblings with the same name, except the lines of an address, whose order matters. */
 function reverseRuns(siblings: XmlElement[]): void {
   for (let start = 0, end = 0; start < siblings.length; start = end) {
     const first = siblings[start]!;
@@ -75,7 +75,7 @@ class Writer {
   write(element: XmlElement, parentUri?: string, scope: readonly string[] = [], depth = 0): string {
     const { uri, local, attributes, children } = element;
     const prefix = this.#prefixOf(uri);
-    // A prefix is declared where it is first needed; the default namespace wherever it changes.
+    // A prefix is declared where it is first used; the default namespace wherever it changes.
     const isDeclared = prefix === "" ? uri === parentUri : scope.includes(uri);
     const declared = isDeclared ? [] : [[prefix === "" ? "xmlns" : `xmlns:${prefix}`, uri]];
     const pairs = [...declared, ...Object.entries(attributes)].map(
@@ -120,7 +120,7 @@ class Writer {
       .join("<!-- 2400 -->");
   }
 
-  /** References are no references within a CDATA section, so it is interrupted for them. */
+  /** A CDATA section cannot contain references, so it is closed for each of them. */
   #cdata(text: string): string {
     const kept = text.replaceAll("]]>", "]]]]><![CDATA[>");
     const ascii = kept.replace(beyondAscii, (character) => `]]>${reference(character)}<![CDATA[`);

@@ -42,7 +42,7 @@ async function transferMessages(client: RawClient): Promise<string[]> {
   return (await pollAll(client)).map((message) => `${messageText(message)}, ${textOf(message, "trStatus")}`);
 }
 
-test("asks for a transfer with the right authInfo only, and only where the name may go", async (context) => {
+test("accepts a transfer request only with the right authInfo, and only if the name may be transferred", async (context) => {
   const { loser, gainer } = await startWithName(context);
   const lock = (verb: string) => `<domain:${verb}><domain:status s="clientTransferProhibited"/></domain:${verb}>`;
   const twoYears = '<domain:period unit="y">2</domain:period>';
@@ -81,7 +81,7 @@ test("asks for a transfer with the right authInfo only, and only where the name 
   ]);
 });
 
-test("gives the name and the hosts below it to the other registrar when the losing one approves", async (context) => {
+test("moves the name and the hosts below it when the losing registrar approves", async (context) => {
   const { registry, loser, gainer } = await startWithName(context);
   await loser.ask(hostFrame("create", "ns1.a.test", '<host:addr ip="v4">192.0.2.1</host:addr>'));
   await gainer.ask(transferFrame("request", "a.test", "auth-1"));
@@ -107,7 +107,7 @@ test("gives the name and the hosts below it to the other registrar when the losi
   assert.equal(executed.length, 2);
 });
 
-test("leaves the name where it is when a transfer is rejected or cancelled", async (context) => {
+test("does not move the name when a transfer is rejected or cancelled", async (context) => {
   const { loser, gainer } = await startWithName(context);
   await gainer.ask(transferFrame("request", "a.test", "auth-1"));
   assert.equal(textOf(await loser.ask(transferFrame("reject", "a.test")), "trStatus"), "clientRejected");
@@ -121,7 +121,7 @@ test("leaves the name where it is when a transfer is rejected or cancelled", asy
   assert.ok(!info.xml.includes("pendingTransfer"));
 });
 
-test("approves a transfer by itself when the losing registrar says nothing for five days", async (context) => {
+test("approves a transfer automatically after five days without an answer", async (context) => {
   const { registry, loser, gainer } = await startWithName(context);
   await gainer.ask(transferFrame("request", "a.test", "auth-1"));
   await registry.advance(5 * dayMs - 1);
@@ -134,7 +134,7 @@ test("approves a transfer by itself when the losing registrar says nothing for f
   assert.equal(registry.store.journal.entries({ command: "domain:transfer-approve" }).length, 1);
 });
 
-test("makes a name that has just renewed itself last one year longer by a transfer, not two", async (context) => {
+test("adds one year by a transfer, not two, to a name that was just renewed automatically", async (context) => {
   const { registry, loser, gainer } = await startWithName(context);
   await registry.advance(360 * dayMs);
   await gainer.ask(transferFrame("request", "a.test", "auth-1"));
@@ -155,7 +155,7 @@ test("cancels a transfer when the name expires before it is decided", async (con
   assert.ok(!info.xml.includes("pendingTransfer"));
 });
 
-test("asks for the fee of a transfer that the client names", async (context) => {
+test("checks the fee of a transfer that the client names", async (context) => {
   const { gainer } = await startWithName(context);
   const fee = (sum: string) =>
     extended(

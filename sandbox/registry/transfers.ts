@@ -1,5 +1,5 @@
 import { addMonths } from "./clock.ts";
-import { notify, type Surroundings } from "./events.ts";
+import { type EventContext, notify } from "./events.ts";
 import { gracesInForce, withGrace } from "./graces.ts";
 import { hostsBelow } from "./hosts-below.ts";
 import { domainUri } from "./namespaces.ts";
@@ -9,69 +9,72 @@ import { type Markup, optionalTag, tag } from "./xml.ts";
 
 const monthsPerYear = 12;
 
-/** The outcomes of which the losing registrar hears by a message, as the gaining one does: it had no part in them. */
-const tellsLoser: readonly Transfer["status"][] = ["clientCancelled", "serverApproved", "serverCancelled"];
+/** The outcomes that are reported to the losing registrar too, because it did not cause them. */
+const loserNotified: readonly Transfer["status"][] = ["clientCancelled", "serverApproved", "serverCancelled"];
 
-/** Gives the name, and the hosts below it, to the registrar that asked for it (RFC 5731 §3.2.4, RFC 5732 §1.1). */
+/** Moves the name, and the hosts below it, to the registrar that requested it (RFC 5731 §3.2.4, RFC 5732 §1.1). */
 export function approveTransfer(
-  around: Surroundings,
+  context: EventContext,
   domain: Domain,
   status: "clientApproved" | "serverApproved",
 ): Domain {
-  const { store, now } = around;
+  const { store, now } = context;
   const transfer = domain.transfer!;
   const trDate = now().toISOString();
-  const ended = end(around, domain, status);
+  const ended = end(context, domain, status);
   const given: Domain = {
     ...ended,
     clID: transfer.reID,
     trDate,
-    exDate: exDateAfter(around, domain, transfer),
+    exDate: exDateAfter(context, domain, transfer),
     graces: [],
   };
-  const graces = withGrace(around, given, "transferPeriod", transfer.months);
+  const graces = withGrace(context, given, "transferPeriod", transfer.months);
   const approved = { ...given, graces };
   store.domains.put(approved);
   for (const host of hostsBelow(store, domain.name)) store.hosts.put({ ...host, clID: transfer.reID, trDate });
-  tellBoth(around, approved);
+  notifyBoth(context, approved);
   return approved;
 }
 
-/** Ends a pending transfer and leaves the name where it is. The name itself where there is none. */
+/** Ends a pending transfer without moving the name. @returns the name, unchanged if no transfer is pending */
 export function cancelTransfer(
-  around: Surroundings,
+  context: EventContext,
   domain: Domain,
   status: "clientRejected" | "clientCancelled" | "serverCancelled",
 ): Domain {
   if (domain.transfer?.status !== "pending") return domain;
-  const ended = end(around, domain, status);
-  around.store.domains.put(ended);
-  tellBoth(around, ended);
+  const ended = end(context, domain, status);
+  context.store.domains.put(ended);
+  notifyBoth(context, ended);
   return ended;
 }
 
-function end({ now }: Surroundings, domain: Domain, status: Transfer["status"]): Domain {
+function end({ now }: EventContext, domain: Domain, status: Transfer["status"]): Domain {
   const acDate = now().toISOString();
   const statuses = domain.statuses.filter((other) => other !== "pendingTransfer");
   return { ...domain, statuses, transfer: { ...domain.transfer!, status, acDate } };
 }
 
-function tellBoth(around: Surroundings, domain: Domain): void {
+function notifyBoth(context: EventContext, domain: Domain): void {
   const { status, reID, acID } = domain.transfer!;
-  const heard = [...(status === "clientCancelled" ? [] : [reID]), ...(tellsLoser.includes(status) ? [acID] : [])];
-  for (const registrar of heard) tellOf(around, domain, registrar, `The transfer ended: ${status}`);
+  const registrars = [
+    ...(status === "clientCancelled" ? [] : [reID]),
+    ...(loserNotified.includes(status) ? [acID] : []),
+  ];
+  for (const registrar of registrars) notifyOfTransfer(context, domain, registrar, `The transfer ended: ${status}`);
 }
 
-/** A message with `<domain:trnData>`, as RFC 5731 §3.3 has it. */
-export function tellOf(around: Surroundings, domain: Domain, registrar: string, text: string): void {
-  notify(around, domain, { registrar, text, xml: transferTag(around, domain).markup });
+/** Adds a message with `<domain:trnData>` (RFC 5731 §3.3). */
+export function notifyOfTransfer(context: EventContext, domain: Domain, registrar: string, text: string): void {
+  notify(context, domain, { registrar, text, xml: transferTag(context, domain).markup });
 }
 
 /**
- * Until when the name would last: one that renewed itself just now is not made to last two years longer, and none longer
- * than ten years from now.
+ * The exDate after the transfer. A current automatic renewal is undone, so it does not add a second year; the maximum is ten
+ * years from now.
  */
-function exDateAfter({ now }: Surroundings, domain: Domain, { months }: Transfer): string {
+function exDateAfter({ now }: EventContext, domain: Domain, { months }: Transfer): string {
   const undone = gracesInForce(domain, now()).filter(({ status }) => status === "autoRenewPeriod");
   const undoneMonths = undone.reduce((sum, grace) => sum + grace.months, 0);
   const wanted = addMonths(new Date(domain.exDate), months - undoneMonths);
@@ -79,12 +82,12 @@ function exDateAfter({ now }: Surroundings, domain: Domain, { months }: Transfer
   return (wanted < latest ? wanted : latest).toISOString();
 }
 
-/** `<domain:trnData>` of a name that has a transfer; its exDate is what the transfer makes of it, unless it makes nothing. */
-export function transferTag(around: Surroundings, domain: Domain): Markup {
+/** `<domain:trnData>` of a name with a transfer; the exDate is that after the transfer, absent if the transfer failed. */
+export function transferTag(context: EventContext, domain: Domain): Markup {
   const transfer = domain.transfer!;
   const { status, reID, reDate, acID, acDate } = transfer;
   const isGiven = status === "clientApproved" || status === "serverApproved";
-  const exDate = status === "pending" ? exDateAfter(around, domain, transfer) : isGiven ? domain.exDate : undefined;
+  const exDate = status === "pending" ? exDateAfter(context, domain, transfer) : isGiven ? domain.exDate : undefined;
   return tag(
     "domain:trnData",
     { "xmlns:domain": domainUri },

@@ -1,6 +1,6 @@
 import { SaxesParser } from "saxes";
 
-/** An element as EPP needs it: who it is, its attributes without a namespace, its child elements, its own text. */
+/** An element as EPP needs it: its name, its attributes without a namespace, its child elements, its own text. */
 export interface XmlElement {
   uri: string;
   local: string;
@@ -9,20 +9,20 @@ export interface XmlElement {
   text: string;
 }
 
-/** The text is not the XML that EPP allows: malformed, not UTF-8, or with a document type. */
+/** The text is not XML that EPP allows: malformed, not UTF-8, or with a document type. */
 export class XmlRefusedError extends Error {}
 
 const depthMax = 64;
 const elementsMax = 20_000;
-/** Declarations of namespaces among them. */
+/** Including namespace declarations. */
 const attributesMax = 20_000;
 const elementAttributesMax = 64;
-/** Declarations in the whole document. */
+/** In the whole document. */
 const namespacesMax = 500;
 
 /**
- * Parses one document by namespace. A document type is refused, because EPP needs none and entities declared in one
- * are a known attack; an encoding other than UTF-8 is refused because the frame was decoded as UTF-8.
+ * Parses a document by namespace. Refuses a document type, because EPP needs none and its entities are a known attack, and
+ * any encoding but UTF-8, because the frame was decoded as UTF-8.
  */
 export function parseXml(text: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true });
@@ -35,7 +35,8 @@ export function parseXml(text: string): XmlElement {
     throw new XmlRefusedError("a document type declaration is not allowed");
   });
   parser.on("xmldecl", ({ encoding }) => {
-    if (encoding && encoding.toLowerCase() !== "utf-8") throw new XmlRefusedError(`encoding ${encoding} is not served`);
+    if (encoding && encoding.toLowerCase() !== "utf-8")
+      throw new XmlRefusedError(`encoding ${encoding} is not supported`);
   });
   boundCost(parser, () => open.length);
   parser.on("opentag", (tag) => {
@@ -62,7 +63,7 @@ export function parseXml(text: string): XmlElement {
   return root;
 }
 
-/** Counts while a start tag is read: its event comes after all of it has been kept. */
+/** Counts while a start tag is read, because its event comes after all of it is in memory. */
 function boundCost(parser: SaxesParser<{ xmlns: true }>, depth: () => number): void {
   let [elements, attributes, ofElement, namespaces] = [0, 0, 0, 0];
   const bound = (count: number, max: number, what: string) => {
@@ -107,7 +108,7 @@ export function findChildText(parent: XmlElement, local: string): string | undef
   return findChild(parent, local)?.text.replace(/[\t\r\n]/g, " ");
 }
 
-/** Finished XML, as opposed to a string, which is text still to be escaped. */
+/** Finished XML; a string is text that is not escaped yet. */
 export interface Markup {
   readonly markup: string;
 }
@@ -131,7 +132,7 @@ export function tag(name: string, attributes: Record<string, string | undefined>
   return { markup: inner === "" ? `<${start}/>` : `<${start}>${inner}</${name}>` };
 }
 
-/** An element if there is a value for it, else nothing. */
+/** An element, or undefined without a value. */
 export function optionalTag(name: string, value: string | undefined): Content {
   return value === undefined ? [] : tag(name, {}, value);
 }

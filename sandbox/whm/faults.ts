@@ -1,13 +1,13 @@
-/** What the panel does wrong on request, once each. */
+/** The panel's faults on request, each once. */
 
-/** What becomes of an answer. `refusal`: the panel says that it did not do it, for a reason that tells nothing. */
+/** What happens to an answer. `refusal`: the panel refuses without a useful reason. */
 export const manners = ["silence", "cut", "error", "garbage", "redirect", "refusal"] as const;
 export type Manner = (typeof manners)[number];
 
 export interface Fault {
-  /** Of WHM, or of UAPI as `Ftp::add_ftp`. */
+  /** A function of WHM, or of UAPI as `Ftp::add_ftp`. */
   name: string;
-  /** Whether the function is run before. */
+  /** Whether the function is executed. */
   moment: "before" | "after";
   manner: Manner;
 }
@@ -15,7 +15,7 @@ export interface Fault {
 export class Faults {
   readonly #waiting: (Fault & { met: () => void })[] = [];
 
-  /** Resolves when the next call of this function has met it, and has been done, if it is to be. */
+  /** Resolves when the next call of this function has had the fault, and was executed if it is to be. */
   add(fault: Fault): Promise<void> {
     return new Promise((met) => this.#waiting.push({ ...fault, met }));
   }

@@ -1,4 +1,4 @@
-/** The panel's FTP server: Debian's ProFTPD, told by files who may log in and how much each account may keep. */
+/** The panel's FTP server: Debian's ProFTPD, with logins and quotas from files. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Account, type Accounts, mebibyte } from "./accounts.ts";
 
-/** For `skip`: why there can be no FTP server here, or false. */
+/** For `skip`: why no FTP server can run here, or false. */
 export const cannotServeFtp: string | false =
   process.getuid?.() !== 0 ? "not root" : whyMissing("proftpd", "-v") || whyMissing("ftpquota", "--help");
 
@@ -24,7 +24,7 @@ export interface FtpServer {
 
 /**
  * @param tls PEM files; sessions without TLS are refused
- * @param readsBcrypt whether its crypt() knows bcrypt: not all do
+ * @param readsBcrypt whether its crypt() supports bcrypt; not all do
  */
 export async function startFtp(
   folder: string,
@@ -88,7 +88,7 @@ function replace(file: string, content: string): void {
   renameSync(`${file}.new`, file);
 }
 
-/** A session's process has the account's uid from its login on. Other panels on this machine have the same uids. */
+/** After the login, a session's process has the account's uid. Other panels on this machine use the same uids. */
 function endSessions({ uid }: Account, serverPid: number): void {
   for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name))) {
     try {
@@ -96,7 +96,7 @@ function endSessions({ uid }: Account, serverPid: number): void {
       const isSession = new RegExp(`^PPid:\\s+${serverPid}$`, "m").test(status);
       if (isSession && new RegExp(`^Uid:\\s+${uid}\\s`, "m").test(status)) process.kill(Number(pid), "SIGTERM");
     } catch {
-      // It has ended by itself.
+      // It has already ended.
     }
   }
 }
@@ -107,7 +107,7 @@ function configuration(folder: string, port: number, { certFile, keyFile }: { ce
     ...["tls", "quotatab", "quotatab_file"].map((name) => `LoadModule mod_${name}.c`),
     'ServerName "panel"',
     "ServerType standalone",
-    // The second is one that its certificate is not for.
+    // Its certificate is not valid for the second one.
     "DefaultAddress 127.0.0.1 127.0.0.2",
     `Port ${port}`,
     "SocketBindTight on",
@@ -150,7 +150,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** @throws with what it printed, when it ends before it listens */
+/** @throws Error with its output, when it ends before it listens */
 async function listens(server: ChildProcess, port: number): Promise<void> {
   let printed = "";
   for (const stream of [server.stdout, server.stderr]) stream?.on("data", (text) => (printed += text));

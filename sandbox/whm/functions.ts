@@ -1,6 +1,6 @@
 /**
- * The functions of WHM API 1 and UAPI that the stub knows, with the parameters that it takes. It is stricter than the
- * documentation asks a panel to be: what is not documented, or has another form, is refused.
+ * The functions of WHM API 1 and UAPI that the stub has, with their parameters. It is stricter than the documentation: anything
+ * undocumented, or of another form, is refused.
  */
 import { join, relative } from "node:path";
 import { hashSync } from "@node-rs/bcrypt";
@@ -9,14 +9,14 @@ import { type Account, type Accounts, summary } from "./accounts.ts";
 export interface Panel {
   accounts: Accounts;
   packages: string[];
-  /** The WHM user whose token is used: sees, and may change, its own accounts alone. */
+  /** The WHM user of the token: sees, and may change, only its own accounts. */
   owner: string;
-  /** Brings the FTP server to what the accounts say. */
+  /** Updates the FTP server from the accounts. */
   applyFtp(): void;
   endFtpSessions(account: Account): void;
 }
 
-/** The function did not do it, for this reason. */
+/** The function refuses, for this reason. */
 export class Refused extends Error {}
 
 type Form = Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ const ftpName: Parameter = { pattern: /^[a-z0-9._-]{1,25}$/ };
 const cryptHash: Parameter = { pattern: /^\$[0-9a-z]{1,2}\$[./A-Za-z0-9$]{20,120}$/ };
 const required = (parameter: Parameter): Parameter => ({ ...parameter, isRequired: true });
 
-/** The cost is the lowest: nobody guesses at a stub. */
+/** The lowest cost, because a stub needs no protection against guessing. */
 const hashCost = 4;
 
 function ownAccount({ accounts, owner }: Panel, user: string | undefined): Account {
@@ -129,7 +129,7 @@ export const whmFunctions: Record<string, PanelFunction> = {
   },
 };
 
-/** In the name of an account; one that is suspended may do nothing. */
+/** Runs as an account; a suspended one may do nothing. */
 const uapiFunctions: Record<string, { parameters: Record<string, Parameter>; run: UapiRun }> = {
   "Ftp::add_ftp": {
     parameters: {
@@ -151,7 +151,7 @@ const uapiFunctions: Record<string, { parameters: Record<string, Parameter>; run
     parameters: { user: required(ftpName), domain, destroy: flag },
     run(panel, account, { user = "", destroy = "0" }) {
       if (!account.ftp.some(({ name }) => name === user)) throw new Refused(`There is no FTP account ${user}.`);
-      if (destroy === "1") throw new Refused("The stub deletes nobody's files.");
+      if (destroy === "1") throw new Refused("The stub does not delete files.");
       account.ftp = account.ftp.filter(({ name }) => name !== user);
       panel.applyFtp();
     },
@@ -165,7 +165,7 @@ const uapiFunctions: Record<string, { parameters: Record<string, Parameter>; run
 };
 type UapiRun = (panel: Panel, account: Account, form: Form) => unknown;
 
-/** @throws Refused for what is missing, unknown, or of another form */
+/** @throws Refused for a parameter that is missing, unknown, or of another form */
 export function checkForm(parameters: Record<string, Parameter>, form: Form): void {
   for (const [name, { isRequired }] of Object.entries(parameters)) {
     if (isRequired && form[name] === undefined) throw new Refused(`Provide the “${name}” argument.`);
@@ -177,7 +177,7 @@ export function checkForm(parameters: Record<string, Parameter>, form: Form): vo
   }
 }
 
-/** UAPI as WHM calls it: the account and the function are parameters beside its own. */
+/** UAPI through WHM: the account and the function are additional parameters. */
 export function runUapi(panel: Panel, form: Form): unknown {
   const { "cpanel.user": user, "cpanel.module": module, "cpanel.function": name, ...own } = form;
   const account = ownAccount(panel, user);

@@ -1,6 +1,6 @@
 /**
  * A stub of a cPanel & WHM server, for tests of the driver: WHM API 1 as api.docs.cpanel.net describes it, with a real web
- * server and, where ProFTPD is, a real FTP server behind it. It has never been held against a real panel.
+ * server and, if ProFTPD is installed, a real FTP server behind it. It has never been compared with a real panel.
  */
 
 import { once } from "node:events";
@@ -22,16 +22,16 @@ import { createWebServer } from "./web.ts";
 export interface RecordedRequest {
   url: string;
   body: string;
-  /** Of the function, or of the function of UAPI. */
+  /** The parameters of the function of WHM or UAPI. */
   name: string;
 }
 
 export interface WhmStub {
   url: string;
-  /** PEM file: who signed what the panel's API and FTP server show. */
+  /** PEM file: the CA of the certificate of the panel's API and FTP server. */
   caFile: string;
   webPort: number;
-  /** Nothing without an FTP server. */
+  /** Undefined without an FTP server. */
   ftpPort: number | undefined;
   accounts: Accounts;
   packages: string[];
@@ -43,15 +43,15 @@ export interface WhmStub {
 export interface WhmStubOptions {
   user: string;
   token: string;
-  /** Whether there is an FTP server; see `cannotServeFtp`. */
+  /** Whether to start an FTP server; see `cannotServeFtp`. */
   servesFtp: boolean;
-  /** Whether its FTP server can read `$2b$` hashes; it can unless said. */
+  /** Whether its FTP server can read `$2b$` hashes. Default true. */
   readsBcrypt?: boolean;
 }
 
 export async function startWhmStub({ user, token, servesFtp, readsBcrypt = true }: WhmStubOptions): Promise<WhmStub> {
   const folder = mkdtempSync(join(tmpdir(), "deedhouse-whm-"));
-  // FTP sessions go through it as their account.
+  // FTP sessions need access to it as their account.
   chmodSync(folder, 0o755);
   const homes = join(folder, "homes");
   mkdirSync(homes);
@@ -67,7 +67,7 @@ export async function startWhmStub({ user, token, servesFtp, readsBcrypt = true 
     endFtpSessions: (account) => ftp?.endSessions(account),
   };
   const api = createServer({ cert, key }, (request, response) => {
-    // Not caught: a defect of the stub ends the test, loudly.
+    // Not caught, so that a defect of the stub ends the test.
     void serve({ panel, faults, requests, authorization: `whm ${user}:${token}` }, request, response);
   });
   const web = createWebServer(accounts);

@@ -40,7 +40,7 @@ export function answerError(log: Log, requestId: string, error: unknown, listed:
     return answerError(log, requestId, unavailable(databaseRetrySeconds), listed);
   }
   if (error instanceof JournalUnavailable) {
-    log.error({ requestId, reason: error.message }, "the request's nonce cannot be written down");
+    log.error({ requestId, reason: error.message }, "the request's nonce cannot be stored");
     return answerError(log, requestId, unavailable(diskRetrySeconds), listed);
   }
   log.error({ requestId, err: error }, "a request failed unexpectedly");

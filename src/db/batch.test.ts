@@ -20,7 +20,7 @@ const evens = statement(
 );
 
 test("calls at the same moment share one transaction, and each caller gets the rows of its own item", async () => {
-  const answers = await Promise.all([1, 2, -1].map((number) => database.together(reciprocals, { number })));
+  const answers = await Promise.all([1, 2, -1].map((number) => database.batched(reciprocals, { number })));
   assert.deepEqual(
     answers.map(([row]) => row?.reciprocal),
     [1, 0, -1],
@@ -29,7 +29,7 @@ test("calls at the same moment share one transaction, and each caller gets the r
 });
 
 test("a caller whose item has no row gets none, next to others that have one", async () => {
-  const answers = await Promise.all([3, 4, 5, 6].map((number) => database.together(evens, { number })));
+  const answers = await Promise.all([3, 4, 5, 6].map((number) => database.batched(evens, { number })));
   assert.deepEqual(
     answers.map((rows) => rows.map(({ even }) => even)),
     [[], [4], [], [6]],
@@ -37,7 +37,7 @@ test("a caller whose item has no row gets none, next to others that have one", a
 });
 
 test("an item that the database refuses fails for its caller alone", async () => {
-  const answers = await Promise.allSettled([1, 0, 2].map((number) => database.together(reciprocals, { number })));
+  const answers = await Promise.allSettled([1, 0, 2].map((number) => database.batched(reciprocals, { number })));
   assert.deepEqual(
     answers.map((answer) => (answer.status === "fulfilled" ? answer.value[0]?.reciprocal : answer.reason.code)),
     [1, "22012", 0],
@@ -47,7 +47,7 @@ test("an item that the database refuses fails for its caller alone", async () =>
 
 test("more calls than fit into one batch are all answered, in order", async () => {
   const numbers = Array.from({ length: 1_000 }, (_, index) => 2 * index);
-  const answers = await Promise.all(numbers.map((number) => database.together(evens, { number })));
+  const answers = await Promise.all(numbers.map((number) => database.batched(evens, { number })));
   assert.deepEqual(
     answers.map(([row]) => row?.even),
     numbers,

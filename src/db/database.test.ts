@@ -143,11 +143,11 @@ describe("a database that goes away", () => {
   test("is DatabaseUnavailable for the point reads in progress, and later ones connect again", async (t) => {
     const { database, url } = await open(t, small);
     const [row] = await database.point(backendPid, []);
-    const underWay = [database.point(sleepSeconds, { seconds: 60 }), database.point(thingNames, [])].map((read) =>
+    const inProgress = [database.point(sleepSeconds, { seconds: 60 }), database.point(thingNames, [])].map((read) =>
       assert.rejects(read, DatabaseUnavailable),
     );
     await endSession(url, row!.pid);
-    await Promise.all(underWay);
+    await Promise.all(inProgress);
     const [again] = await waitFor(() => database.point(backendPid, []));
     assert.notEqual(again!.pid, row!.pid);
   });
@@ -192,9 +192,9 @@ test("closing waits for the queries in progress", async (t) => {
     applicationName: "test",
     log: createLog("test", "silent"),
   });
-  const underWay = [database.query(sleepSeconds, { seconds: 0.1 }), database.point(sleepSeconds, { seconds: 0.1 })];
+  const inProgress = [database.query(sleepSeconds, { seconds: 0.1 }), database.point(sleepSeconds, { seconds: 0.1 })];
   await database.query(thingNames, []);
   await database.close();
-  assert.equal((await Promise.all(underWay)).length, 2);
+  assert.equal((await Promise.all(inProgress)).length, 2);
   await assert.rejects(database.query(thingNames, []), DatabaseUnavailable);
 });

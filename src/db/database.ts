@@ -38,7 +38,7 @@ export interface Database {
    * A batched statement, in its own transaction. It takes items as `$items::jsonb`, an array of objects with their
    * position as `item`, and returns in each row's `item` whose row it is. Calls at the same time are executed together.
    */
-  together<Row extends ItemRow>(statement: Statement<Row>, item: object): Promise<Row[]>;
+  batched<Row extends ItemRow>(statement: Statement<Row>, item: object): Promise<Row[]>;
   /**
    * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never retries
    * on its own, because `work` may have done more than SQL.
@@ -80,7 +80,7 @@ export function createDatabase(options: DatabaseOptions): Database {
 
     query: (statement, values) => withClient((client) => run(client, statement, values)),
 
-    together<Row extends ItemRow>(statement: Statement<Row>, item: object) {
+    batched<Row extends ItemRow>(statement: Statement<Row>, item: object) {
       let batcher = batchers.get(statement);
       if (!batcher) {
         batcher = new Batcher((items) => withClient((client) => run(client, statement, [items])));

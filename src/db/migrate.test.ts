@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { MigrationError, migrate } from "#db/migrate.ts";
 import { emptyDatabase } from "../../test/harness/database.ts";
+import { olderDatabase } from "../../test/harness/older-database.ts";
 import { runSql } from "../../test/harness/sql.ts";
 
 /** A folder of migrations and an empty database to run them on. */
@@ -29,12 +30,6 @@ test("applies each file once, in the order of the numbers", async (t) => {
   assert.deepEqual(await migrate(), { applied: ["0003-c.sql"] });
   assert.deepEqual(await migrate(), { applied: [] });
   assert.deepEqual(await runSql(url, "SELECT string_agg(name, '') AS names FROM thing"), [{ names: "abc" }]);
-});
-
-test("creates the job queue's own tables first, before the files that may use them", async (t) => {
-  const { write, migrate } = await workshop(t);
-  await write("0001-a.sql", "SELECT graphile_worker.add_job('a')");
-  assert.deepEqual(await migrate(), { applied: ["0001-a.sql"] });
 });
 
 test("several processes may migrate at once, and each file is applied once", async (t) => {
@@ -99,4 +94,15 @@ test("creates no tables in a database of another program", async (t) => {
   assert.deepEqual(await runSql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [
     { tablename: "theirs" },
   ]);
+});
+
+test("a new database keeps nothing of the job queue that older releases had, and an older database keeps its own", async (t) => {
+  const queue = `SELECT to_regnamespace('graphile_worker') IS NOT NULL AS has_queue,
+    to_regproc('call_job') IS NOT NULL AS has_function`;
+  const { url } = await emptyDatabase(t);
+  await migrate(url);
+  assert.deepEqual(await runSql(url, queue), [{ has_queue: false, has_function: false }]);
+  const older = await olderDatabase(t, "0026");
+  await migrate(older.url);
+  assert.deepEqual(await runSql(older.url, queue), [{ has_queue: true, has_function: true }]);
 });

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { Logger, runMigrations } from "graphile-worker";
-import { Client, Pool } from "pg";
+import { Client } from "pg";
 import { translateError } from "#db/errors.ts";
 
 export interface MigrateOptions {
@@ -39,11 +38,12 @@ const lockTimeoutMs = 5_000;
 
 const connectionTimeoutMs = 5_000;
 
-const workerSchema = "graphile_worker";
+/** For new databases, before the first file. */
+const jobQueueFile = fileURLToPath(new URL("../../db/job-queue.sql", import.meta.url));
 
 /**
- * Brings the database to the schema of this version: first the job queue's tables, then each new file of db/migrations,
- * in order and each in its own transaction. Several processes may call it at once.
+ * Brings the database to the schema of this version: applies each new file of db/migrations, in order and each in its own
+ * transaction. Several processes may call it at once.
  * @returns the names of the files applied now
  * @throws MigrationError when the database belongs to another program, or has applied a file that this version lacks or
  * has with other content; DatabaseUnavailable
@@ -59,7 +59,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await client.query(createTable);
     const history = await client.query<Applied>("SELECT number, name, sha256 FROM migrations ORDER BY number");
     const pending = pendingMigrations(migrations, history.rows);
-    await migrateQueue(url);
+    if (history.rows.length === 0) await client.query(await readFile(jobQueueFile, "utf8"));
     for (const migration of pending) await apply(client, migration);
     return { applied: pending.map((migration) => migration.name) };
   } catch (error) {
@@ -67,21 +67,6 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   } finally {
     // Releases the lock as well.
     await client.end();
-  }
-}
-
-/**
- * Uses our own pool: the queue does not wait for the end of its pool and stops listening to its errors. An error at
- * that moment, when PostgreSQL ends the connection, would end the process.
- */
-async function migrateQueue(url: string): Promise<void> {
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: connectionTimeoutMs });
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
-  try {
-    await runMigrations({ pgPool: pool, schema: workerSchema, logger: silentLogger });
-  } finally {
-    await pool.end();
   }
 }
 
@@ -101,8 +86,6 @@ const createTable = `CREATE TABLE IF NOT EXISTS migrations (
   sha256 text NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT now()
 )`;
-
-const silentLogger = new Logger(() => () => {});
 
 async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();

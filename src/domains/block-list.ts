@@ -5,39 +5,43 @@ import type { OperatorContext } from "#resellers/create.ts";
 
 const insertBlock = statement(
   "block-insert",
-  "INSERT INTO blocked_names (name, reason, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+  "INSERT INTO blocked_names (name, reason, created_at) VALUES ($name, $reason, $now) ON CONFLICT (name) DO NOTHING",
   {},
 );
-const deleteBlock = statement("block-delete", "DELETE FROM blocked_names WHERE name = $1 RETURNING name", {
+const deleteBlock = statement("block-delete", "DELETE FROM blocked_names WHERE name = $name RETURNING name", {
   name: "text",
 });
 
-const listBlocks = statement("blocks", "SELECT name, reason, created_at FROM blocked_names ORDER BY name LIMIT $1", {
-  name: "text",
-  reason: "text",
-  created_at: "timestamptz",
-});
+const listBlocks = statement(
+  "blocks",
+  "SELECT name, reason, created_at FROM blocked_names ORDER BY name LIMIT $rows_max",
+  {
+    name: "text",
+    reason: "text",
+    created_at: "timestamptz",
+  },
+);
 
-/** In the order of names; one without a dot is blocked under every suffix. */
+/** By name; a name without a dot is blocked under every suffix. */
 export async function listBlockedNames({ database }: Pick<OperatorContext, "database">, limit: number) {
-  return database.query(listBlocks, [limit]);
+  return database.query(listBlocks, { rows_max: limit });
 }
 
 /** @throws InvalidDomainName */
 export async function blockName(context: OperatorContext, text: string, reason: string): Promise<string> {
   const name = canonical(text);
-  await context.database.query(insertBlock, [name, reason, context.clock.now()]);
+  await context.database.query(insertBlock, { name, reason, now: context.clock.now() });
   return name;
 }
 
 /** Returns false when it was not blocked. @throws InvalidDomainName */
 export async function unblockName(context: OperatorContext, text: string): Promise<boolean> {
-  return (await context.database.query(deleteBlock, [canonical(text)])).length > 0;
+  return (await context.database.query(deleteBlock, { name: canonical(text) })).length > 0;
 }
 
 function canonical(text: string): string {
   if (text.includes(".")) return parseDomainName(text);
-  // A label is canonical in the way in which it is canonical in any name.
+  // A label has the same canonical form alone as in a name.
   const [label] = parseDomainName(`${text}.example`).split(".");
   return label ?? text;
 }

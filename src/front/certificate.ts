@@ -1,12 +1,13 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { type TlsPair, watchTlsFiles } from "#lib/net/tls-pair.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 
 const lookMsDefault = 10_000;
 
 export interface FollowedCertificate {
   /** The owner of the certificate, for the alarm. */
-  subject: "the api" | "the door of the nodes";
+  subject: "the api" | "the agents' endpoint";
   served: TlsPair;
   /** Default 10 s. */
   lookMs?: number | undefined;
@@ -35,10 +36,8 @@ export function followCertificate(
     }
   };
   // Written one after the other: the end of an alarm must not be written before the alarm.
-  let written = Promise.resolve();
-  const report = (mistake: string | undefined) => {
-    written = written.then(() => write(mistake));
-  };
+  const queue = createSerialQueue();
+  const report = (mistake: string | undefined) => void queue(() => write(mistake));
   // The startup that came here has read the files, so an older alarm is over.
   report(undefined);
   return watchTlsFiles({

@@ -1,8 +1,8 @@
-/** What of hosting goes on by itself: each machine, the rows that it takes and its step. */
+/** The machines of hosting, each with its rows and its step. */
 import type { Context } from "#context.ts";
+import { longestAccountWait } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
-import { longestAccountWait } from "#hosting/accounts/tries.ts";
-import { checkHostName, longestHostNameWait, lookAtHostName } from "#hosting/host-names/check.ts";
+import { advanceHostName, checkHostName, longestHostNameWait } from "#hosting/host-names/check.ts";
 import { createTxtLookup } from "#hosting/host-names/dns.ts";
 import { answerQuestion, questionLockClass, questionsInTurn } from "#hosting/host-names/questions.ts";
 import { advanceMove, longestMoveWait } from "#hosting/moves/steps.ts";
@@ -10,19 +10,19 @@ import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { reconcileNode } from "#hosting/nodes/reconcile.ts";
 import { wakeUnplacedOnRoom } from "#hosting/wake.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
-import { type StepUnderWay, startMachine } from "#progress/engine.ts";
+import { type StepInProgress, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
 
-/** Rows of each machine that a worker has at work at once. Accounts wait for their nodes most of the time. */
+/** Concurrent steps of each machine in a worker. Accounts wait for their nodes most of the time. */
 const accountsMax = 8;
-/** Beside the others: copying takes long, and an account that is new must not wait for it. */
+/** Separate from accounts: copying takes long, and new accounts must not wait for it. */
 const movesMax = 2;
 const hostNamesMax = 4;
-/** They only wait for name servers; those that do not answer hold nobody's account up. */
+/** Separate from host names: name servers that do not answer must not delay what needs no DNS. */
 const questionsMax = 16;
 const reconcilesMax = 2;
 
-/** The first halves of the locks' keys: three letters in ASCII. */
+/** The first halves of the lock keys: three ASCII letters. */
 const lockClasses = { accounts: 0x686163, moves: 0x686d76, hostNames: 0x686e6d, reconciles: 0x687263 } as const;
 
 const key = { column: "id", type: "int8" } as const;
@@ -40,13 +40,13 @@ const reconcileRows = progressRows("hosting-reconciles", {
 });
 
 export interface HostingMachines {
-  /** The steps under way. */
-  doing(): StepUnderWay[];
+  /** The steps in progress. */
+  stepsInProgress(): StepInProgress[];
   /** Waits for them. */
   close(): Promise<void>;
 }
 
-/** Begins what is due until it is closed. Does not throw: what cannot be read is read again a second later. */
+/** Runs the steps that are due until it is closed. Does not throw: a failed read is repeated a second later. */
 export function startHostingMachines(context: Context, locks: RowLocks, nodes: HostingNodes): HostingMachines {
   const lookup = createTxtLookup(context.dnsServers);
   const lockedBy = (lockClass: number) => ({ locks, lockClass });
@@ -70,7 +70,7 @@ export function startHostingMachines(context: Context, locks: RowLocks, nodes: H
       rows: hostNameRows(context),
       rowsMax: hostNamesMax,
       exclusion: lockedBy(lockClasses.hostNames),
-      step: (id) => lookAtHostName(context, id),
+      step: (id) => advanceHostName(context, id),
     }),
     startMachine(context, {
       name: "host-name-questions",
@@ -89,7 +89,7 @@ export function startHostingMachines(context: Context, locks: RowLocks, nodes: H
   ];
   const wakes = wakeUnplacedOnRoom(context);
   return {
-    doing: () => machines.flatMap((machine) => machine.doing()),
+    stepsInProgress: () => machines.flatMap((machine) => machine.stepsInProgress()),
     async close() {
       wakes.close();
       lookup.close();

@@ -1,20 +1,20 @@
 /**
- * Lets accounts and moves that wait for their next try do it now. Nothing is lost if this does not happen: each of
- * them tries again by itself, but after long failures only every five minutes.
+ * Makes accounts and moves that wait for a retry due now. Nothing is lost without it: each retries by itself, but after long
+ * failures only every five minutes.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { callAccountNow } from "#hosting/accounts/accounts.ts";
-import { lockAccount } from "#hosting/accounts/live-account.ts";
+import { makeAccountDue } from "#hosting/accounts/accounts.ts";
+import { lockAccount } from "#hosting/accounts/find-account.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
 import { roomFreedChannel } from "#hosting/nodes/place.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
-/** Of one node at once; the others follow by themselves. */
+/** Of one node at once; the others retry by themselves. */
 const wokenMax = 1_000;
 
-// In one order for all, so that two transactions cannot wait for each other.
+// Always in the same order, so that transactions cannot deadlock.
 const wakeAccountsOn = statement(
   "hosting-accounts-wake-on-node",
   `WITH waiting AS (
@@ -37,8 +37,8 @@ const wakeMovesOn = statement(
   { woken: "int8" },
 );
 
-// The ones that wait longest go first: what does not fit now waits for its own next try. Who waits is not what it shall be,
-// and those have an index: without it each removal read all accounts, 75 ms of 300,000.
+// Oldest first; accounts that do not fit retry by themselves. The condition on the versions uses the index of pending accounts:
+// without it, each removal read all accounts, 75 ms for 300,000.
 const wakeUnplacedAccounts = statement(
   "hosting-accounts-wake-unplaced",
   `UPDATE hosting_accounts SET next_step_at = $now FROM (
@@ -49,7 +49,7 @@ const wakeUnplacedAccounts = statement(
   {},
 );
 
-/** Lets accounts that wait for a node try when there is room, until it is closed. */
+/** Until it is closed, makes accounts that wait for a node due when there is room. */
 export function wakeUnplacedOnRoom({
   clock,
   database,
@@ -58,7 +58,7 @@ export function wakeUnplacedOnRoom({
 }: Pick<Context, "clock" | "database" | "listener" | "log">): { close(): void } {
   const wake = (rowsMax: number) =>
     database.query(wakeUnplacedAccounts, { rows_max: rowsMax, now: clock.now() }).catch((error: unknown) => {
-      log.warn({ err: error }, "the accounts that wait for a node could not be woken; each tries again by itself");
+      log.warn({ err: error }, "the accounts that wait for a node could not be woken; each retries by itself");
     });
   const handlers = [
     listener.on(roomFreedChannel, (payload) => void wake(Number(payload))),
@@ -71,7 +71,7 @@ export function wakeUnplacedOnRoom({
   };
 }
 
-/** @returns how many accounts and moves that wait on this node try now */
+/** @returns how many accounts and moves that waited for this node are due now */
 export async function wakeOnNode(
   { database, clock }: Pick<Context, "database" | "clock">,
   nodeId: string,
@@ -82,19 +82,19 @@ export async function wakeOnNode(
   return { accounts: accounts?.woken ?? 0, moves: moves?.woken ?? 0 };
 }
 
-/** What began before a node was back may fail this long after: an operation's time is over then at the latest. */
+/** An operation that began while a node was away may fail until this long after its return. */
 const stragglerMs = 60_000;
 
 export interface Returns {
   /** Call it for each answer of the node. */
   answered(): Promise<void>;
-  /** Call it for each question that the node has not answered. */
+  /** Call it for each request that the node has not answered. */
   failed(): void;
 }
 
 /**
- * Wakes what waits on a node with its first answer after a silence, and once more when everything is over that was begun
- * in the silence. Also with the first answer of all: nobody here knows how long the node was away before.
+ * Wakes what waits for a node at its first answer after a silence, and again when all operations from the silence have ended.
+ * The very first answer counts too: this process does not know how long the node was away.
  */
 export function watchReturns(context: Pick<Context, "database" | "clock" | "log">, nodeId: string): Returns {
   const { clock, log } = context;
@@ -108,7 +108,7 @@ export function watchReturns(context: Pick<Context, "database" | "clock" | "log"
       wakeAgainMs = isAway ? nowMs + stragglerMs : Number.POSITIVE_INFINITY;
       isAway = false;
       if (woken.accounts + woken.moves > 0)
-        log.info({ node: nodeId, ...woken }, "the node is back: what waits tries now");
+        log.info({ node: nodeId, ...woken }, "the node is back: pending work is retried now");
     },
     failed() {
       isAway = true;
@@ -116,7 +116,7 @@ export function watchReturns(context: Pick<Context, "database" | "clock" | "log"
   };
 }
 
-/** An operator's wish: the account tries now. @throws OperatorError when there is nothing to try */
+/** For operators: makes the account due now. @throws OperatorError when there is nothing to retry */
 export async function retryAccount(
   context: OperatorContext,
   text: string,
@@ -126,12 +126,12 @@ export async function retryAccount(
     if (account.status === "Failed") {
       throw new OperatorError("refused", `${account.identifier} is Failed: create it again, its identifier is free`);
     }
-    await callAccountNow(context, tx, account.id);
+    await makeAccountDue(context, tx, account.id);
     return account;
   });
 }
 
-/** The same for all that waits on a node. @throws OperatorError when there is no such node */
+/** For operators: the same for everything that waits for a node. @throws OperatorError when there is no such node */
 export async function retryNode(
   context: OperatorContext,
   nodeId: string,

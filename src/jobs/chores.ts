@@ -1,11 +1,11 @@
-/** What workers do from time to time, whatever else there is to do. Each chore is a row, so that one worker at a time does it. */
+/** Periodic chores of the workers. Each is a row, so that one worker at a time runs it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { answerAtAllIdentifiers } from "#hosting/host-names/host-names.ts";
+import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
-import { tellOfUnservedRegistries } from "#jobs/unserved-registries.ts";
+import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
@@ -20,12 +20,12 @@ const reconcilesMs = (3 * 60 + 23) * minuteMs;
 
 interface Chore {
   run(context: Context): Promise<void>;
-  /** When it is due again; null: when somebody makes it due. */
+  /** When it is due again; null: only when somebody makes it due. */
   next(now: Date): Date | null;
 }
 
 const chores = {
-  housekeeping: { run: keepHouse, next: (now) => new Date(now.getTime() + minuteMs) },
+  housekeeping: { run: runHousekeeping, next: (now) => new Date(now.getTime() + minuteMs) },
   reconciles: {
     run: askAllReconciles,
     next(now) {
@@ -33,12 +33,12 @@ const chores = {
       return new Date(nightMs > now.getTime() ? nightMs : nightMs + dayMs);
     },
   },
-  "bare-names": { run: answerAtAllIdentifiers, next: () => null },
+  "bare-names": { run: serveAtAllIdentifiers, next: () => null },
 } as const satisfies Readonly<Record<string, Chore>>;
 type ChoreName = keyof typeof chores;
 
 const names = Object.keys(chores);
-// A newer release may have others, which are not ours.
+// A newer release may have rows of chores that this one does not know.
 const choreRows = progressRows("chores", {
   table: "chores",
   id: { column: "name", type: "text" },
@@ -54,7 +54,7 @@ const writeNext = statement(
 );
 const makeDue = statement("chore-due", "UPDATE chores SET next_step_at = $now WHERE name = $name", {});
 
-/** Does what is due, until it is stopped; keeps house at once. */
+/** Runs the chores that are due, until it is stopped; housekeeping at once. */
 export async function startChores(context: Context, locks: RowLocks): Promise<RunningMachine> {
   const { clock, database } = context;
   const name: ChoreName = "housekeeping";
@@ -89,13 +89,13 @@ const dropOldIdempotent = statement(
   {},
 );
 
-/** Forgets what is too old to matter, and tells operators of nodes that are away and registries that nobody serves. */
-async function keepHouse(context: Context): Promise<void> {
+/** Deletes expired rows, and raises alarms for nodes that are away and registries that no process serves. */
+async function runHousekeeping(context: Context): Promise<void> {
   const { database, clock } = context;
   const seconds = Math.floor(clock.now().getTime() / 1000);
   await database.query(dropOldCommitted, { signed_before: seconds - committedRequestsKeptSeconds });
   await database.query(dropOldIdempotent, { now: clock.now() });
   await endTrafficAlarms(context);
-  await tellOfUnservedRegistries(context);
+  await alarmUnservedRegistries(context);
   await updateAbsenceAlarms(context);
 }

@@ -1,24 +1,23 @@
 /**
- * The owner before this one may live on: it has lost its connection, or hangs. What it has begun is left to it for as long as its
- * lease would have lasted, for it will still write down what its commands are answered. One that hangs is not waited for any
- * longer, but is an alarm.
+ * The previous owner may still run: it has lost its connection, or hangs. The new one leaves it the changes in progress for as
+ * long as its lease would have lasted, because it still records the answers to its commands. It does not wait longer for a
+ * process that hangs, but raises an alarm.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Liveness } from "#locks/liveness.ts";
 
-/** Between two looks whether it is still at work. */
-const betweenLooksMs = 250;
-/** One that is only slow has ended its work by then: its statements are over (src/db/connection.ts). */
+const pollMs = 250;
+/** A slow process has ended its work by then, because its statements time out (src/db/connection.ts). */
 const endsMsMax = 15_000;
-/** While it hangs, its alarm is raised again so often. */
+/** How often the alarm is raised again while the process hangs. */
 const hangingMs = 60_000;
 
-/** The lock of who works on a registry's changes. */
-export const changesAtWork = (registryId: string) => `orders of ${registryId}`;
+/** The liveness lock of every process that works on a registry's changes. */
+export const changesLock = (registryId: string) => `orders of ${registryId}`;
 
-/** Resolves when it has ended, or its lease would have. Never throws. @param leaseMs how long that would have lasted yet */
+/** Waits until the previous owner has ended its work. Never throws. @param leaseMs the longest wait: what is left of its lease */
 export async function awaitPredecessor(
   { clock, lease, log }: OwnerContext,
   liveness: Pick<Liveness, "findElsewhere">,
@@ -28,18 +27,15 @@ export async function awaitPredecessor(
   const untilMs = clock.monotonicMs() + leaseMs;
   while (!ended.aborted && clock.monotonicMs() < untilMs) {
     try {
-      if ((await liveness.findElsewhere(changesAtWork(lease.registryId))) === undefined) return;
+      if ((await liveness.findElsewhere(changesLock(lease.registryId))) === undefined) return;
     } catch (error) {
-      log.warn(
-        { err: error, registry: lease.registryId },
-        "it is not known whether the owner before this one is at work",
-      );
+      log.warn({ err: error, registry: lease.registryId }, "cannot tell whether the previous owner still works");
     }
-    await sleep(betweenLooksMs, ended);
+    await sleep(pollMs, ended);
   }
 }
 
-/** Raises an alarm while it hangs, and resolves what is open of one. Never throws. */
+/** Raises an alarm while the previous owner hangs, and resolves it afterwards. Never throws. */
 export async function watchPredecessor(
   context: OwnerContext,
   liveness: Pick<Liveness, "findElsewhere">,
@@ -47,23 +43,23 @@ export async function watchPredecessor(
 ): Promise<void> {
   const { clock, lease, log } = context;
   const alarm = { kind: "worker-stuck", subject: lease.registryId } as const;
-  let nextTellMs = clock.monotonicMs() + endsMsMax;
+  let nextAlarmMs = clock.monotonicMs() + endsMsMax;
   while (!ended.aborted) {
     try {
-      const holder = await liveness.findElsewhere(changesAtWork(lease.registryId));
-      // One that the owner before this one has raised may be open.
+      const holder = await liveness.findElsewhere(changesLock(lease.registryId));
+      // The previous owner may have raised one.
       if (holder === undefined) {
         await resolveAlarm(context, alarm);
         return;
       }
-      if (clock.monotonicMs() > nextTellMs) {
-        nextTellMs += hangingMs;
-        const note = `the worker of ${holder} hangs: it has lost the lease of ${lease.registryId} to another one and does not end its work; kill it`;
+      if (clock.monotonicMs() > nextAlarmMs) {
+        nextAlarmMs += hangingMs;
+        const note = `the worker of ${holder} hangs: it has lost the lease of ${lease.registryId} to another worker and does not stop; kill it`;
         await raiseAlarm(context, { ...alarm, note });
       }
     } catch (error) {
-      log.warn({ err: error, registry: lease.registryId }, "whether the owner before this one hangs is not known");
+      log.warn({ err: error, registry: lease.registryId }, "cannot tell whether the previous owner hangs");
     }
-    await sleep(betweenLooksMs, ended);
+    await sleep(pollMs, ended);
   }
 }

@@ -1,4 +1,4 @@
-/** Advances the changes of one registry, for its owner: each row as soon as it is due, one step at a time. */
+/** Advances the changes of one registry for its owner: each row as soon as it is due, one step at a time. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { advance } from "#domains/changes/advance.ts";
@@ -12,16 +12,16 @@ import { dueRenewals } from "#domains/renewals/renewals.ts";
 import { startMachine } from "#progress/engine.ts";
 
 /**
- * While one order's command is on its way, others read and write the database, together with as many as can be gathered: sessions
- * should never wait for that (bench/README.md).
+ * While one order's command is on its way, other orders read and write the database in batches. There are enough of them that
+ * a session never waits for the database (bench/README.md).
  */
 const rowsPerSession = 12;
-/** Orders, and as many renewals: together they fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
+/** For orders, and again for renewals: both fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
 const rowsMax = 400;
-/** A step that fails so often in a row, and not for want of the database, will not mend itself. */
+/** After more consecutive failures, other than those of the database, retries alone will not help. */
 const failuresToleratedMax = 1;
 
-/** @param ended fires when the lease is lost: nothing new is begun then */
+/** @param ended fires when the lease is lost; after that no step begins */
 export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { stop(): Promise<void> } {
   const { context, profile } = sessions;
   const limits = {
@@ -29,11 +29,15 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     exclusion: { until: ended },
   };
   const orders = startMachine(context, {
-    ...{ name: machineName("order", profile.id), rows: dueOrders(context, profile), ...limits },
+    name: machineName("order", profile.id),
+    rows: dueOrders(context, profile),
+    ...limits,
     step: orderStep(sessions),
   });
   const renewals = startMachine(context, {
-    ...{ name: machineName("renewal", profile.id), rows: dueRenewals(context, profile), ...limits },
+    name: machineName("renewal", profile.id),
+    rows: dueRenewals(context, profile),
+    ...limits,
     step: (id) => advance(sessions, renewalMachine, id),
   });
   return {
@@ -43,7 +47,7 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
   };
 }
 
-/** @returns the step of an order; it throws when that is to be tried again, and tells an operator when that does not help */
+/** @returns the step of an order. It throws when the step must be retried, and raises an alarm when retries do not help */
 function orderStep(sessions: RegistrySessions): (id: number) => Promise<void> {
   const { context } = sessions;
   const failures = new Map<number, number>();
@@ -56,12 +60,12 @@ function orderStep(sessions: RegistrySessions): (id: number) => Promise<void> {
       await advance(sessions, orderMachine, id);
       if (failures.delete(id)) await resolveAlarm(context, await alarmOf(id));
     } catch (error) {
-      // Its successor finds the order, and may be at work on it already.
+      // Not the step's fault: the next owner, or a retry, continues the order.
       if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) throw error;
       const count = (failures.get(id) ?? 0) + 1;
       failures.set(id, count);
       if (count > failuresToleratedMax) {
-        const note = "its step fails again and again, by a fault of ours: the worker's log says which";
+        const note = "its step keeps failing because of an error in the gateway: the worker's log has it";
         await raiseAlarm(context, { ...(await alarmOf(id)), note });
       }
       throw error;

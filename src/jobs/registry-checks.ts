@@ -1,25 +1,25 @@
-/** Answers the questions about names that processes without a session at the registry ask (src/domains/registry/availability.ts). */
+/** Checks names for the processes that have no session at the registry (src/domains/registry/availability.ts). */
 import { statement } from "#db/statement.ts";
 import { type CheckAnswer, checkAnswerChannel, checkChannel, nameCheckOf } from "#domains/registry/availability.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const answerCheck = statement(
   "registry-check-answer",
-  `SELECT 0 AS item, pg_notify('${checkAnswerChannel}', $1::text)::text AS notified`,
+  `SELECT 0 AS item, pg_notify('${checkAnswerChannel}', $items::text)::text AS notified`,
   { item: "int4", notified: "text" },
 );
 
-/** Answers what is asked from now on; who asks before this process listens asks again. @returns what ends it */
+/** Answers from now on. A process that asked before this one listens asks again. @returns a function that stops it */
 export function answerChecks(sessions: RegistrySessions): () => void {
   const { context, profile } = sessions;
-  const underWay = new Set<string>();
+  const inProgress = new Set<string>();
   return context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
       const [id = "", registryId, name = ""] = question.split(" ");
-      // One that is asked once more, because its answer takes long, has it by the first time.
-      if (registryId !== profile.id || underWay.has(id)) continue;
-      underWay.add(id);
-      void answer(sessions, id, name).finally(() => underWay.delete(id));
+      // A process repeats a question whose answer takes long; the first one is still being answered.
+      if (registryId !== profile.id || inProgress.has(id)) continue;
+      inProgress.add(id);
+      void answer(sessions, id, name).finally(() => inProgress.delete(id));
     }
   });
 }
@@ -34,9 +34,9 @@ async function answer({ context, profile, pool }: RegistrySessions, id: string, 
       return { availability: "unknown" } as const;
     },
   );
-  // Its successor knows better, and was asked too.
+  // The next owner has newer facts, and got the question too.
   if (!context.lease.isHeld()) return;
   await context.database
-    .together(answerCheck, { id, ...answered } satisfies CheckAnswer)
-    .catch((error: unknown) => context.log.warn({ err: error }, "a question about a name could not be answered"));
+    .batched(answerCheck, { id, ...answered } satisfies CheckAnswer)
+    .catch((error: unknown) => context.log.warn({ err: error }, "the answer to a name check could not be sent"));
 }

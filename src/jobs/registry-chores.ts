@@ -1,4 +1,4 @@
-/** What a registry's owner does again and again, beside the steps of orders. */
+/** What a registry's owner does periodically, besides the steps of orders. */
 import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { sweepRenewals } from "#domains/renewals/sweep.ts";
@@ -6,15 +6,15 @@ import { watchForAbsence } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** The message queue is read this many times less often while no order waits for a message. */
+/** While no order waits for a message, the message queue is read this many times less often. */
 const idlePollFactor = 10;
 
-const certificateLookMs = 3_600_000;
+const certificateCheckMs = 3_600_000;
 
 interface Chore {
   name: string;
   intervalMs(profile: RegistryProfile): number;
-  /** @param round counts from 0, at the owner's start */
+  /** @param round 0 at the owner's start, then 1, 2, … */
   run(sessions: RegistrySessions, round: number): Promise<void>;
 }
 
@@ -23,10 +23,10 @@ const chores: Chore[] = [
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
 ];
 
-/** Does them all, each at once and then in its interval, until `ended`; one that fails is tried again in its next turn. */
+/** Runs each chore at once and then at its interval, until `ended`. A chore that fails runs again at its next turn. */
 export async function doChores(
   sessions: RegistrySessions,
-  lookAtLogins: () => Promise<void>,
+  checkLogins: () => Promise<void>,
   ended: AbortSignal,
 ): Promise<void> {
   const { context, profile } = sessions;
@@ -38,11 +38,11 @@ export async function doChores(
       await sleep(intervalMs(profile), ended);
     }
   };
-  const itsOwn: Chore[] = [
-    { name: "watch for its absence", intervalMs: (profile) => profile.pollIntervalMs, run: watchForAbsence },
-    { name: "look at our certificate", intervalMs: () => certificateLookMs, run: lookAtLogins },
+  const watches: Chore[] = [
+    { name: "watch for an outage", intervalMs: (profile) => profile.pollIntervalMs, run: watchForAbsence },
+    { name: "check our certificate", intervalMs: () => certificateCheckMs, run: checkLogins },
   ];
-  await Promise.all([...chores, ...itsOwn].map(repeat));
+  await Promise.all([...chores, ...watches].map(repeat));
 }
 
 async function readMessages(sessions: RegistrySessions, round: number): Promise<void> {

@@ -15,7 +15,7 @@ async function connect(t: TestContext, url: string) {
   return client;
 }
 
-/** The real clock, whose two times a test puts forward one by one. */
+/** The real clock; a test advances its two times separately. */
 function createSplitClock() {
   const ahead = { wallMs: 0, monotonicMs: 0 };
   const clock: Clock = {
@@ -26,7 +26,7 @@ function createSplitClock() {
 }
 
 for (const time of ["wallMs", "monotonicMs"] as const) {
-  test(`a lease that was not renewed in time is over for its holder before it is for others, by ${time} alone`, async (t) => {
+  test(`a lease that is not renewed ends for its holder before it expires for others, by ${time} alone`, async (t) => {
     const { url } = await testDatabase(t);
     const { clock, ahead } = createSplitClock();
     const lease = await takeLease(await connect(t, url), "nic", clock);
@@ -49,13 +49,13 @@ test("a lease is renewed until another owner takes it, with the next epoch", asy
   const keeping = first.keep(new AbortController().signal);
   const second = await takeLease(await connect(t, url), "nic");
   assert.deepEqual([first.epoch, second?.epoch], [1, 2]);
-  assert.ok(second && second.predecessorMs > 0, "the first one may still write down answers");
+  assert.ok(second && second.predecessorMs > 0, "the first one may still record answers");
   await keeping;
   assert.equal(first.isHeld(), false);
   assert.ok(second.isHeld());
 });
 
-test("a lease is over for a holder whose database does not answer, and expires there by itself", async (t) => {
+test("a holder whose database does not answer loses its lease, which expires in the database", async (t) => {
   const { url } = await testDatabase(t);
   const proxy = await startDatabaseProxy(url);
   t.after(() => proxy.close());
@@ -68,7 +68,7 @@ test("a lease is over for a holder whose database does not answer, and expires t
   assert.ok(row && row.seconds < 10);
 });
 
-test("a lease that is let go is nobody's at once; a yielded one is first for whom it was yielded to", async (t) => {
+test("a released lease is free at once; a yielded one is reserved for the worker it was yielded to", async (t) => {
   const { url } = await testDatabase(t);
   const [one, other] = [await connect(t, url), await connect(t, url)];
   const lease = await takeLease(one, "nic");

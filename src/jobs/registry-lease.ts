@@ -1,7 +1,7 @@
 /**
- * A registry's owner holds a lease by the database's time, and renews it every few seconds. It stops by its own clocks some
- * seconds before the lease is over: so its successor does not begin while it sends, whatever keeps the two from talking.
- * docs/decisions/0007-ownership-is-a-lease.md says what that leaves open, and what closes it.
+ * A registry's owner holds a lease that expires by the database's time, and renews it every few seconds. By its own clocks it
+ * stops some seconds before the lease expires, so its successor never begins while it still sends, even when the two cannot
+ * reach each other. docs/decisions/0007-ownership-is-a-lease.md says which gaps remain and how they are closed.
  */
 import type { Client } from "pg";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
@@ -10,13 +10,13 @@ import { processName } from "#locks/process-name.ts";
 
 const leaseMs = 10_000;
 const renewEveryMs = 3_000;
-/** An owner stops so long before its lease is over: for clocks that run unequally, and for what is on its way to its socket. */
+/** An owner stops this long before its lease expires: clocks run at different speeds, and a frame may be on its way out. */
 const earlyMs = 3_000;
-/** An owner that lets go says so, if its connection still answers. */
+/** How long an owner tries to release its lease. */
 const releaseMsMax = 1_000;
 
-// Who has the registry's advisory lock may take the lease, also one that has not expired: the connection of its holder has ended.
-// One that was yielded is for the worker that it was yielded to, if that comes soon.
+// The holder of the registry's advisory lock may take the lease even before it expires: the previous holder's connection has
+// ended. A yielded lease is reserved for one worker for a short time.
 const takeSql = `
   WITH before AS (SELECT expires_at FROM registry_leases WHERE registry_id = $1)
   INSERT INTO registry_leases AS lease (registry_id, epoch, holder, since, expires_at, lock_pid, lock_started_at)
@@ -37,21 +37,21 @@ const releaseSql = `
   UPDATE registry_leases SET expires_at = now(), yielded_at = CASE WHEN yielded_to IS NULL THEN yielded_at ELSE now() END
   WHERE registry_id = $1 AND epoch = $2`;
 
-/** The lease of this process, with what its owner's role does about it. */
+/** The lease of this process, for the role that holds it. */
 export interface HeldLease extends OwnerLease {
-  /** How long the owner before this one may still write down answers: until its lease would have ended. */
+  /** How long the previous owner may still record answers: until its lease would have expired. */
   readonly predecessorMs: number;
-  /** Fires when the lease is over for this process, for whatever reason: then nothing new is sent. */
+  /** Fires when this process loses the lease, for any reason. After that nothing new is sent. */
   readonly lost: AbortSignal;
-  /** How long answers may still be waited for. */
+  /** How long this process may still wait for answers. */
   msLeft(): number;
-  /** The connection with the lock has gone: somebody else may own the registry soon. */
+  /** Gives the lease up because the connection with the lock is gone: another process may own the registry soon. */
   lose(): void;
-  /** The same, and no answer is waited for. */
+  /** As `lose`, without waiting for answers. */
   abandon(): void;
-  /** Renews it until `ended`, or until it is lost. Never throws. */
+  /** Renews the lease until `ended`, or until it is lost. Never throws. */
   keep(ended: AbortSignal): Promise<void>;
-  /** Lets others take it at once, if that can be said. Never throws. */
+  /** Lets others take the lease at once, if the database can be reached. Never throws. */
   release(): Promise<void>;
 }
 
@@ -61,10 +61,10 @@ interface Time {
 }
 
 /**
- * Takes the lease for the owner of the registry's advisory lock.
- * @param client its connection, which holds that lock
- * @param clock the machine's own. A test that moves a context's time lets days pass for orders, and not for this process
- * @returns nothing when it was yielded to another worker
+ * Takes the registry's lease.
+ * @param client the connection that holds the registry's advisory lock
+ * @param clock the machine's own: a test that moves the context's clock lets days pass for orders, but not for this process
+ * @returns undefined when the lease is reserved for another worker
  * @throws the driver's error
  */
 export async function takeLease(
@@ -82,10 +82,10 @@ export async function takeLease(
   if (!taken) return undefined;
   const epoch = Number(taken.epoch);
   const lost = new AbortController();
-  // Counted from before the statement was sent: the database counts from later.
+  // Counted from before the statement is sent; the database starts to count later.
   let renewedAt = takenAt;
 
-  // By both clocks: one stands still while the machine sleeps, the other may be set back.
+  // By both clocks: the monotonic one stands still while the machine sleeps, the wall clock may be set back.
   const msLeft = () => {
     const { wallMs, monotonicMs } = now();
     const passedMs = Math.max(wallMs - renewedAt.wallMs, monotonicMs - renewedAt.monotonicMs);
@@ -112,8 +112,13 @@ export async function takeLease(
   }
 
   return {
-    ...{ registryId, epoch, predecessorMs: Math.max(0, Number(taken.predecessor_ms ?? 0)), lost: lost.signal },
-    ...{ isHeld, msLeft, lose },
+    registryId,
+    epoch,
+    predecessorMs: Math.max(0, Number(taken.predecessor_ms ?? 0)),
+    lost: lost.signal,
+    isHeld,
+    msLeft,
+    lose,
     heldMs: () => clock.monotonicMs() - takenAt.monotonicMs,
     abandon() {
       renewedAt = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY };

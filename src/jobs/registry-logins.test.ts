@@ -31,15 +31,15 @@ function event(type: string, own: Partial<LoginSecurityEvent> = {}): LoginSecuri
   return { type, level: "warning", text: `about ${type}`, ...nothing, ...own };
 }
 
-test("what a registry says of our login is one alarm for each type, until a login that it says nothing more of", async (t) => {
+test("each type of event that a registry reports about our login is one alarm, until a login without it", async (t) => {
   const { watch, watchOf, open } = await startWatch(t);
   const other = watchOf("nic2");
-  other.hear({ isIn: true, events: [event("custom")] });
-  await other.look();
+  other.onLogin({ succeeded: true, events: [event("custom")] });
+  await other.check();
   const password = event("password", { exDate: new Date("2026-02-01") });
   const logins = event("stat", { name: "failedLogins", value: "100", duration: "P1D" });
-  watch.hear({ isIn: true, events: [password, logins, event("stat", { name: "weakOnes" }), event("its own")] });
-  await watch.look();
+  watch.onLogin({ succeeded: true, events: [password, logins, event("stat", { name: "weakOnes" }), event("its own")] });
+  await watch.check();
   const [others, ...alarms] = await open();
   assert.deepEqual(
     alarms.map(({ subject }) => subject),
@@ -47,59 +47,62 @@ test("what a registry says of our login is one alarm for each type, until a logi
   );
   assert.equal(
     alarms[0]?.note,
-    "the registry says of our login: warning, password until 2026-02-01T00:00:00.000Z: about password: change it: deedhouse registry password nic",
+    "the registry reports about our login: warning, password until 2026-02-01T00:00:00.000Z: about password: change it: deedhouse registry password nic",
   );
   assert.match(alarms[1]?.note ?? "", /stat failedLogins 100 in P1D: about stat; .*stat weakOnes/);
-  watch.hear({ isIn: true, events: [password] });
-  await watch.look();
+  watch.onLogin({ succeeded: true, events: [password] });
+  await watch.check();
   assert.deepEqual(
     (await open()).map(({ subject }) => subject),
     [others?.subject, "nic password"],
   );
 });
 
-test("a login that is refused adds what the registry says of it, and ends no alarm", async (t) => {
+test("a refused login adds its events and resolves no alarm", async (t) => {
   const { watch, watchOf, open } = await startWatch(t);
-  watch.hear({ isIn: true, events: [event("cipher")] });
-  await watch.look();
+  watch.onLogin({ succeeded: true, events: [event("cipher")] });
+  await watch.check();
   const successor = watchOf("nic");
-  successor.hear({ isIn: false, events: [event("password", { level: "error", exDate: new Date("2025-12-31") })] });
-  await successor.look();
+  successor.onLogin({
+    succeeded: false,
+    events: [event("password", { level: "error", exDate: new Date("2025-12-31") })],
+  });
+  await successor.check();
   const alarms = await open();
   assert.deepEqual(
     alarms.map(({ subject }) => subject),
     ["nic cipher", "nic password"],
   );
   assert.match(alarms[1]?.note ?? "", /: error, password since 2025-12-31T/);
-  successor.hear({ isIn: true, events: [] });
-  await successor.look();
+  successor.onLogin({ succeeded: true, events: [] });
+  await successor.check();
   assert.deepEqual(await open(), []);
 });
 
-test("our client certificate is an alarm thirty days before its end, and another one in its last seven", async (t) => {
+test("our client certificate raises an alarm thirty days before it expires, and another in its last seven days", async (t) => {
   const [from, until] = [new Date("2025-12-31"), new Date("2026-02-20")];
   const { cert } = await createCertificate("ours", undefined, { from, until });
   const { watch, clock, open } = await startWatch(t, cert);
-  watch.hear({ isIn: true, events: [] });
+  watch.onLogin({ succeeded: true, events: [] });
   const subjects: string[] = [];
   for (const days of [0, 19, 20, 42, 43, 51]) {
     clock.set((Date.UTC(2026, 0, 1) + days * dayMs + 60_000) / 1000);
-    await watch.look();
+    await watch.check();
     const alarms = await open();
     subjects.push(`day ${days}: ${alarms.map(({ subject, note }) => `${subject}, ${note.split(" 2026")[0]}`)}`);
   }
   assert.deepEqual(subjects, [
     "day 0: ",
     "day 19: ",
-    "day 20: nic certificate, our client certificate ends on",
-    "day 42: nic certificate, our client certificate ends on",
-    "day 43: nic certificate in its last days, our client certificate ends on",
-    "day 51: nic certificate in its last days, our client certificate has ended on",
+    "day 20: nic certificate, our client certificate expires on",
+    "day 42: nic certificate, our client certificate expires on",
+    "day 43: nic certificate in its last days, our client certificate expires on",
+    "day 51: nic certificate in its last days, our client certificate expired on",
   ]);
   assert.match((await open())[0]?.note ?? "", /: replace it: docs\/registries\.md, A new certificate$/);
 });
 
-test("the owner of a registry's sessions raises both, of what its logins hear and of the certificate in its profile", async (t) => {
+test("the owner of a registry's sessions raises alarms for its logins' events and for the certificate in its profile", async (t) => {
   const until = new Date(systemClock.now().getTime() + 20 * dayMs);
   const { cert } = await createCertificate("ours", undefined, { until });
   const sandbox = { passwordExpiresDays: 5 };

@@ -13,7 +13,7 @@ import { completeProfile } from "#registry/registries.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
 
-test("a circuit that opens is one line in the log, and in the database for every process", async (t) => {
+test("a circuit that opens writes one line to the log, and its state to the database for every process", async (t) => {
   const { url, database } = await testDatabase(t);
   const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-/** The pool of a registry's EPP sessions, made from its profile; every process reads its circuit in the database. */
+/** The pool of a registry's EPP sessions, made from its profile. Its circuit's state is in the database for all processes. */
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -8,15 +8,15 @@ import type { RegistryProfile } from "#registry/registries.ts";
 
 const writeCircuit = statement(
   "registry-circuit",
-  `INSERT INTO registries (id, circuit_open_until, updated_at) VALUES ($1, $2, $3)
+  `INSERT INTO registries (id, circuit_open_until, updated_at) VALUES ($id, $open_until, $now)
    ON CONFLICT (id) DO UPDATE SET circuit_open_until = excluded.circuit_open_until, updated_at = excluded.updated_at`,
   {},
 );
 
-/** What the pool tells and asks, beside the circuit. */
+/** The pool's callbacks, besides the circuit's. */
 export type PoolHooks = Pick<EppPoolOptions, "onLogin" | "mayWrite">;
 
-/** Opens it with its circuit closed: what a predecessor saw is over. */
+/** Opens the pool with a closed circuit: the previous owner's failures no longer count. */
 export async function openRegistryPool(
   context: Pick<Context, "database" | "clock" | "random" | "log">,
   profile: RegistryProfile,
@@ -29,18 +29,18 @@ export async function openRegistryPool(
     random: context.random,
     log: context.log,
     ...hooks,
-    // Writing each frame once more without its secrets took 4 % of the worker's time while nobody looked at it.
+    // Writing each frame again without its secrets took 4 % of the worker's time, although nobody read it.
     ...(context.log.isLevelEnabled("trace") && {
       onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),
     }),
     onCircuit: ({ state, retryAfterMs }) => {
       const until = state === "open" ? new Date(context.clock.now().getTime() + retryAfterMs) : undefined;
-      // Half-open is still closed to newcomers: the time told before stands until the probe has an answer.
+      // A half-open circuit still refuses callers: the stored time holds until the probe is answered.
       if (state === "half-open") return;
       saveCircuit(context, profile.id, until).catch((error: unknown) =>
         context.log.error({ err: error }, "the circuit's state could not be written"),
       );
-      // The chore that raises it looks seldom, and ends it after all if this fails (registry-absence.ts).
+      // The chore that raises it runs seldom; if this fails, the chore resolves it (registry-absence.ts).
       if (state === "closed") resolveAlarm(context, { kind: "registry-away", subject: profile.id }).catch(() => {});
     },
   });
@@ -51,5 +51,5 @@ async function saveCircuit(
   registryId: string,
   openUntil: Date | undefined,
 ): Promise<void> {
-  await database.query(writeCircuit, [registryId, openUntil ?? null, clock.now()]);
+  await database.query(writeCircuit, { id: registryId, open_until: openUntil ?? null, now: clock.now() });
 }

@@ -1,33 +1,33 @@
 /**
- * A registry that stays away is probed less and less often. Who knows that it is back has it probed now: an operator's
- * command asks by a notification, and the owner of the registry's sessions writes what came of it into the registry's row.
+ * The circuit of an unreachable registry probes less and less often. An operator who knows that it is back can have it probed
+ * now: the command sends a notification, and the owner of the registry's sessions writes the outcome into the registry's row.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { wakeAll } from "#domains/changes/due.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
-/** Its payload: an id that the answer is found by, and the registry's id, with a space between. */
+/** Its payload: an id by which the answer is found, a space, and the registry's id. */
 const probeChannel = "registry_probe";
 const idBytes = 9;
 
-const ask = statement("registry-probe-ask", `SELECT pg_notify('${probeChannel}', $1::text)::text AS notified`, {
+const ask = statement("registry-probe-ask", `SELECT pg_notify('${probeChannel}', $payload::text)::text AS notified`, {
   notified: "text",
 });
 
 const findAnswer = statement(
   "registry-probe-find",
-  "SELECT probe_failure FROM registries WHERE id = $1 AND probe_id = $2",
+  "SELECT probe_failure FROM registries WHERE id = $registry_id AND probe_id = $probe_id",
   { probe_failure: "text?" },
 );
 
 const writeAnswer = statement(
   "registry-probe-answer",
-  "UPDATE registries SET probe_id = $2, probe_failure = $3 WHERE id = $1",
+  "UPDATE registries SET probe_id = $probe_id, probe_failure = $failure WHERE id = $registry_id",
   {},
 );
 
-// None of these has a command under way, so its delay may be cut short.
+// None of these orders has a command in progress, so its backoff may be cut short.
 const endWaits = statement(
   "orders-after-probe",
   `WITH woken AS (
@@ -36,30 +36,34 @@ const endWaits = statement(
          AND (status = 'NotProvisioned' OR status = 'Processing' AND phase = 'waiting') ORDER BY id FOR UPDATE)
      RETURNING registry_id)
    ${wakeAll("order", "woken")}`,
-  { told: "int8" },
+  { notified: "int8" },
 );
 
 type AskContext = Pick<Context, "database" | "random">;
 
-/** Has the owner of the registry's sessions probe its circuit, if it hears it. @returns the id for `findProbeAnswer` */
+/** Asks the owner of the registry's sessions, if there is one, to probe. @returns the id for `findProbeAnswer` */
 export async function askProbe({ database, random }: AskContext, registryId: string): Promise<string> {
   const id = random.bytes(idBytes).toString("base64url");
-  await database.query(ask, [`${id} ${registryId}`]);
+  await database.query(ask, { payload: `${id} ${registryId}` });
   return id;
 }
 
-/** What the probe failed with, `null` for nothing; no row while there is no answer. */
+/** The probe's failure, or `null` when it succeeded; no row while there is no answer. */
 export async function findProbeAnswer({ database }: AskContext, registryId: string, id: string) {
-  return (await database.query(findAnswer, [registryId, id]))[0];
+  return (await database.query(findAnswer, { registry_id: registryId, probe_id: id }))[0];
 }
 
-/** Probes when an operator asks for it. Where that works, orders that wait go on at once. @returns what ends it */
+/** Probes when an operator asks for it. If that succeeds, waiting orders are retried at once. @returns a function that stops it */
 export function answerProbes(sessions: RegistrySessions): () => void {
   const { context, profile, pool } = sessions;
   const answer = async (id: string) => {
     const failure = await pool.probe();
     await context.database.transaction(async (tx) => {
-      await tx.query(writeAnswer, [profile.id, id, failure?.message ?? null]);
+      await tx.query(writeAnswer, {
+        registry_id: profile.id,
+        probe_id: id,
+        failure: failure?.message ?? null,
+      });
       if (failure) return;
       await tx.query(endWaits, { registry_id: profile.id, now: context.clock.now() });
     });
@@ -67,6 +71,8 @@ export function answerProbes(sessions: RegistrySessions): () => void {
   return context.listener.on(probeChannel, (payload) => {
     const [id = "", registryId] = payload.split(" ");
     if (registryId !== profile.id) return;
-    answer(id).catch((error: unknown) => context.log.warn({ err: error, registry: registryId }, "a probe was lost"));
+    answer(id).catch((error: unknown) =>
+      context.log.warn({ err: error, registry: registryId }, "the outcome of a probe could not be written"),
+    );
   });
 }

@@ -1,13 +1,12 @@
 /**
- * The owner of a registry's EPP sessions: it holds the registry's lock and lease, begins that registry's orders, runs their steps,
- * answers the api's questions about names, and does the registry's chores. A successor waits for the lock, which PostgreSQL frees
- * when the owner's connection ends, and which it takes from an owner whose lease has expired; what the owner may have sent stands
- * in the attempt rows.
+ * The owner of a registry's EPP sessions: it holds the registry's lock and lease, runs the steps of its orders, checks names for
+ * the api, and does the registry's chores. Other workers wait for the lock. PostgreSQL releases it when the owner's connection
+ * ends, and a waiting worker takes it from an owner whose lease has expired. The attempt rows show what an owner may have sent.
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { awaitPredecessor, changesAtWork, watchPredecessor } from "#jobs/predecessor.ts";
+import { awaitPredecessor, changesLock, watchPredecessor } from "#jobs/predecessor.ts";
 import { startChanges } from "#jobs/registry-changes.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
 import { doChores } from "#jobs/registry-chores.ts";
@@ -24,11 +23,12 @@ import type { RegistryProfile } from "#registry/registries.ts";
 
 const reconnectMs = 500;
 /**
- * What cut this process's connection may have cut its predecessor's too, by which that says what it has begun: so long that one has
- * to say it again (its connection takes 500 to 1,500 ms, liveness.ts) before its orders are taken for nobody's.
+ * The fault that cut this process's connection may also have cut the one on which the previous owner announces its work. That
+ * one has this long to reconnect (500 to 1,500 ms, liveness.ts) before its orders are taken over.
  */
 const predecessorBackMs = 2_000;
 const drainMs = 10_000;
+
 export interface RegistryRoleOptions {
   context: Context;
   profile: RegistryProfile;
@@ -37,12 +37,12 @@ export interface RegistryRoleOptions {
 }
 
 export interface RegistryRole {
-  /** Resolves when this process, as the owner, answers questions about names, or knows that it is not the owner, for whatever reason. */
+  /** Resolves when this process, as the owner, answers name checks, or when it knows that it is not the owner. */
   started: Promise<void>;
   close(): Promise<void>;
 }
 
-/** Waits to become the registry's owner, and is it until `close` or until its lease is over; then it waits again. */
+/** Competes to become the registry's owner, until `close`. Competes again after it has lost the lease. */
 export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   const { context, profile, databaseUrl } = options;
   const stopped = new AbortController();
@@ -65,7 +65,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       const lease = await takeLease(connection, profile.id);
       if (!lease) return;
       context.log.info({ registry: profile.id, epoch: lease.epoch }, "this process owns the registry's sessions");
-      // The lock is given up only after the last session is closed.
+      // The lock is released only after the last session is closed.
       stopped.signal.removeEventListener("abort", end);
       lease.lost.addEventListener("abort", () => {
         if (stopped.signal.aborted) return;
@@ -74,7 +74,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       gone.signal.addEventListener("abort", lease.lose);
       if (gone.signal.aborted) lease.lose();
       await keepWhile(lease, () =>
-        own(options, lease, {
+        runAsOwner(options, lease, {
           ended: AbortSignal.any([lease.lost, stopped.signal]),
           onServing: started.resolve,
         }),
@@ -88,7 +88,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   async function run(): Promise<void> {
     for (let isAgain = false; !stopped.signal.aborted; isAgain = true) {
       await compete(isAgain).catch((error: unknown) => {
-        if (!stopped.signal.aborted) context.log.warn({ err: error, registry: profile.id }, "the owner's role ended");
+        if (!stopped.signal.aborted) context.log.warn({ err: error, registry: profile.id }, "the owner's role failed");
       });
       started.resolve();
       await sleep(reconnectMs, stopped.signal);
@@ -105,7 +105,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   };
 }
 
-/** Resolves when the connection has the registry's lock. @param onStandBy called when somebody else has it */
+/** Waits until the connection holds the registry's lock. @param onStandBy called when another process holds it */
 async function holdLock(
   options: RegistryRoleOptions,
   connection: Client,
@@ -126,7 +126,7 @@ async function holdLock(
   }
 }
 
-/** Renews the lease until the work is done, also while that ends, and lets it go then. */
+/** Renews the lease until the work has ended, then releases it. */
 async function keepWhile(lease: HeldLease, work: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const keeping = lease.keep(done.signal);
@@ -140,18 +140,22 @@ async function keepWhile(lease: HeldLease, work: () => Promise<void>): Promise<v
 }
 
 interface Ownership {
-  /** Fires when the lease is lost, and may be a successor's, too: then nothing new is sent. */
+  /** Fires at the end of the role or when the lease is lost, perhaps to the next owner: then nothing new is sent. */
   ended: AbortSignal;
-  /** Called when the questions of others are heard. */
+  /** Called when other processes' name checks are received. */
   onServing(): void;
 }
 
-async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onServing }: Ownership): Promise<void> {
+async function runAsOwner(
+  options: RegistryRoleOptions,
+  lease: HeldLease,
+  { ended, onServing }: Ownership,
+): Promise<void> {
   const { profile } = options;
   const context = { ...options.context, lease };
   const logins = createLoginWatch(context, profile);
-  const pool = await openRegistryPool(context, profile, { onLogin: logins.hear, mayWrite: lease.isHeld });
-  // What is under way may still be answered while nobody else can have the lease.
+  const pool = await openRegistryPool(context, profile, { onLogin: logins.onLogin, mayWrite: lease.isHeld });
+  // Commands in progress may still be answered until another process can have the lease.
   const drain = () => pool.drain(lease.lost.aborted ? Math.min(drainMs, lease.msLeft()) : drainMs);
   lease.lost.addEventListener("abort", drain);
   if (lease.lost.aborted) drain();
@@ -164,7 +168,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   const { liveness } = options;
-  await liveness.add(changesAtWork(profile.id));
+  await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
   void context.listener.listening().then(onServing);
@@ -173,7 +177,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     watchPredecessor(context, liveness, ended),
   ];
   try {
-    const chores = doChores(sessions, logins.look, ended);
+    const chores = doChores(sessions, logins.check, ended);
     await awaitPredecessor(context, liveness, lease.predecessorMs, ended);
     const changes = startChanges(sessions, ended);
     await chores;
@@ -182,7 +186,7 @@ async function own(options: RegistryRoleOptions, lease: HeldLease, { ended, onSe
     stopAnswering();
     stopProbing();
     await Promise.all(watching);
-    liveness.remove(changesAtWork(profile.id));
+    liveness.remove(changesLock(profile.id));
     await drain();
   }
 }

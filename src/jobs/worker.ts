@@ -1,4 +1,4 @@
-/** The role that changes the outside world: hosting nodes by itself, registries through the owner's role it may get. */
+/** The only role that changes the outside world: hosting nodes directly, registries when this process owns their sessions. */
 import type { Context } from "#context.ts";
 import { startHostingMachines } from "#hosting/machines.ts";
 import { openHostingNodes } from "#hosting/nodes/open.ts";
@@ -15,10 +15,10 @@ export interface WorkerRole {
 }
 
 /**
- * Provisions accounts, follows what they use, keeps house, and competes for the ownership of each registry; several
- * workers can run at once.
- * @param databaseUrl for the connections that hold locks, beside those of the context
- * @throws the driver's error when the database cannot be asked
+ * Provisions accounts, records their usage, runs the chores, and competes for the ownership of each registry. Several workers
+ * can run at once.
+ * @param databaseUrl for the connections that hold locks, which are not the context's
+ * @throws the driver's error when the database is not available
  */
 export async function startWorker(context: Context, databaseUrl: string): Promise<WorkerRole> {
   const { log } = context;
@@ -27,7 +27,10 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const hosting = startHostingMachines(context, locks, nodes);
   const chores = await startChores(context, locks);
-  const heartbeat = startHeartbeat(context, processName, () => [...hosting.doing(), ...chores.doing()]);
+  const heartbeat = startHeartbeat(context, processName, () => [
+    ...hosting.stepsInProgress(),
+    ...chores.stepsInProgress(),
+  ]);
   const roles = context.registries.map((profile) => startRegistryRole({ context, profile, databaseUrl, liveness }));
   await Promise.all(roles.map(({ started }) => started));
   return {

@@ -56,6 +56,20 @@ export function parseHostIdentifier(
 }
 
 /**
+ * The form in which an identifier or host name in a path is looked up. An invalid one is looked up as it is and not found, so
+ * that the answer takes as long as any other.
+ */
+export function canonicalForLookUp(text: string): string {
+  try {
+    return parseHostIdentifier(text, { reservedHosts: [] });
+  } catch (error) {
+    if (!(error instanceof InvalidHostIdentifier)) throw error;
+    // PostgreSQL's text cannot contain NUL. No name contains a space either.
+    return text.replaceAll("\0", " ");
+  }
+}
+
+/**
  * Reads the identifier of a new account: more than one label, and not a suffix under which others have names. Older
  * accounts keep their identifiers.
  * @param options.suffixes the suffixes served here, in canonical form

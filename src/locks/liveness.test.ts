@@ -9,7 +9,7 @@ import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 
 const log = createLog("test", "silent");
 
-test("what a process is at work on is seen by the others, and no longer when it is done", async (t) => {
+test("other processes see what a process works on until it is done", async (t) => {
   const { url, database } = await testDatabase(t);
   const [one, other] = [startLiveness({ database, log }, url), startLiveness({ database, log }, url)];
   t.after(() => Promise.all([one.close(), other.close()]));
@@ -17,13 +17,13 @@ test("what a process is at work on is seen by the others, and no longer when it 
   await one.add("this work");
   while (!(await other.findElsewhere("this work"))) await sleep(10);
   while (!(await one.findElsewhere("both do it"))) await sleep(10);
-  assert.equal(await one.findElsewhere("this work"), undefined, "it takes itself for another");
+  assert.equal(await one.findElsewhere("this work"), undefined, "a process does not find itself");
   one.remove("both do it");
   while (await other.findElsewhere("both do it")) await sleep(10);
   assert.equal(await one.findElsewhere("both do it"), `process ${process.pid} on ${hostname()}`);
 });
 
-test("a connection that answers no more is replaced, and nobody waits for it for good", async (t) => {
+test("a connection that stops answering is replaced, and no call waits for it forever", async (t) => {
   const { url, database } = await testDatabase(t);
   const proxy = await startDatabaseProxy(url);
   t.after(() => proxy.close());

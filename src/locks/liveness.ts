@@ -1,39 +1,38 @@
 /**
- * What a process is working on, as shared advisory locks on one connection, which ends with the process. More than one process
- * may hold a lock of the same name: who works on a registry's changes says so by one (src/jobs/predecessor.ts).
+ * Announces what a process works on: one shared advisory lock for each name, on one connection, which ends with the process.
+ * Several processes may hold the lock of the same name. src/jobs/predecessor.ts uses it for a registry's changes.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
 
 /** The first half of the locks' keys; "job" in ASCII. */
 const livenessLockClass = 0x6a6f62;
-/** Connections of our own that are gone for us, and whose locks PostgreSQL may hold yet. */
+/** Remembers our own earlier connections: PostgreSQL may still hold their locks after we have lost them. */
 const ownPidsMax = 10;
 
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;
 const unlockSql = `SELECT pg_advisory_unlock_shared(${livenessLockClass}, hashtext($1))`;
 
-/** SQL: who holds a lock of that name, as heldLocks has them. `name` is SQL too. */
-const holdersOf = (name: string) => `${heldLocks(livenessLockClass)} AND objid = ${lockKey(name)}`;
-
 const holderElsewhere = statement(
   "liveness-elsewhere",
   `SELECT coalesce(substring(application_name FROM '^deedhouse-liveness (.+)$'), '(unknown)') AS process
-   FROM (${holdersOf("$1")} AND pid <> ALL($2::int4[])) AS held LEFT JOIN pg_stat_activity USING (pid) LIMIT 1`,
+   FROM (${heldLocks(livenessLockClass)} AND objid = ${lockKey("$name")} AND pid <> ALL($own_pids::int4[])) AS held
+   LEFT JOIN pg_stat_activity USING (pid) LIMIT 1`,
   { process: "text" },
 );
 
 export interface Liveness {
   /**
-   * Call it before work of that name begins. Resolves when others can see it; without a connection it resolves at once, and
-   * they see it when the connection is back.
+   * Call it before the work begins. Resolves when other processes can see the name; without a connection it resolves at once,
+   * and they see it when the connection is back.
    */
   add(name: string): Promise<void>;
-  /** Call it when work of that name has ended. */
+  /** Call it when the work has ended. */
   remove(name: string): void;
-  /** Another process that is at work on what has that name: "process 4711 on host", or nothing. */
+  /** Another process that works under this name, as "process 4711 on host". */
   findElsewhere(name: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -57,46 +56,43 @@ async function holdOnly({ query, held }: Connection, names: ReadonlySet<string>)
 }
 
 /**
- * Keeps this process's locks.
- * @param askMs how often the connection is asked whether it is there
+ * Holds this process's locks, and takes them again on a new connection when one is lost.
+ * @param pingMs the interval between checks of the connection
  */
 export function startLiveness(
   context: Pick<Context, "database" | "log">,
   databaseUrl: string,
-  askMs?: number,
+  pingMs?: number,
 ): Liveness {
   const names = new Set<string>();
   const stopped = new AbortController();
   let current: Connection | undefined;
   let ownPids: number[] = [];
-  let following: Promise<void> = Promise.resolve();
+  const updates = createSerialQueue();
 
-  /** Lets the connection hold the lock of each name, once, and no others. */
-  function follow(): Promise<void> {
-    following = following.then(async () => {
-      const connection = current;
-      if (connection) await holdOnly(connection, names).catch(() => {});
+  /** Makes the connection hold exactly the locks of `names`. */
+  const update = () =>
+    updates(async () => {
+      if (current) await holdOnly(current, names).catch(() => {});
     });
-    return following;
-  }
 
-  const kept = { log: context.log, databaseUrl, askMs, stopped: stopped.signal };
+  const kept = { log: context.log, databaseUrl, pingMs, stopped: stopped.signal };
   const connected = keepLockConnection(kept, (connection) => {
     current = connection && { ...connection, held: new Set() };
     if (connection) ownPids = [...ownPids, connection.pid].slice(-ownPidsMax);
-    follow();
+    void update();
   });
   return {
     add(name) {
       names.add(name);
-      return follow();
+      return update();
     },
     remove(name) {
       names.delete(name);
-      follow();
+      void update();
     },
     async findElsewhere(name) {
-      const [holder] = await context.database.query(holderElsewhere, [name, ownPids]);
+      const [holder] = await context.database.query(holderElsewhere, { name, own_pids: ownPids });
       return holder && `process ${holder.process}`;
     },
     async close() {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askUntilLost, connectForLocks, createLockClient } from "#locks/lock-connection.ts";
+import { connectForLocks, createLockClient, pingUntilLost } from "#locks/lock-connection.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
 
-test("a connection that holds locks is asked about from both ends, and given up when it answers no more", async (t) => {
+test("both ends check a connection that holds locks, and it is given up when it stops answering", async (t) => {
   const { url } = await testDatabase(t);
   const proxy = await startDatabaseProxy(url);
   t.after(() => proxy.close());
@@ -15,5 +15,5 @@ test("a connection that holds locks is asked about from both ends, and given up 
   const { rows } = await client.query("SELECT current_setting('tcp_keepalives_idle')::int AS idle_seconds");
   assert.deepEqual(rows, [{ idle_seconds: 5 }]);
   const forgotten = proxy.holdNextCommitAnswer("SELECT 1");
-  await Promise.all([forgotten, askUntilLost(client, new AbortController().signal, 20)]);
+  await Promise.all([forgotten, pingUntilLost(client, new AbortController().signal, 20)]);
 });

@@ -1,23 +1,24 @@
 /**
- * A connection that holds locks for a process, which end with it. By default PostgreSQL would wait two hours to hear of a
- * machine that has vanished, and we of a firewall that has forgotten the connection: each asks the other every few
- * seconds instead (PostgreSQL 20.3.2, "TCP Settings"; they do nothing on a Unix socket, which cannot be lost).
+ * A connection that holds a process's locks, which end with it. With the default settings PostgreSQL notices after two hours
+ * that a machine has vanished, and so do we that a firewall has dropped the connection. So each side probes the other every
+ * few seconds (PostgreSQL 20.3.2, "TCP Settings"; they have no effect on a Unix socket, which cannot be lost).
  */
 import { Client, type QueryResultRow } from "pg";
 import { sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { lockConnectionName } from "#locks/process-name.ts";
 
-const askMsDefault = 5_000;
+const pingMsDefault = 5_000;
 const connectMsMax = 10_000;
 const reconnectMs = 500;
-/** For an orderly end. */
+/** How long an orderly close may take. */
 const endMsMax = 1_000;
-/** Questions without an answer before PostgreSQL takes the client for gone, and gives its locks away. */
+/** After this many probes without an answer PostgreSQL drops the client and releases its locks. */
 const unansweredMax = 4;
 
-const askSeconds = askMsDefault / 1_000;
-const askOften = `SET tcp_keepalives_idle = ${askSeconds}; SET tcp_keepalives_interval = ${askSeconds};
+const pingSeconds = pingMsDefault / 1_000;
+const keepAliveOften = `SET tcp_keepalives_idle = ${pingSeconds}; SET tcp_keepalives_interval = ${pingSeconds};
   SET tcp_keepalives_count = ${unansweredMax}`;
 
 /** Not connected yet. */
@@ -27,28 +28,28 @@ export function createLockClient(databaseUrl: string, applicationName: string): 
     application_name: applicationName,
     connectionTimeoutMillis: connectMsMax,
     keepAlive: true,
-    keepAliveInitialDelayMillis: askMsDefault,
+    keepAliveInitialDelayMillis: pingMsDefault,
   });
 }
 
 /** @throws the driver's error */
 export async function connectForLocks(client: Client): Promise<void> {
   await client.connect();
-  await client.query(askOften);
+  await client.query(keepAliveOften);
 }
 
 /**
- * Asks over and over until `ended`, or until there is no answer in time. Then the locks may be somebody else's soon: it
- * ends well before PostgreSQL gives them away.
+ * Pings until `ended`, or until an answer does not come in time. After that another process may get the locks; this returns
+ * well before PostgreSQL releases them.
  */
-export async function askUntilLost(
+export async function pingUntilLost(
   client: Pick<LockConnection, "query">,
   ended: AbortSignal,
-  askMs = askMsDefault,
+  pingMs = pingMsDefault,
 ): Promise<void> {
   let isAnswered = true;
   while (isAnswered && !ended.aborted) {
-    await sleep(askMs, ended);
+    await sleep(pingMs, ended);
     isAnswered = false;
     const answer = client.query("SELECT 1").then(
       () => {
@@ -56,31 +57,31 @@ export async function askUntilLost(
       },
       () => {},
     );
-    await waitAtMost(askMs, answer, ended);
+    await waitAtMost(pingMs, answer, ended);
   }
 }
 
 export interface LockConnection {
-  /** One question at a time, in their order. @throws the driver's error */
+  /** Runs one query at a time, in order. @throws the driver's error */
   query<Row extends QueryResultRow>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>;
-  /** Of PostgreSQL's process that serves it. */
+  /** Of the PostgreSQL process that serves it. */
   pid: number;
 }
 
 export interface KeptConnection {
   log: Log;
   databaseUrl: string;
-  /** How often it is asked whether it is there. */
-  askMs: number | undefined;
+  /** The interval between checks of the connection. */
+  pingMs: number | undefined;
   stopped: AbortSignal;
 }
 
 /**
- * Keeps one connection until it is stopped: connects again when it breaks or falls silent.
- * @param onChange gets each connection, and nothing when that is lost
+ * Keeps one connection open until `stopped`: connects again when it breaks or stops answering.
+ * @param onChange gets each new connection, and `undefined` when it is lost
  */
 export async function keepLockConnection(
-  { log, databaseUrl, askMs, stopped }: KeptConnection,
+  { log, databaseUrl, pingMs, stopped }: KeptConnection,
   onChange: (connection: LockConnection | undefined) => void,
 ): Promise<void> {
   while (!stopped.aborted) {
@@ -92,27 +93,23 @@ export async function keepLockConnection(
     try {
       await connectForLocks(client);
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-      const query = inTurn(client);
+      const query = queryInTurn(client);
       onChange({ query, pid: rows[0]!.pid });
-      await Promise.race([broke, askUntilLost({ query }, stopped, askMs)]);
-      if (!stopped.aborted) log.warn("the connection that holds this process's locks is lost");
+      await Promise.race([broke, pingUntilLost({ query }, stopped, pingMs)]);
+      if (!stopped.aborted) log.warn("lost the connection that holds this process's locks");
     } catch (error) {
-      log.warn({ err: error }, "there is no connection for this process's locks");
+      log.warn({ err: error }, "cannot open the connection for this process's locks");
     }
     onChange(undefined);
     const ended = client.end().catch(() => {});
     await waitAtMost(endMsMax, ended);
-    // What was still asked of a connection that answers no more fails now.
+    // Queries still waiting on a connection that no longer answers fail now.
     client.connection.stream.destroy();
     await sleep(reconnectMs, stopped);
   }
 }
 
-function inTurn(client: Client): LockConnection["query"] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (text, values) => {
-    const asked = last.then(() => client.query(text, values));
-    last = asked.catch(() => {});
-    return asked;
-  };
+function queryInTurn(client: Client): LockConnection["query"] {
+  const queue = createSerialQueue();
+  return (text, values) => queue(() => client.query(text, values));
 }

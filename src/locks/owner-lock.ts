@@ -1,14 +1,14 @@
 /**
  * One owner per registry at a time: the process that holds this session-level advisory lock and, with it, the registry's lease
- * (registry-lease.ts). PostgreSQL drops the lock with the connection, so a killed owner is gone at once; the lease ends that of
- * one that hangs. A version before leases has the lock alone.
+ * (registry-lease.ts). PostgreSQL releases the lock with the connection, so a killed owner loses it at once. An owner that hangs
+ * loses it because its lease expires. Versions before leases have only the lock.
  */
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
 export const ownerLockClass = 0x726567;
 
-/** SQL: the connections that hold the registry's lock, as `pid`: one, or none. */
+/** SQL: the connection that holds the registry's lock, as `pid`; no row when nobody does. */
 export const ownerLock = (registryId: string) => `${heldLocks(ownerLockClass)} AND objid = ${lockKey(registryId)}`;
 
 const lockArguments = `${ownerLockClass}, hashtext($1)`;
@@ -16,8 +16,8 @@ export const awaitOwnerLock = `SELECT pg_advisory_lock(${lockArguments})`;
 export const tryOwnerLock = `SELECT pg_try_advisory_lock(${lockArguments}) AS is_owner, pg_backend_pid() AS pid`;
 
 /**
- * SQL: whether somebody owns the registry's sessions: by a lease that has not expired; or by the lock alone, as an owner of a
- * version before leases does while the workers are upgraded.
+ * SQL: whether a process owns the registry's sessions: by a lease that has not expired; or by the lock alone, as an owner of a
+ * version before leases does during an upgrade.
  */
 export const registryOwnerAlive = (registryId: string) =>
   `(EXISTS (SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.expires_at > now())

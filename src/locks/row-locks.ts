@@ -1,18 +1,18 @@
 /**
- * Locks on rows that a process works on, as session advisory locks on one connection. They end with the connection, so
- * the rows of a killed process are free at once, and no transaction stays open while somebody works on a row.
+ * Locks on the rows that a process works on: session-level advisory locks on one connection. They end with the connection, so
+ * the rows of a killed process are free at once, and no transaction stays open during a step.
  */
 import type { Log } from "#lib/log.ts";
 import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
 
-// Two rows may have the same hash: of two processes that want them, one waits.
+// Two rows may have the same hash: then one of two processes waits.
 const takeSql = `SELECT name, pg_try_advisory_lock($1::int4, hashtext(name)) AS is_held
   FROM unnest($2::text[]) AS name`;
 const releaseSql = "SELECT pg_advisory_unlock($1::int4, hashtext($2))";
 
 export interface HeldLocks {
   names: ReadonlySet<string>;
-  /** Fires when the connection is lost: somebody else may have the locks from then on. */
+  /** Fires when the connection is lost: from then on another process may hold the locks. */
   lost: AbortSignal;
   /** Never throws. */
   release(name: string): Promise<void>;
@@ -20,14 +20,14 @@ export interface HeldLocks {
 
 export interface RowLocks {
   /**
-   * Takes those of the locks that nobody else holds. The caller must not hold any of them: for PostgreSQL, who holds a
-   * lock may take it again.
+   * Takes the locks that nobody else holds. The caller must not hold any of them: PostgreSQL lets the holder of a lock take
+   * it again.
    * @param lockClass the first half of the locks' keys
-   * @returns nothing while there is no connection
+   * @returns undefined while there is no connection
    * @throws the driver's error
    */
   take(lockClass: number, names: readonly string[]): Promise<HeldLocks | undefined>;
-  /** Calls `handle` when there is a connection again. Returns what ends that. */
+  /** Calls `handle` after each connect. @returns a function that stops these calls */
   onConnect(handle: () => void): () => void;
   close(): Promise<void>;
 }
@@ -35,17 +35,17 @@ export interface RowLocks {
 export interface RowLocksOptions {
   log: Log;
   databaseUrl: string;
-  /** How often the connection is asked whether it is there. */
-  askMs?: number;
+  /** The interval between checks of the connection. */
+  pingMs?: number;
 }
 
-/** Connects at once, and again whenever the connection is lost. */
-export function startRowLocks({ log, databaseUrl, askMs }: RowLocksOptions): RowLocks {
+/** Connects at once, and again whenever it loses the connection. */
+export function startRowLocks({ log, databaseUrl, pingMs }: RowLocksOptions): RowLocks {
   const handlers = new Set<() => void>();
   const stopped = new AbortController();
   let current: (LockConnection & { lost: AbortController }) | undefined;
 
-  const running = keepLockConnection({ log, databaseUrl, askMs, stopped: stopped.signal }, (connection) => {
+  const running = keepLockConnection({ log, databaseUrl, pingMs, stopped: stopped.signal }, (connection) => {
     current?.lost.abort();
     current = connection && { ...connection, lost: new AbortController() };
     if (connection) for (const handle of handlers) handle();
@@ -60,7 +60,7 @@ export function startRowLocks({ log, databaseUrl, askMs }: RowLocksOptions): Row
         names: new Set(rows.filter(({ is_held }) => is_held).map(({ name }) => name)),
         lost: lost.signal,
         async release(name) {
-          // One that is lost has released everything.
+          // A lost connection has released all of its locks.
           if (!lost.signal.aborted) await query(releaseSql, [lockClass, name]).catch(() => {});
         },
       };

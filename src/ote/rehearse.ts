@@ -63,7 +63,7 @@ function sessionFrames(
     language: "en",
   };
   const other = passwordChange?.password;
-  const logIn = (...[from, to]: [typeof password, typeof password?]) =>
+  const logIn = (from: typeof password, to?: typeof password) =>
     login({ registrarId, password: from, newPassword: to }, all).frame(clTRID);
   if (session === "hello") return [helloFrame()];
   if (session === "logout") return [logout().frame(clTRID)];

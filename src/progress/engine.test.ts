@@ -35,84 +35,84 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await sleep(20);
 }
 
-/** A step that settles its row, and says that it ran. */
-function settling(url: string, told: number[]): Machine<number>["step"] {
+/** A step that settles its row and records it in `stepped`. */
+function settling(url: string, stepped: number[]): Machine<number>["step"] {
   return async (id) => {
     await runSql(url, "UPDATE things SET next_step_at = NULL, reached = reached + 1 WHERE id = $1", [id]);
-    told.push(id);
+    stepped.push(id);
   };
 }
 
-test("a row that becomes due is taken on its notification", async (t) => {
+test("a notification starts the step of a row that becomes due", async (t) => {
   const { url, stage } = await openOn(t);
-  const told: number[] = [];
-  stage.start(settling(url, told));
+  const stepped: number[] = [];
+  stage.start(settling(url, stepped));
   await until(() => stage.context.listener.aliveAsOf() !== undefined);
   for (let id = 1; id <= 20; id++) {
     await add(url, id);
-    await until(() => told.includes(id));
+    await until(() => stepped.includes(id));
   }
   assert.deepEqual(await due(url), []);
 });
 
-test("rows are taken in the order in which they became due, at most so many at once", async (t) => {
+test("rows are taken in the order in which they became due, at most rowsMax at once", async (t) => {
   const { url, stage } = await openOn(t);
   for (let id = 1; id <= 9; id++) await add(url, id, `now() - interval '${id} seconds'`);
-  const told: number[] = [];
+  const stepped: number[] = [];
   let atOnce = 0;
   let most = 0;
-  const settle = settling(url, told);
+  const settle = settling(url, stepped);
   const machine = stage.start(
     async (id, signal) => {
       atOnce += 1;
       most = Math.max(most, atOnce);
-      assert.ok(machine.doing().some(({ machine, row }) => machine === "things" && row === id));
+      assert.ok(machine.stepsInProgress().some(({ machine, row }) => machine === "things" && row === id));
       await settle(id, signal);
       atOnce -= 1;
     },
     { rowsMax: 2 },
   );
-  await until(() => told.length === 9);
+  await until(() => stepped.length === 9);
   assert.equal(most, 2);
-  assert.deepEqual(told.slice(0, 2).sort(), [8, 9]);
+  assert.deepEqual(stepped.slice(0, 2).sort(), [8, 9]);
   await machine.stop();
-  assert.deepEqual(machine.doing(), []);
+  assert.deepEqual(machine.stepsInProgress(), []);
 });
 
-test("a row that waits is taken when the clock has reached its time, also when the clock is put forward", async (t) => {
+test("a waiting row is taken when the clock reaches its time, also when the clock jumps forward", async (t) => {
   const clock = createSteeredClock();
   const { url, stage } = await openOn(t, { clock });
-  const told: number[] = [];
-  stage.start(settling(url, told));
+  const stepped: number[] = [];
+  stage.start(settling(url, stepped));
   await add(url, 1, "now() + interval '50 minutes'");
   await add(url, 2);
-  await until(() => told.includes(2));
-  assert.deepEqual(told, [2]);
+  await until(() => stepped.includes(2));
+  assert.deepEqual(stepped, [2]);
   clock.skip(1);
-  await until(() => told.includes(1));
+  await until(() => stepped.includes(1));
 });
 
-test("a time that a clock left behind which was put forward and back is due", async (t) => {
+test("a time too far in the future, left by a clock that was wrong for a while, becomes due", async (t) => {
   const clock = createManualClock(1_800_000_000);
   const { url, stage } = await openOn(t, { clock });
-  const told: number[] = [];
-  const machine = stage.start(settling(url, told));
+  const stepped: number[] = [];
+  const machine = stage.start(settling(url, stepped));
   await add(url, 1, "to_timestamp(1800000000)");
-  await until(() => told.includes(1));
+  await until(() => stepped.includes(1));
   clock.advance(10 * 86_400_000);
   await add(url, 2, "to_timestamp(1800000000) + interval '10 days 30 minutes'");
   await add(url, 3, "to_timestamp(1800000000) + interval '10 days'");
-  await until(() => told.includes(3));
-  assert.deepEqual(told, [1, 3]);
+  await until(() => stepped.includes(3));
+  assert.deepEqual(stepped, [1, 3]);
   clock.set(1_800_000_000);
-  await until(() => told.includes(2));
+  await until(() => stepped.includes(2));
   await machine.stop();
 });
 
-test("a step that throws backs off, and others go on", async (t) => {
+test("a row whose step throws backs off, and other rows are not delayed", async (t) => {
   const { url, stage } = await openOn(t);
-  const told: number[] = [];
-  const settle = settling(url, told);
+  const stepped: number[] = [];
+  const settle = settling(url, stepped);
   let failures = 0;
   stage.start(async (id, signal) => {
     if (id === 1 && failures < 2) {
@@ -127,12 +127,12 @@ test("a step that throws backs off, and others go on", async (t) => {
   const [row] = await runSql(url, "SELECT next_step_at > now() AS waits FROM things WHERE id = 1");
   assert.deepEqual(row, { waits: true });
   await add(url, 2);
-  await until(() => told.includes(2));
-  await until(() => told.includes(1));
+  await until(() => stepped.includes(2));
+  await until(() => stepped.includes(1));
   assert.equal(failures, 2);
 });
 
-test("a step that leaves its row due as it was is not run again at once", async (t) => {
+test("a step that leaves its row due and unchanged is not run again at once", async (t) => {
   const { url, stage } = await openOn(t);
   let steps = 0;
   stage.start(async () => {
@@ -143,25 +143,25 @@ test("a step that leaves its row due as it was is not run again at once", async 
   assert.equal(steps, 1);
 });
 
-test("what is changed during a step is not slept over, also when the step fails", async (t) => {
+test("a row that is changed during a step is taken again at once, even if the step failed", async (t) => {
   const { url, stage } = await openOn(t);
-  const told: number[] = [];
+  const stepped: number[] = [];
   const begun = Promise.withResolvers<void>();
   const changed = Promise.withResolvers<void>();
-  const settle = settling(url, told);
+  const settle = settling(url, stepped);
   stage.start(async (id, signal) => {
     begun.resolve();
     const [row] = await runSql<{ wanted: number }>(url, "SELECT wanted FROM things WHERE id = $1", [id]);
     await changed.promise;
-    if (row?.wanted === 1) throw new Error("it is wanted otherwise by now");
+    if (row?.wanted === 1) throw new Error("the row has changed");
     await settle(id, signal);
   });
   await add(url, 1);
   await begun.promise;
   await runSql(url, "UPDATE things SET wanted = 2, next_step_at = now() WHERE id = 1");
   changed.resolve();
-  await until(() => told.includes(1));
-  // The change, and the end: nothing was postponed.
+  await until(() => stepped.includes(1));
+  // The change and the settling: nothing was postponed.
   assert.equal(await versionOf(url, 1), "2");
 });
 
@@ -175,7 +175,7 @@ async function startChild(t: TestContext, url: string, settings: { stepMs: numbe
   return child;
 }
 
-test("two processes work on a row one step at a time", async (t) => {
+test("two processes never run steps of one row at the same time", async (t) => {
   const url = await thingsDatabase(t);
   const settings = { stepMs: 3, rowsMax: 2 };
   await Promise.all([startChild(t, url, settings), startChild(t, url, settings)]);
@@ -190,32 +190,32 @@ test("two processes work on a row one step at a time", async (t) => {
   assert.deepEqual(counts, [{ reached: 10, rows: 4 }]);
 });
 
-test("the row of a killed process is taken up by another one", async (t) => {
+test("another process takes over the row of a killed one", async (t) => {
   const url = await thingsDatabase(t);
   const child = await startChild(t, url, { stepMs: 600_000, rowsMax: 1 });
   await add(url, 1);
   await until(async () => (await runSql(url, "SELECT FROM steps")).length === 1);
   const stage = openStage(url);
   t.after(() => stage.close());
-  const told: number[] = [];
-  stage.start(settling(url, told));
+  const stepped: number[] = [];
+  stage.start(settling(url, stepped));
   await add(url, 2);
-  await until(() => told.includes(2));
-  // The first one is held as long as its process lives.
-  assert.deepEqual(told, [2]);
+  await until(() => stepped.includes(2));
+  // The first row stays locked as long as its process lives.
+  assert.deepEqual(stepped, [2]);
   child.kill("SIGKILL");
-  await until(() => told.includes(1));
+  await until(() => stepped.includes(1));
 });
 
 for (const how of ["broken", "silent"] as const) {
-  test(`a ${how} connection for locks aborts the steps under way, and the rows are taken with a new one`, async (t) => {
+  test(`a ${how} connection for locks aborts the steps in progress, and a new connection takes their rows again`, async (t) => {
     const url = await thingsDatabase(t);
     const proxy = await startDatabaseProxy(url);
     t.after(() => proxy.close());
-    const stage = openStage(url, { locksUrl: proxy.url, askMs: 200 });
+    const stage = openStage(url, { locksUrl: proxy.url, pingMs: 200 });
     t.after(() => stage.close());
-    const told: number[] = [];
-    const settle = settling(url, told);
+    const stepped: number[] = [];
+    const settle = settling(url, stepped);
     const aborted: number[] = [];
     stage.start(async (id, signal) => {
       if (aborted.length === 0) {
@@ -228,17 +228,17 @@ for (const how of ["broken", "silent"] as const) {
       await settle(id, signal);
     });
     await add(url, 1);
-    await until(() => told.includes(1));
+    await until(() => stepped.includes(1));
     assert.deepEqual(aborted, [1]);
-    // It is not the step's fault.
+    // An aborted step is no failure: the row was not postponed.
     assert.equal(await versionOf(url, 1), "1");
   });
 }
 
-test("a stop waits for the step under way and begins no other", async (t) => {
+test("a stop waits for the step in progress and begins no other", async (t) => {
   const { url, stage } = await openOn(t);
-  const told: number[] = [];
-  const settle = settling(url, told);
+  const stepped: number[] = [];
+  const settle = settling(url, stepped);
   const begun = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const machine = stage.start(
@@ -255,38 +255,38 @@ test("a stop waits for the step under way and begins no other", async (t) => {
   const stopped = machine.stop();
   release.resolve();
   await stopped;
-  assert.deepEqual(told, [1]);
+  assert.deepEqual(stepped, [1]);
   assert.deepEqual(await due(url), [{ id: "2" }]);
 });
 
-test("an owner's machine takes no row of others, and none after its ownership has ended", async (t) => {
+test("an owner's machine takes only its own rows, and none after its ownership has ended", async (t) => {
   const { url, stage } = await openOn(t);
-  const told: number[] = [];
+  const stepped: number[] = [];
   const owned = new AbortController();
-  const owner = stage.startOwned("me", owned.signal, settling(url, told));
+  const owner = stage.startOwned("me", owned.signal, settling(url, stepped));
   await add(url, 1);
   await runSql(
     url,
     "INSERT INTO things (id, owner, next_step_at) SELECT n, 'me', now() FROM generate_series(2, 50) AS n",
   );
-  await until(() => told.length === 49);
-  assert.ok(!told.includes(1));
+  await until(() => stepped.length === 49);
+  assert.ok(!stepped.includes(1));
   owned.abort();
   await runSql(url, "INSERT INTO things (id, owner, next_step_at) VALUES (51, 'me', now())");
   await owner.stop();
   assert.deepEqual((await due(url)).map(({ id }) => id).sort(), ["1", "51"]);
 });
 
-test("rows go on after the database was away", async (t) => {
+test("rows are taken again after a database outage", async (t) => {
   const url = await thingsDatabase(t);
   const stage = openStage(url);
   t.after(() => stage.close());
-  const told: number[] = [];
-  stage.start(settling(url, told));
+  const stepped: number[] = [];
+  stage.start(settling(url, stepped));
   await add(url, 1);
-  await until(() => told.includes(1));
+  await until(() => stepped.includes(1));
   await endSessions(url, "deedhouse-test");
   await endSessions(url, "deedhouse-listener");
   await add(url, 2);
-  await until(() => told.includes(2));
+  await until(() => stepped.includes(2));
 });

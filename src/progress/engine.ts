@@ -1,10 +1,10 @@
 /**
- * Takes the rows of a machine one step at a time, as soon as they are due by the context's clock. The row is the whole job:
- * it says when it has work to do, so nothing is enqueued, and what a killed process leaves is simply still due.
+ * Runs the steps of a machine's rows, one at a time for each row, as soon as the row is due by the context's clock. The row is
+ * the whole job: it says when it has work to do, so nothing is enqueued, and the rows of a killed process are still due.
  *
- * A step runs outside of any transaction, so that others can change the row meanwhile. One process at a time works on a row:
- * it holds the row's lock, or owns all rows of the machine. Who has lost a lock without knowing it is stopped by the row's
- * version, which every write compares.
+ * A step runs outside any transaction, so that the row can change meanwhile. One process at a time works on a row: it holds the
+ * row's lock, or owns all rows of the machine. A process that has lost a lock without noticing is stopped by the row's version,
+ * which every write compares.
  */
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
@@ -13,61 +13,60 @@ import { sleep, systemClock } from "#lib/clock.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
 
-/** Its payload is the name of a machine that has a row that is due. */
+/** Its payload is the name of a machine that has a due row. */
 export const rowDueChannel = "row_due";
 
-/** How often it looks by itself: the context's clock may jump, and a notification may have been missed. */
-const lookMs = 1_000;
-const lookMsMin = 5;
-/** How often it looks for times that are too far away. */
+/** How often due rows are read without a notification: the context's clock may jump, and a notification may be lost. */
+const pollMs = 1_000;
+const pollMsMin = 5;
+/** How often times that are too far in the future are corrected. */
 const pullInMs = 60_000;
 const stepBackoff: BackoffSettings = { firstMs: 1_000, maxMs: 5 * 60_000 };
-/** Rows whose last step is remembered. */
+/** How many rows' last steps are remembered. */
 const rememberedMax = 1_000;
 
 export interface Machine<Id extends RowId> {
-  /** What notifications and logs call it. */
+  /** Its name in notifications and logs. */
   name: string;
   rows: RowSource<Id>;
-  /** Rows at work at once. */
+  /** How many rows' steps run at once. */
   rowsMax: number;
   /**
-   * What keeps other processes away. `lockClass`: a lock for each row, the first half of its key. `until`: this process has
-   * all rows of the machine until the signal fires.
+   * What keeps other processes from the rows. `lockClass`: a lock for each row; this is the first half of its key. `until`:
+   * this process owns all rows of the machine until the signal fires.
    */
   exclusion: { locks: RowLocks; lockClass: number } | { until: AbortSignal };
   /**
-   * One step of a row. It reads the row, and writes with the version that it has read. It must not leave its row due as it
-   * was: that counts as a failure.
-   * @param signal fires when somebody else may be at work on the row
+   * One step of a row. It reads the row and writes with the version that it read. A step that leaves its row due and unchanged
+   * counts as failed.
+   * @param signal fires when another process may work on the row
    */
   step(id: Id, signal: AbortSignal): Promise<void>;
 }
 
-/** A step under way. */
-export interface StepUnderWay {
+export interface StepInProgress {
   machine: string;
   row: RowId;
   since: Date;
 }
 
 export interface RunningMachine {
-  /** The steps under way, the oldest first. */
-  doing(): StepUnderWay[];
-  /** Begins no more steps, and waits for those under way. Never throws. */
+  /** The oldest first. */
+  stepsInProgress(): StepInProgress[];
+  /** Begins no more steps, and waits for those in progress. Never throws. */
   stop(): Promise<void>;
 }
 
 type EngineContext = Pick<Context, "clock" | "random" | "log" | "listener">;
 
-interface RowAtWork {
+interface RowInProgress {
   since: Date;
   ended: Promise<void>;
 }
 
 export function startMachine<Id extends RowId>(context: EngineContext, machine: Machine<Id>): RunningMachine {
   const engine = new Engine(context, machine);
-  return { doing: () => engine.doing(), stop: () => engine.stop() };
+  return { stepsInProgress: () => engine.stepsInProgress(), stop: () => engine.stop() };
 }
 
 class Engine<Id extends RowId> {
@@ -76,96 +75,96 @@ class Engine<Id extends RowId> {
   readonly #stopped = new AbortController();
   readonly #stopListening: (() => unknown)[];
   readonly #running: Promise<void>;
-  readonly #atWork = new Map<Id, RowAtWork>();
-  /** Rows that are not looked at until then, by the process's own clock: somebody else works on them. */
+  readonly #inProgress = new Map<Id, RowInProgress>();
+  /** Rows on which another process works: not tried again until then, by the process's own clock. */
   readonly #restingUntilMs = new Map<Id, number>();
-  /** The version that a row had at its last step, if that did not fail. */
+  /** The version that a row had at its last successful step. */
   readonly #stepped = new Map<Id, number>();
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly #failures = new Map<Id, number>();
-  #isCalled = false;
+  #isWoken = false;
   #pause = new AbortController();
-  #lookedAt = new Date(0);
+  #polledAt = new Date(0);
   #pulledInAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: EngineContext, machine: Machine<Id>) {
     this.#context = context;
     this.#machine = machine;
-    const call = () => this.#call();
+    const wake = () => this.#wake();
     const { exclusion, name } = machine;
     this.#stopListening = [
-      context.listener.on(rowDueChannel, (payload) => payload === name && call()),
-      context.listener.onReconnect(call),
-      ...("locks" in exclusion ? [exclusion.locks.onConnect(call)] : []),
+      context.listener.on(rowDueChannel, (payload) => payload === name && wake()),
+      context.listener.onReconnect(wake),
+      ...("locks" in exclusion ? [exclusion.locks.onConnect(wake)] : []),
     ];
     this.#running = this.#run();
   }
 
-  doing(): StepUnderWay[] {
-    return [...this.#atWork].map(([row, { since }]) => ({ machine: this.#machine.name, row, since }));
+  stepsInProgress(): StepInProgress[] {
+    return [...this.#inProgress].map(([row, { since }]) => ({ machine: this.#machine.name, row, since }));
   }
 
   async stop(): Promise<void> {
     for (const stopListening of this.#stopListening) stopListening();
     this.#stopped.abort();
-    this.#call();
+    this.#wake();
     await this.#running;
-    await Promise.all([...this.#atWork.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#inProgress.values()].map(({ ended }) => ended));
   }
 
-  /** There may be a row to begin. */
-  #call(): void {
-    this.#isCalled = true;
+  /** Reads the due rows soon: there may be a new one, or room for one. */
+  #wake(): void {
+    this.#isWoken = true;
     this.#pause.abort();
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped.signal.aborted) {
-      this.#isCalled = false;
+      this.#isWoken = false;
       this.#pause = new AbortController();
-      let waitMs = lookMs;
+      let waitMs = pollMs;
       try {
         await this.#pullIn();
         waitMs = await this.#beginAll();
       } catch (error) {
-        this.#context.log.warn({ err: error, machine: this.#machine.name }, "the rows that are due cannot be read");
-        // Not at once, whoever calls.
-        await sleep(lookMs, this.#stopped.signal);
+        this.#context.log.warn({ err: error, machine: this.#machine.name }, "the due rows cannot be read");
+        // A notification must not end this wait.
+        await sleep(pollMs, this.#stopped.signal);
       }
-      if (!this.#isCalled) await sleep(waitMs, this.#pause.signal);
+      if (!this.#isWoken) await sleep(waitMs, this.#pause.signal);
     }
   }
 
   async #pullIn(): Promise<void> {
     const now = this.#context.clock.now();
     const nowMs = systemClock.monotonicMs();
-    if (now < this.#lookedAt) this.#pulledInAtMs = Number.NEGATIVE_INFINITY;
-    this.#lookedAt = now;
+    if (now < this.#polledAt) this.#pulledInAtMs = Number.NEGATIVE_INFINITY;
+    this.#polledAt = now;
     if (nowMs - this.#pulledInAtMs < pullInMs) return;
     await this.#machine.rows.pullIn(now);
     this.#pulledInAtMs = nowMs;
   }
 
-  /** Begins what is due, as far as there is room. @returns how long to wait until something may be due */
+  /** Begins steps of due rows, up to `rowsMax`. @returns how long to wait until a row may be due */
   async #beginAll(): Promise<number> {
     const { rows, rowsMax } = this.#machine;
     while (!this.#isOver()) {
-      const free = rowsMax - this.#atWork.size;
-      // Each that ends calls.
-      if (free <= 0) return lookMs;
-      const except = [...this.#atWork.keys(), ...this.#resting()];
+      const free = rowsMax - this.#inProgress.size;
+      // The next step that ends wakes this.
+      if (free <= 0) return pollMs;
+      const except = [...this.#inProgress.keys(), ...this.#resting()];
       const waiting = await rows.first(free + 1, except);
       if (this.#isOver()) break;
       const now = this.#context.clock.now().getTime();
       const due = waiting.filter(({ next_step_at: at }) => at.getTime() <= now).slice(0, free);
       const next = waiting[due.length];
       const begun = due.length === 0 ? 0 : await this.#begin(due);
-      // Its return calls.
-      if (begun === undefined) return lookMs;
+      // The next connection wakes this.
+      if (begun === undefined) return pollMs;
       if (begun < due.length || due.length === free) continue;
-      return next ? Math.min(lookMs, Math.max(lookMsMin, next.next_step_at.getTime() - now)) : lookMs;
+      return next ? Math.min(pollMs, Math.max(pollMsMin, next.next_step_at.getTime() - now)) : pollMs;
     }
-    return lookMs;
+    return pollMs;
   }
 
   #isOver(): boolean {
@@ -173,7 +172,7 @@ class Engine<Id extends RowId> {
     return this.#stopped.signal.aborted || ("until" in exclusion && exclusion.until.aborted);
   }
 
-  /** @returns how many were begun; nothing when there is no connection for locks */
+  /** @returns how many steps were begun; undefined when there is no connection for locks */
   async #begin(due: readonly WaitingRow<Id>[]): Promise<number | undefined> {
     const { exclusion, rows } = this.#machine;
     if ("until" in exclusion) {
@@ -187,12 +186,12 @@ class Engine<Id extends RowId> {
     if (!held) return undefined;
     const mine = due.filter(({ id }) => held.names.has(String(id))).map(({ id }) => id);
     for (const { id } of due) {
-      if (!mine.includes(id)) this.#restingUntilMs.set(id, systemClock.monotonicMs() + lookMs);
+      if (!mine.includes(id)) this.#restingUntilMs.set(id, systemClock.monotonicMs() + pollMs);
     }
     if (mine.length === 0) return 0;
     const free = new Set(mine);
     try {
-      // Whoever had a lock until a moment ago may have done the step.
+      // The previous holder of a lock may just have done the step.
       const now = this.#context.clock.now().getTime();
       for (const row of await rows.find(mine)) {
         if (row.next_step_at.getTime() > now || this.#isOver()) continue;
@@ -210,10 +209,10 @@ class Engine<Id extends RowId> {
     const ended = begun.then(async () => {
       await this.#runStep(row, lost);
       await release();
-      this.#atWork.delete(row.id);
-      this.#call();
+      this.#inProgress.delete(row.id);
+      this.#wake();
     });
-    this.#atWork.set(row.id, { since: this.#context.clock.now(), ended });
+    this.#inProgress.set(row.id, { since: this.#context.clock.now(), ended });
     begin();
   }
 
@@ -221,7 +220,7 @@ class Engine<Id extends RowId> {
   async #runStep(row: WaitingRow<Id>, lost: AbortSignal): Promise<void> {
     const { id, version } = row;
     try {
-      if (this.#stepped.get(id) === version) throw new Error("its last step has left the row due as it was");
+      if (this.#stepped.get(id) === version) throw new Error("its last step left the row due and unchanged");
       await this.#machine.step(id, lost);
       this.#failures.delete(id);
       remember(this.#stepped, id, version);
@@ -233,8 +232,8 @@ class Engine<Id extends RowId> {
   }
 
   /**
-   * A row that was changed during its first failure is due at once: what was changed may be what made it fail. After that it
-   * waits in any case, for a step may have changed the row itself before it failed.
+   * A row that was changed during its first failed step is retried at once: the change may be the cause of the failure. After
+   * further failures it backs off in any case, because the step itself may have changed the row before it failed.
    */
   async #backOff({ id, version }: WaitingRow<Id>, about: { err: unknown }): Promise<void> {
     const { clock, log, random } = this.#context;
@@ -243,7 +242,7 @@ class Engine<Id extends RowId> {
     this.#stepped.delete(id);
     const delayMs = backoffMs(failures, stepBackoff, random);
     const level = about.err instanceof DatabaseUnavailable ? "warn" : "error";
-    log[level]({ ...about, failures, delayMs }, "a step failed and is tried again");
+    log[level]({ ...about, failures, delayMs }, "a step failed and will be retried");
     try {
       const until = new Date(clock.now().getTime() + delayMs);
       await this.#machine.rows.postpone(id, failures > 1 ? null : version, until);
@@ -260,7 +259,7 @@ class Engine<Id extends RowId> {
   }
 }
 
-/** Sets an entry; the oldest ones go when there are too many. */
+/** Sets an entry, and drops the oldest ones beyond the limit. */
 function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.delete(key);
   map.set(key, value);

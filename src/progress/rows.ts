@@ -1,7 +1,7 @@
 /**
- * Rows with work to do. `next_step_at` says when; a row without one has nothing to do. `version` counts every change of
- * what the row says, so whoever writes with a version that is no longer the row's changes nothing. How a table gets both:
- * the function row_is_due() and the trigger that counts, in db/migrations.
+ * Rows with work to do. `next_step_at` says when; a row without it has nothing to do. `version` counts the row's changes, so a
+ * write with an outdated version changes nothing. The function row_is_due() and the trigger count_version in db/migrations give
+ * a table both.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -14,49 +14,75 @@ export interface WaitingRow<Id extends RowId> {
   next_step_at: Date;
 }
 
-/** How the engine reads and puts off the rows of one machine. */
+/** How the engine reads and postpones the rows of one machine. */
 export interface RowSource<Id extends RowId> {
-  /** Rows with work to do, the earliest first, at most `rowsMax`, without those. The last ones may not be due yet. */
+  /** Rows with work to do, earliest first, at most `rowsMax`, without `except`. They need not be due yet. */
   first(rowsMax: number, except: readonly Id[]): Promise<WaitingRow<Id>[]>;
-  /** Those of the rows that have work to do. */
+  /** The rows with these ids that have work to do. */
   find(ids: readonly Id[]): Promise<WaitingRow<Id>[]>;
-  /** Lets a row wait. @param version nothing is written when the row has another one; null: whatever it has */
+  /** Makes a row due later. @param version changes nothing if the row has another version; null: any version */
   postpone(id: Id, version: number | null, until: Date): Promise<void>;
   /**
-   * Makes rows due that wait longer than anything waits: a clock that was put forward and back has left these times.
-   * @param now of the clock by which rows are due
+   * Makes rows due whose time is further away than any real wait: a clock that was wrong for a while has left these times.
+   * @param now by the clock by which rows are due
    */
   pullIn(now: Date): Promise<void>;
 }
 
 export interface RowTable<Type extends "int8" | "text"> {
   table: string;
-  /** The column of its key, and its type. */
+  /** The key column, and its type. */
   id: { column: string; type: Type };
-  /** SQL of type interval, about a row: what it waits at the most. */
-  longestWait: string;
-  /** A column, of type text: each machine has the rows of one of its values. */
+  /** A column of type text: each machine has the rows with one of its values. */
   owner?: string;
-  /** SQL about a row: the machine has no others. */
+  /** SQL about a row: the machine has no other rows. */
   only?: string;
 }
 
 type IdOf<Type> = Type extends "int8" ? number : string;
 
+/** @returns SQL about a row: whether it belongs to the machine; empty when every row does */
+function ownRows({ owner, only }: Pick<RowTable<"int8">, "owner" | "only">): string {
+  const conditions = [only, owner === undefined ? undefined : `${owner} = $owner::text`];
+  return conditions.flatMap((condition) => (condition === undefined ? [] : `AND ${condition}`)).join(" ");
+}
+
 /**
- * The rows of a table, by an index on (owner, next_step_at) WHERE next_step_at IS NOT NULL. Call it at module level.
+ * The rows of a table, by an index on (owner, next_step_at) of those with work to do. Call it at module level.
  * @param name of the statements; unique in the program
- * @returns the rows for one database and, where the table has an owner's column, one owner
+ * @returns the rows for one database and, where the table has an owner column, one owner
  */
-export function progressRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
-  const { table, id, longestWait, owner, only } = options;
+export function progressRows<Type extends "int8" | "text">(
+  name: string,
+  options: RowTable<Type> & {
+    /** SQL of type interval, about a row: the longest that it waits. */
+    longestWait: string;
+  },
+) {
+  const { table, longestWait } = options;
+  const waiting = waitingRows(name, options);
+  const pullIn = statement(
+    `${name}-pull-in`,
+    `UPDATE ${table} SET next_step_at = $now::timestamptz
+     WHERE next_step_at > $now::timestamptz + (${longestWait}) ${ownRows(options)}` as string,
+    {},
+  );
+  return (context: Pick<Context, "database">, owner: string | null = null): RowSource<IdOf<Type>> => ({
+    ...waiting(context, owner),
+    async pullIn(now) {
+      await context.database.query(pullIn, { now, owner });
+    },
+  });
+}
+
+/** As `progressRows`, for a machine with its own `pullIn`. */
+export function waitingRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
+  const { table, id } = options;
   const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?" } as const;
   const selected: string = `SELECT ${id.column} AS id, version, next_step_at FROM ${table} WHERE next_step_at IS NOT NULL`;
-  const isOwn: string = owner === undefined ? "" : `AND ${owner} = $owner::text`;
-  const isMeant: string = only === undefined ? isOwn : `AND ${only} ${isOwn}`;
   const first = statement(
     `${name}-first`,
-    `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${isMeant} ORDER BY next_step_at LIMIT $rows_max::int4` as string,
+    `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${ownRows(options)} ORDER BY next_step_at LIMIT $rows_max::int4` as string,
     columns,
   );
   const find = statement(`${name}-find`, `${selected} AND ${id.column} = ANY ($ids::${id.type}[])` as string, columns);
@@ -66,25 +92,15 @@ export function progressRows<Type extends "int8" | "text">(name: string, options
        AND ($version::int8 IS NULL OR version = $version)`,
     {},
   );
-  const pullIn = statement(
-    `${name}-pull-in`,
-    `UPDATE ${table} SET next_step_at = $now::timestamptz
-     WHERE next_step_at > $now::timestamptz + (${longestWait}) ${isMeant}` as string,
-    {},
-  );
 
-  return ({ database }: Pick<Context, "database">, ownerValue: string | null = null): RowSource<IdOf<Type>> => {
+  return ({ database }: Pick<Context, "database">, owner: string | null) => {
     type Row = WaitingRow<IdOf<Type>>;
     return {
-      first: async (rowsMax, except) =>
-        (await database.query(first, { except, rows_max: rowsMax, owner: ownerValue })) as Row[],
+      first: async (rowsMax, except) => (await database.query(first, { except, rows_max: rowsMax, owner })) as Row[],
       find: async (ids) => (await database.query(find, { ids })) as Row[],
       async postpone(rowId, version, until) {
         await database.query(postpone, { id: rowId, version, until });
       },
-      async pullIn(now) {
-        await database.query(pullIn, { now, owner: ownerValue });
-      },
-    };
+    } satisfies Omit<RowSource<IdOf<Type>>, "pullIn">;
   };
 }

@@ -1,4 +1,4 @@
-// A process that works on the table of test-stage.ts, until it is killed: each step is a line of its own, with its begin and end.
+// A process that works on the table of test-stage.ts until it is killed. It records each step's begin and end as a row of `steps`.
 import { sleep } from "#lib/clock.ts";
 import { openStage } from "#progress/test-stage.ts";
 import { runSql } from "../../test/harness/sql.ts";

@@ -1,4 +1,4 @@
-/** A table whose rows have work to do, and a machine that works on them: for tests of the engine, in one process or several. */
+/** For tests of the engine, in one process or several: a table whose rows have work to do, and a machine for it. */
 import type { Context } from "#context.ts";
 import { createDatabase, type Database } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
@@ -36,16 +36,16 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** @param locksUrl where the connection for locks goes, if it is somewhere else */
+/** @param locksUrl the server for the connection for locks, when it is not `url` */
 export function openStage(
   url: string,
-  { clock = systemClock, locksUrl = url, askMs }: { clock?: Clock; locksUrl?: string; askMs?: number } = {},
+  { clock = systemClock, locksUrl = url, pingMs }: { clock?: Clock; locksUrl?: string; pingMs?: number } = {},
 ): Stage {
   const log = createLog("test", "silent");
   const database: Database = createDatabase({ url, transactionsMax: 5, applicationName: "deedhouse-test", log });
   const listener = createListener({ url, clock: systemClock, log, heartbeatMs: 50 });
   const context = { database, listener, clock, random: systemRandom, log };
-  const locks = startRowLocks({ log, databaseUrl: locksUrl, ...(askMs !== undefined && { askMs }) });
+  const locks = startRowLocks({ log, databaseUrl: locksUrl, ...(pingMs !== undefined && { pingMs }) });
   const running: RunningMachine[] = [];
   const begin = (machine: Machine<number>) => {
     const started = startMachine(context, machine);

@@ -1,4 +1,4 @@
-/** What the EPP client has to know of a registry, as its profile says it. */
+/** Makes the EPP client's options from a registry's profile. */
 import { Secret } from "#lib/secret.ts";
 import {
   contactNamespace,
@@ -9,10 +9,10 @@ import {
   rgpNamespace,
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
-import type { WantedServices } from "#registry/epp/services.ts";
+import type { ServiceRequirements } from "#registry/epp/services.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** The part of `EppPoolOptions` that the profile decides; what is left is the caller's: clock, randomness, log. */
+/** The part of `EppPoolOptions` that the profile determines. The caller adds clock, randomness and log. */
 export function eppOptionsOf(profile: RegistryProfile) {
   const { id, host, port, ca, cert, key, servername, registrarId, password } = profile;
   return {
@@ -22,7 +22,7 @@ export function eppOptionsOf(profile: RegistryProfile) {
     tls: { ca, cert, key: key === undefined ? undefined : new Secret(key), servername },
     registrarId,
     password,
-    services: wantedServices(profile),
+    services: servicesOf(profile),
     sessionsMax: profile.sessionsMax,
     sessionsMin: profile.sessionsMin,
     commandsPerSecond: profile.commandsPerSecond,
@@ -34,15 +34,15 @@ export function eppOptionsOf(profile: RegistryProfile) {
 }
 
 const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace];
-/** What a profile may leave out. The other objects are what we are there for. */
+/** The services that a profile may exclude. Without the other objects there is nothing to do. */
 export const dispensableServices = [hostNamespace, ...extensions];
 
-/** A thin registry has no contacts, and one with host attributes no hosts, even where it offers the objects. */
-function wantedServices({ dataModel, hostModel, withoutServices }: RegistryProfile): WantedServices {
-  const isWanted = (uri: string) => !withoutServices.includes(uri);
+/** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
+function servicesOf({ dataModel, hostModel, withoutServices }: RegistryProfile): ServiceRequirements {
+  const isUsed = (uri: string) => !withoutServices.includes(uri);
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
-    optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isWanted),
-    extensionURIs: extensions.filter(isWanted),
+    optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isUsed),
+    extensionURIs: extensions.filter(isUsed),
   };
 }

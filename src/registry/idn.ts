@@ -1,12 +1,12 @@
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** Letters of every registry: LDH (RFC 5890 §2.3.1). */
+/** Every registry allows LDH labels (RFC 5890 §2.3.1). */
 const everywhere = /^[a-z0-9-]$/;
 
 /**
- * What a profile's `idn` table has against a label: registries publish, per suffix, the code points that they take, and
- * refuse all others at create. Which ranges stand together there is the operator's choice: a table of one script keeps
- * look-alikes of another out.
+ * Checks a label against the profile's `idn` table: registries publish, per suffix, the code points that they accept, and
+ * refuse all others at create. The operator chooses which ranges to combine: a table of one script excludes look-alikes of
+ * another.
  * @param suffix as in the profile, e.g. "com" @param uLabel in Unicode, already valid under IDNA2008
  * @returns undefined when the label may be registered, or else what is wrong as the end of a sentence that begins with
  * "the name"
@@ -21,9 +21,9 @@ export function refusalOfLabel(
   for (const character of uLabel) {
     const codePoint = character.codePointAt(0) ?? 0;
     if (everywhere.test(character) || isAllowed(codePoint)) continue;
-    if (allowed.length === 0) return `has letters beside a to z, which the registry of .${suffix} does not take`;
+    if (allowed.length === 0) return `has letters other than a to z, which the registry of .${suffix} does not accept`;
     const name = `U+${codePoint.toString(16).toUpperCase().padStart(4, "0")}`;
-    return `has the character ${name}, which the registry of .${suffix} does not take`;
+    return `has the character ${name}, which the registry of .${suffix} does not accept`;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * A password in a file, replaced so that no crash loses the only copy: the whole file as it will be is written beside it
- * (`….new-password`) before anybody is told the new password, and takes its place once the registry has it.
+ * Replaces a password in a file so that no crash loses the only copy: the whole new file is written beside it
+ * (`….new-password`) before the new password is sent, and is renamed to it once the registry has the password.
  */
 import {
   chownSync,
@@ -17,7 +17,7 @@ import {
 import { dirname } from "node:path";
 import { Secret } from "#lib/secret.ts";
 
-/** Profiles, or the accounts of the built-in registry: in both, who it is and the password. */
+/** A profile, or an account of the built-in registry: both have these fields. */
 interface Entry {
   id: string;
   password: string;
@@ -32,12 +32,12 @@ export function findPasswordIn(file: string, id: string): Secret | undefined {
   return entry && new Secret(entry.password);
 }
 
-/** The password of a change that was begun and not ended. */
+/** The new password of a change that was begun and not finished. */
 export function findDraftPassword(file: string, id: string): Secret | undefined {
   return findPasswordIn(draftOf(file), id);
 }
 
-/** Writes down what the file will be, for its owner alone. @throws Error */
+/** Writes the new file beside the old one, readable by its owner only. @throws Error */
 export function writeDraft(file: string, id: string, password: Secret): void {
   const entries = parseEntries(file, readFileSync(file, "utf8"));
   const changed = entries.map((entry) => (entry.id === id ? { ...entry, password: password.reveal() } : entry));
@@ -51,11 +51,11 @@ export function writeDraft(file: string, id: string, password: Secret): void {
   } finally {
     closeSync(handle);
   }
-  // An operator who is root must not take the file away from the user that the gateway runs as.
+  // When root runs this, the file must stay readable for the user that the gateway runs as.
   if (process.getuid?.() === 0) chownSync(draft, uid, gid);
 }
 
-/** The draft takes the file's place. @throws Error */
+/** Renames the draft to the file. @throws Error */
 export function adoptDraft(file: string): void {
   const target = realpathSync(file);
   renameSync(draftOf(file), target);
@@ -64,12 +64,12 @@ export function adoptDraft(file: string): void {
   closeSync(folder);
 }
 
-/** Forgets a change that has not happened. */
+/** Deletes the draft of a change that did not take place. */
 export function dropDraft(file: string): void {
   rmSync(draftOf(file), { force: true });
 }
 
-/** Beside the file itself, also where that is reached by a link: only there it can take its place in one step. */
+/** In the folder of the file itself, even if that is reached by a symbolic link: only there can one rename replace it. */
 function draftOf(file: string): string {
   return `${realpathSync(file)}${draftSuffix}`;
 }
@@ -88,10 +88,10 @@ function parseEntries(file: string, text: string): Entry[] {
   try {
     entries = JSON.parse(text);
   } catch {
-    // What the parser says quotes the text, and with it a password.
+    // The parser's message quotes the text, which contains a password.
     throw new Error(`${file} is not JSON`);
   }
   const isList = Array.isArray(entries) && entries.every((entry) => typeof entry?.password === "string");
-  if (!isList) throw new Error(`${file} is no list of entries with a password each`);
+  if (!isList) throw new Error(`${file} is not a list of entries with passwords`);
   return entries as Entry[];
 }

@@ -4,7 +4,7 @@ import type { DomainFees } from "#registry/epp/commands/domain/fee.ts";
 import { refusalOfLabel } from "#registry/idn.ts";
 import { premiumDecision } from "#registry/premium.ts";
 
-describe("the letters that a registry takes", () => {
+describe("the letters that a registry accepts", () => {
   const profile = { idn: { example: ["00DF-00F6", "00F8-00FF", "0131"], test: ["0430-044F", "20BB7"] } };
 
   test("are a to z, digits and the hyphen everywhere", () => {
@@ -13,7 +13,7 @@ describe("the letters that a registry takes", () => {
     }
   });
 
-  test("are those of the suffix's own table beside them, ends of ranges included", () => {
+  test("are also those of the suffix's table, including the ends of ranges", () => {
     for (const label of ["straße", "ö", "ÿ", "ı", "über-1"]) {
       assert.equal(refusalOfLabel(profile, "example", label), undefined, label);
     }
@@ -21,24 +21,25 @@ describe("the letters that a registry takes", () => {
     assert.equal(refusalOfLabel(profile, "test", "𠮷"), undefined);
   });
 
-  test("are no others: the refusal names the first, and the suffix", () => {
-    const refusal = "has the character U+00F7, which the registry of .example does not take";
+  test("are no others: the refusal names the first other one and the suffix", () => {
+    const refusal = "has the character U+00F7, which the registry of .example does not accept";
     assert.equal(refusalOfLabel(profile, "example", "a÷b×c"), refusal);
     assert.match(refusalOfLabel(profile, "test", "straße") ?? "", /U\+00DF.*\.test /);
     assert.match(refusalOfLabel(profile, "test", "правдa𠮸") ?? "", /U\+20BB8/);
   });
 
-  test("are none beside a to z where the suffix has no table", () => {
-    const refusal = "has letters beside a to z, which the registry of .elsewhere does not take";
+  test("are only LDH where the suffix has no table", () => {
+    const refusal = "has letters other than a to z, which the registry of .elsewhere does not accept";
     assert.equal(refusalOfLabel(profile, "elsewhere", "straße"), refusal);
   });
 });
 
-describe("a name with a price of its own", () => {
+describe("a premium name", () => {
   const premium = { amountMax: 100, currency: "EUR" };
   const fees = (own: Partial<DomainFees>, amount?: string, isStandard = false): { fees: DomainFees } => ({
     fees: {
-      ...{ currency: "EUR", class: "premium" },
+      currency: "EUR",
+      class: "premium",
       prices: [{ command: "create", periodYears: 1, amount, isStandard, reason: undefined }],
       ...own,
     },
@@ -46,16 +47,16 @@ describe("a name with a price of its own", () => {
   const accepted = { decision: "accept", amount: "100.00", currency: "EUR" };
 
   for (const [what, policy, availability, decision] of [
-    ["is taken up to the amount, at the amount that was told", premium, fees({}, "100.00"), accepted],
+    ["is accepted up to the policy's amount, at the registry's price", premium, fees({}, "100.00"), accepted],
     ["is refused above it", premium, fees({}, "100.01"), "refuse"],
     ["is refused in another currency", premium, fees({ currency: "USD" }, "1.00"), "refuse"],
-    ["is refused where the operator pays none", undefined, fees({}, "0.01"), "refuse"],
+    ["is refused without a policy", undefined, fees({}, "0.01"), "refuse"],
     ["is refused without a price", premium, fees({}), "refuse"],
     ["is refused when only other commands are priced", premium, fees({ prices: [] }), "refuse"],
-    ["is an ordinary one where this command costs what it always costs", undefined, fees({}, "9.00", true), "standard"],
-    ["is none when its class is standard, in any case", undefined, fees({ class: "Standard" }, "9.00"), "standard"],
-    ["is none where the registry has no classes", undefined, fees({ class: undefined }, "9.00"), "standard"],
-    ["is none where the registry tells no prices", undefined, {}, "standard"],
+    ["is standard where this command has its standard price", undefined, fees({}, "9.00", true), "standard"],
+    ["is standard when its class is standard, in any case", undefined, fees({ class: "Standard" }, "9.00"), "standard"],
+    ["is standard where the registry has no classes", undefined, fees({ class: undefined }, "9.00"), "standard"],
+    ["is standard where the registry gives no prices", undefined, {}, "standard"],
   ] as const) {
     test(what, () => {
       assert.deepEqual(premiumDecision({ premium: policy }, availability), decision);

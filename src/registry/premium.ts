@@ -1,22 +1,22 @@
-/** Names with a price of their own (RFC 8748 §3.7), and what an operator's policy says about them. */
+/** Premium names (RFC 8748 §3.7), and the operator's policy for them. */
 import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 
-/** What may be paid for one registration. */
+/** The most that may be paid for one registration. */
 export interface PremiumPolicy {
   readonly amountMax: number;
   /** ISO 4217. */
   readonly currency: string;
 }
 
-/** An ordinary name; one to be taken at its price, which the create has to name; or one that is not to be taken. */
+/** A standard name; one that is accepted at its price, which the create has to contain; or one that is refused. */
 export type PremiumDecision = "standard" | "refuse" | ({ readonly decision: "accept" } & Money);
 
 const standardClass = "standard";
 
 /**
- * Whether a name that a check called available is to be registered. A registry that uses classes calls every ordinary
- * name "standard" (RFC 8748 §3.7); one that does not tells nothing, and the name is ordinary.
+ * Whether to register an available name. A registry with classes gives every ordinary name the class "standard" (RFC 8748
+ * §3.7). At a registry without classes every name is standard.
  */
 export function premiumDecision(
   profile: { readonly premium: PremiumPolicy | undefined },

@@ -1,4 +1,4 @@
-/** The certificates and the key that a profile names, held against each other before anything is done with them. */
+/** Reads the certificates and the key of a profile, and checks that they match before they are used. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 
 interface PemFiles {
@@ -10,8 +10,8 @@ interface PemFiles {
 
 /**
  * @param read returns the text of a file that the profile names
- * @throws Error that names id and field when a file cannot be read, or holds something else; without a certificate in caFile
- * TLS would trust everybody's authorities
+ * @throws Error that names id and field when a file cannot be read or has another content. Without a certificate in caFile,
+ * TLS would trust all public authorities
  */
 export function readPemFiles(files: PemFiles, read: (path: string) => string) {
   const readFor = (field: "caFile" | "certFile" | "keyFile", path: string) => {
@@ -23,16 +23,16 @@ export function readPemFiles(files: PemFiles, read: (path: string) => string) {
   };
   const { id, caFile, certFile, keyFile } = files;
   const ca = readFor("caFile", caFile);
-  if (!findCertificate(ca)) throw new Error(`${id}: caFile holds no certificate in PEM: ${caFile}`);
+  if (!findCertificate(ca)) throw new Error(`${id}: caFile contains no certificate in PEM: ${caFile}`);
   if (certFile === undefined || keyFile === undefined) return { ca, cert: undefined, key: undefined };
   const cert = readFor("certFile", certFile);
   const certificate = findCertificate(cert);
-  if (!certificate) throw new Error(`${id}: certFile holds no certificate in PEM: ${certFile}`);
+  if (!certificate) throw new Error(`${id}: certFile contains no certificate in PEM: ${certFile}`);
   const key = readFor("keyFile", keyFile);
   const privateKey = findPrivateKey(key);
-  if (!privateKey) throw new Error(`${id}: keyFile holds no private key in PEM without a passphrase: ${keyFile}`);
+  if (!privateKey) throw new Error(`${id}: keyFile contains no private key in PEM without a passphrase: ${keyFile}`);
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Error(`${id}: the key in ${keyFile} is not that of the first certificate in ${certFile}`);
+    throw new Error(`${id}: the key in ${keyFile} does not belong to the first certificate in ${certFile}`);
   }
   return { ca, cert, key };
 }

@@ -1,21 +1,22 @@
-/** What is wrong with a file of profiles, in sentences for whoever wrote it. They quote no value: it may be a password. */
+/** Describes the mistakes in a file of profiles for its author. No value is quoted, because it may be a password. */
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
 
 const fieldsPage = "docs/registries.md";
 
-/** A mistake as `typebox` tells it; of `params` only what is used here. */
+/** A mistake as `typebox` reports it, with the `params` that are used here. */
 interface SchemaError {
   keyword: string;
-  /** As "/0/timeouts/loginMs". */
+  /** E.g. "/0/timeouts/loginMs". */
   instancePath: string;
   params: object;
   message: string;
 }
 
 /**
- * @param entries what the file holds, not valid by the schema
- * @returns a sentence for each of the first eight mistakes (`typebox` looks for no more), which begins with the profile and the field: "nic: timeouts.loginMs must be …"
+ * @param entries the file's content, which does not match the schema
+ * @returns a sentence for each of the first eight mistakes (`typebox` reports no more), beginning with the profile and the
+ * field: "nic: timeouts.loginMs must be …"
  */
 export function describeSchemaMistakes(schema: TSchema, entries: unknown): string[] {
   const errors: SchemaError[] = Value.Errors(schema, entries);
@@ -33,8 +34,8 @@ function describe(error: SchemaError, entries: unknown): string[] {
     case "required":
       return (params.requiredProperties as string[]).map((name) => `${profile}: ${at(name)} is missing`);
     case "boolean":
-      return [`${profile}: ${field} is no field of a profile; ${fieldsPage} lists those that there are`];
-    // Tells once more of an object what "boolean" tells of each field.
+      return [`${profile}: ${field} is not a field of a profile; ${fieldsPage} lists the fields`];
+    // Repeats for the object what "boolean" reports for each field.
     case "additionalProperties":
       return [];
     case "enum":
@@ -42,7 +43,7 @@ function describe(error: SchemaError, entries: unknown): string[] {
         `${profile}: ${field} must be ${(params.allowedValues as string[]).join(", ").replace(/, (?=[^,]*$)/, " or ")}`,
       ];
     case "pattern":
-      return [`${profile}: ${field} is not of the form that ${fieldsPage} tells`];
+      return [`${profile}: ${field} does not have the form that ${fieldsPage} describes`];
     default:
       return [`${profile}: ${field || "a profile"} ${error.message}`];
   }

@@ -7,7 +7,7 @@ import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** What the registry says of itself to anybody: no login. @throws EppUnavailable */
+/** Reads the registry's greeting, without a login. @throws EppUnavailable */
 export async function readGreeting(profile: RegistryProfile, clock: Clock): Promise<Greeting> {
   const { host, port, tls, timeouts } = eppOptionsOf(profile);
   const { connectMs, greetingMs } = timeouts;
@@ -15,7 +15,7 @@ export async function readGreeting(profile: RegistryProfile, clock: Clock): Prom
   const options = { host, port, tls, connectMs, greetingMs, signal, validate: await loadFrameValidator() };
   try {
     const { connection, first } = await openConnection(options);
-    connection.destroy("the greeting is all that was wanted");
+    connection.destroy("only the greeting was needed");
     return parseGreeting(first);
   } catch (cause) {
     throw new EppUnavailable("connect", { cause, detail: describeConnectFailure(cause, { tls, clock }) });

@@ -15,11 +15,16 @@ before(async () => {
 });
 
 const entry: RegistryEntry = {
-  ...{ id: "nic", host: "epp.nic.example", port: 700, caFile: "ca.pem" },
-  ...{ registrarId: "registrar-1", password: "secret-PW-1", suffixes: ["example"] },
+  id: "nic",
+  host: "epp.nic.example",
+  port: 700,
+  caFile: "ca.pem",
+  registrarId: "registrar-1",
+  password: "secret-PW-1",
+  suffixes: ["example"],
 };
 
-/** Loads a file of profiles, with the certificates beside it that they may name. */
+/** Loads a file of profiles, with certificates beside it that they may name. */
 async function load(context: TestContext, text: string, pem = authority.cert): Promise<RegistryProfile[]> {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-registries-"));
   context.after(() => rm(folder, { recursive: true }));
@@ -34,70 +39,74 @@ async function load(context: TestContext, text: string, pem = authority.cert): P
 
 describe("a file of profiles", () => {
   for (const [what, wrong, sentence] of [
-    ["a field that is missing", { host: undefined }, "nic: host is missing"],
-    ["a field that nobody knows", { hots: "x" }, "nic: hots is no field of a profile; docs/registries.md lists"],
-    [
-      "a slip of the pen in an inner field",
-      { timeouts: { loginms: 1 } },
-      "nic: timeouts.loginms is no field of a profile",
-    ],
+    ["a missing field", { host: undefined }, "nic: host is missing"],
+    ["an unknown field", { hots: "x" }, "nic: hots is not a field of a profile; docs/registries.md lists"],
+    ["a misspelt nested field", { timeouts: { loginms: 1 } }, "nic: timeouts.loginms is not a field of a profile"],
     ["a number as text", { port: "700" }, "nic: port must be integer"],
-    ["a word of none that there are", { dataModel: "fat" }, "nic: dataModel must be thick or thin"],
+    ["an unknown value", { dataModel: "fat" }, "nic: dataModel must be thick or thin"],
     [
-      "a service left out that cannot be",
+      "a required service excluded",
       { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
       "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
     ],
-    ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 is not of the form"],
-    ["no patience", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
-    ["more patience than a timer holds", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],
+    ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
+    ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
+    ["a timeout that is too long for a timer", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],
     [
-      "a code that means nothing",
+      "a result code with an unknown meaning",
       { resultCodes: { 2304: "exist" } },
       "nic: resultCodes.2304 must be created, create-pending, exists,",
     ],
-    ["a certificate without its key", { certFile: "registrar.pem" }, "nic: certFile and keyFile belong together"],
+    ["a certificate without its key", { certFile: "registrar.pem" }, "nic: certFile and keyFile need each other"],
     [
       "more sessions kept than allowed",
       { sessionsMax: 2, sessionsMin: 3 },
       "nic: sessionsMin is more than sessionsMax",
     ],
-    ["letters for a suffix that is not sold", { idn: { test: ["00DF"] } }, "nic: idn names test, which is none of its"],
-    ["letters from last to first", { idn: { example: ["00F6-00E0"] } }, "nic: idn has the range 00F6-00E0, which ends"],
-    ["an authority's file that is not there", { caFile: "none.pem" }, "nic: caFile cannot be read: ENOENT"],
+    [
+      "letters for an unknown suffix",
+      { idn: { test: ["00DF"] } },
+      "nic: idn names test, which is not one of its suffixes",
+    ],
+    [
+      "a range of letters that ends before it begins",
+      { idn: { example: ["00F6-00E0"] } },
+      "nic: idn has the range 00F6-00E0, which ends",
+    ],
+    ["a missing file of the authority", { caFile: "none.pem" }, "nic: caFile cannot be read: ENOENT"],
     [
       "a key where the certificate should be",
       { certFile: "registrar.key", keyFile: "registrar.key" },
-      "nic: certFile holds no certificate in PEM: registrar.key",
+      "nic: certFile contains no certificate in PEM: registrar.key",
     ],
     [
       "a certificate where the key should be",
       { certFile: "registrar.pem", keyFile: "registrar.pem" },
-      "nic: keyFile holds no private key in PEM without a passphrase: registrar.pem",
+      "nic: keyFile contains no private key in PEM without a passphrase: registrar.pem",
     ],
     [
       "the key of another certificate",
       { certFile: "registrar.pem", keyFile: "other.key" },
-      "nic: the key in other.key is not that of the first certificate in registrar.pem",
+      "nic: the key in other.key does not belong to the first certificate in registrar.pem",
     ],
   ] as const) {
     test(`with ${what} is refused, in a sentence that names file, profile and field`, async (context) => {
       await assert.rejects(load(context, JSON.stringify([{ ...entry, ...wrong }])), (error: Error) => {
-        const told = error.message.replace(/^\S+registries\.json: /, "");
-        assert.equal(told.slice(0, sentence.length), sentence);
+        const message = error.message.replace(/^\S+registries\.json: /, "");
+        assert.equal(message.slice(0, sentence.length), sentence);
         return true;
       });
     });
   }
 
-  test("with two registries of one id, or of one suffix, is refused", async (context) => {
+  test("with one id or suffix in two profiles is refused", async (context) => {
     const twice = JSON.stringify([entry, { ...entry, suffixes: ["test"] }]);
-    await assert.rejects(load(context, twice), /registries\.json: the id nic is there more than once/);
+    await assert.rejects(load(context, twice), /registries\.json: more than one profile has the id nic/);
     const both = JSON.stringify([entry, { ...entry, id: "other" }]);
-    await assert.rejects(load(context, both), /the suffix example is sold by more than one registry: nic, other/);
+    await assert.rejects(load(context, both), /more than one profile has the suffix example: nic, other/);
   });
 
-  test("tells several mistakes at once, and no value: it may be the password", async (context) => {
+  test("is refused with all of its mistakes, and without a value, which may be the password", async (context) => {
     const wrong = JSON.stringify([{ ...entry, password: "pw-1", port: 0, colour: "red" }]);
     await assert.rejects(load(context, wrong), (error: Error) => {
       for (const field of ["password", "port", "colour"])
@@ -107,12 +116,12 @@ describe("a file of profiles", () => {
     });
   });
 
-  test("with nothing but fields that nobody knows is refused by the first of them", async (context) => {
+  test("with only unknown fields is refused with the first of them", async (context) => {
     const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`field${index}`, 1]));
-    await assert.rejects(load(context, JSON.stringify([{ ...entry, ...unknown }])), /nic: field0 is no field/);
+    await assert.rejects(load(context, JSON.stringify([{ ...entry, ...unknown }])), /nic: field0 is not a field/);
   });
 
-  test("that is not there is refused by its name", () => {
+  test("that is missing is refused with its name", () => {
     assert.throws(() => loadRegistries("/nowhere/registries.json"), /^Error: \/nowhere\/registries\.json, the file of/);
   });
 
@@ -125,9 +134,9 @@ describe("a file of profiles", () => {
     });
   });
 
-  test("whose authority is no certificate is refused: without one, everybody's authorities would vouch", async (context) => {
+  test("whose authority is not a certificate is refused, because TLS would trust all public authorities", async (context) => {
     for (const pem of ["", "no certificate\n"]) {
-      await assert.rejects(load(context, JSON.stringify([entry]), pem), /nic.*caFile holds no certificate/);
+      await assert.rejects(load(context, JSON.stringify([entry]), pem), /nic.*caFile contains no certificate/);
     }
   });
 });
@@ -135,16 +144,16 @@ describe("a file of profiles", () => {
 describe("docs/registries.md", () => {
   const page = readFile("docs/registries.md", "utf8");
 
-  test("names every field of a profile, and none that there is not", async () => {
+  test("names all fields of a profile and no others", async () => {
     const rows = [...(await page).matchAll(/^\| `([\w.]+)` \|/gm)].map(([, field]) => field!);
     assert.deepEqual(rows.toSorted(), fieldsOfProfile().toSorted());
   });
 
-  test("tells the defaults as they are", async (context) => {
+  test("gives the actual defaults", async (context) => {
     const [profile] = await load(context, JSON.stringify([entry]));
-    const told = [...(await page).matchAll(/^\| `([\w.]+)` \| `([^`]+)` \|/gm)];
-    assert.ok(told.length > 30);
-    for (const [, field = "", text] of told) {
+    const documented = [...(await page).matchAll(/^\| `([\w.]+)` \| `([^`]+)` \|/gm)];
+    assert.ok(documented.length > 30);
+    for (const [, field = "", text] of documented) {
       const value = field.split(".").reduce((part: unknown, name) => (part as Record<string, unknown>)[name], profile);
       const expected = field === "servername" ? "host" : JSON.stringify(value);
       assert.equal(text, expected, field);

@@ -1,7 +1,7 @@
 /**
- * Registry profiles as data: what is true of one registry and not of another stands in a JSON file, not in code.
- * The file is an array of the objects that `registryFile` describes (docs/registries.md); what it leaves out takes the
- * defaults of the EPP session rules and of the generic top-level domains.
+ * Registry profiles as data: the differences between registries are in a JSON file, not in code. The file is an array of the
+ * objects that `registryFile` describes (docs/registries.md). Defaults are those of the EPP session rules and of the generic
+ * top-level domains.
  */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -14,21 +14,27 @@ import { dispensableServices } from "#registry/epp-options.ts";
 import { readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
-/** Node's timers hold 24 days, and fire at once for more. */
+/** Node's timers allow 24 days; with a longer time they fire at once. */
 const profileTimeMsMax = 7 * 86_400_000;
 const milliseconds = Type.Integer({ minimum: 0, maximum: profileTimeMsMax });
-/** With 0, everything would be late before it was sent. */
-const patienceMs = Type.Integer({ minimum: 1, maximum: profileTimeMsMax });
+/** With 0, every command would time out before it is sent. */
+const timeoutMs = Type.Integer({ minimum: 1, maximum: profileTimeMsMax });
 const days = Type.Integer({ minimum: 0, maximum: 3_650 });
 const years = Type.Integer({ minimum: 1, maximum: 10 });
 /** A-labels (RFC 5890 §2.3.2.1) with dots between them. */
 const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" });
-/** A field that nobody knows is a known one with a slip of the pen. */
+/** An unknown field is probably a misspelt one. */
 const nothingElse = { additionalProperties: false };
-/** What a result code may mean for an order, and for a renewal: events of `states.ts` in src/domains/orders/ and renewals/. */
+/** The meanings of a result code for an order and a renewal: events of `states.ts` in src/domains/orders/ and renewals/. */
 export const createMeanings = [
-  ...["created", "create-pending", "exists", "rejected", "operator-needed", "out-of-credit"],
-  ...["not-executed", "unanswered"],
+  "created",
+  "create-pending",
+  "exists",
+  "rejected",
+  "operator-needed",
+  "out-of-credit",
+  "not-executed",
+  "unanswered",
 ];
 export const renewalMeanings = [
   "answered",
@@ -50,7 +56,7 @@ const registryFile = Type.Array(
       id: Type.String({ pattern: "^[a-z0-9-]{1,32}$" }),
       host: Type.String({ minLength: 1 }),
       port: Type.Integer({ minimum: 1, maximum: 65535 }),
-      /** The name that the registry's certificate carries, when it is not `host`. */
+      /** The name in the registry's certificate, when it is not `host`. */
       servername: Type.Optional(Type.String({ minLength: 1 })),
       caFile: Type.String({ minLength: 1 }),
       certFile: Type.Optional(Type.String({ minLength: 1 })),
@@ -60,7 +66,7 @@ const registryFile = Type.Array(
       password: Type.String({ minLength: 6, maxLength: 128 }),
       suffixes: Type.Array(suffix, { minItems: 1 }),
       sessionsMax: Type.Optional(Type.Integer({ minimum: 2 })),
-      /** Sessions that are kept open while nobody needs them. */
+      /** Sessions that stay open while they are idle. */
       sessionsMin: Type.Optional(Type.Integer({ minimum: 0 })),
       commandsPerSecond: Type.Optional(Type.Integer({ minimum: 1 })),
 
@@ -68,28 +74,28 @@ const registryFile = Type.Array(
       dataModel: Type.Optional(Type.Enum(["thick", "thin"])),
       /** Whether name servers are objects of their own (RFC 5732) or attributes of the domain (RFC 5731 §1.1). */
       hostModel: Type.Optional(Type.Enum(["objects", "attributes"])),
-      /** The contacts that a thick registry wants beside the registrant. */
+      /** The contacts that a thick registry requires besides the registrant. */
       contactTypes: Type.Optional(Type.Array(Type.Enum(["admin", "tech", "billing"]))),
-      /** What the greeting offers and the login refuses all the same; as namespaces. */
+      /** Namespaces that the greeting offers but the login refuses. */
       withoutServices: Type.Optional(Type.Array(Type.Enum(dispensableServices))),
-      /** For how long names are registered, and renewed. */
+      /** The period of a registration and of a renewal. */
       periodYears: Type.Optional(years),
       renewalYears: Type.Optional(years),
-      /** What the registry does with a name that nobody renewed: renews it itself, or lets it expire. */
+      /** What the registry does at the expiry of a name that was not renewed. */
       atExpiry: Type.Optional(Type.Enum(["auto-renew", "expire"])),
-      /** How long what was done can be undone, and how long a deleted name can be restored (RFC 3915). */
+      /** The grace periods, in which a command can be undone, and the redemption period (RFC 3915). */
       graceDays: Type.Optional(
         Type.Partial(
           Type.Object({ add: days, renew: days, autoRenew: days, redemption: days, pendingDelete: days }),
           nothingElse,
         ),
       ),
-      /** How long before its expiration a name is renewed, and when people hear that it still is not. */
+      /** How long before its expiry a name is renewed, and when an alarm says that it still is not. */
       renewalLeadDays: Type.Optional(days),
       renewalAlarmDays: Type.Optional(Type.Array(days)),
-      /** Unicode code points, beside a-z, 0-9 and the hyphen, that labels may have under a suffix; absent: none. */
+      /** Unicode code points that labels under a suffix may contain besides a-z, 0-9 and the hyphen. Default: none. */
       idn: Type.Optional(Type.Record(suffix, Type.Array(Type.String({ pattern: codePointRange })))),
-      /** Names with a price of their own (RFC 8748): refused, or taken up to an amount. */
+      /** Premium names (RFC 8748): accepted up to an amount. Default: refused. */
       premium: Type.Optional(
         Type.Object(
           { amountMax: Type.Number({ exclusiveMinimum: 0 }), currency: Type.String({ pattern: "^[A-Z]{3}$" }) },
@@ -97,22 +103,22 @@ const registryFile = Type.Array(
         ),
       ),
 
-      transformTimeoutMs: Type.Optional(patienceMs),
-      queryTimeoutMs: Type.Optional(patienceMs),
-      /** For how long after a takeover no command is repeated that the owner before may have sent. */
+      transformTimeoutMs: Type.Optional(timeoutMs),
+      queryTimeoutMs: Type.Optional(timeoutMs),
+      /** For how long after a takeover a command is not repeated that the previous owner may have sent. */
       takeoverSettleMs: Type.Optional(milliseconds),
-      /** The other times of a session. */
+      /** The other timeouts of a session. */
       timeouts: Type.Optional(
         Type.Partial(
           Type.Object({
-            connectMs: patienceMs,
-            greetingMs: patienceMs,
-            loginMs: patienceMs,
-            logoutMs: patienceMs,
-            helloIdleMs: patienceMs,
+            connectMs: timeoutMs,
+            greetingMs: timeoutMs,
+            loginMs: timeoutMs,
+            logoutMs: timeoutMs,
+            helloIdleMs: timeoutMs,
             loginPauseFirstMs: milliseconds,
             loginPauseMsMax: milliseconds,
-            sessionAgeMsMax: patienceMs,
+            sessionAgeMsMax: timeoutMs,
           }),
           nothingElse,
         ),
@@ -134,7 +140,7 @@ const registryFile = Type.Array(
       backoffFirstMs: Type.Optional(milliseconds),
       backoffMaxMs: Type.Optional(milliseconds),
       renewalIntervalMs: Type.Optional(milliseconds),
-      /** Result codes that this registry uses in its own way: code → the event that they mean for an order. */
+      /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
       /** The same for a renewal. */
       renewalResultCodes: Type.Optional(codeMeanings(renewalMeanings)),
@@ -154,7 +160,7 @@ export interface GraceDays {
   pendingDelete: number;
 }
 
-/** What generic top-level domains have. */
+/** Those of generic top-level domains. */
 const graceDaysDefault: GraceDays = { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 };
 
 const sessionsMaxDefault = 10;
@@ -172,15 +178,15 @@ export interface RegistryProfile extends Required<Plain> {
   graceDays: GraceDays;
   timeouts: EppTimeouts;
   circuit: CircuitSettings;
-  /** Absent: names with a price of their own are refused. */
+  /** Absent: premium names are refused. */
   premium: { amountMax: number; currency: string } | undefined;
-  /** After a lost answer nothing is believed before this has passed: 2 × the transform timeout. */
+  /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
 
 /**
  * Reads the profiles and the certificates that they name (paths relative to the profile file).
- * @throws Error that names the file, and a sentence for each mistake in it, which names profile and field
+ * @throws Error that names the file, with a sentence for each mistake that names profile and field
  */
 export function loadRegistries(file: string): RegistryProfile[] {
   const entries = parseJson(file);
@@ -198,22 +204,22 @@ function mistaken(file: string, sentences: readonly string[]): Error {
   return new Error(sentences.length === 1 ? `${file}: ${sentences[0]}` : [`${file}:`, ...sentences].join("\n  "));
 }
 
-/** What a schema cannot say, as one sentence about the first mistake. */
+/** Describes the first mistake that a schema cannot detect. */
 function findMistake(entries: readonly RegistryEntry[]): string | undefined {
   const findTwice = (values: string[]) => values.find((value, index) => values.indexOf(value) !== index);
   const id = findTwice(entries.map((entry) => entry.id));
-  if (id !== undefined) return `the id ${id} is there more than once`;
+  if (id !== undefined) return `more than one profile has the id ${id}`;
   const shared = findTwice(entries.flatMap((entry) => [...new Set(entry.suffixes)]));
   if (shared !== undefined) {
     const sellers = entries.filter(({ suffixes }) => suffixes.includes(shared)).map((entry) => entry.id);
-    return `the suffix ${shared} is sold by more than one registry: ${sellers.join(", ")}`;
+    return `more than one profile has the suffix ${shared}: ${sellers.join(", ")}`;
   }
   for (const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } of entries) {
-    if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile belong together`;
+    if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
     const unsold = Object.keys(idn ?? {}).find((candidate) => !suffixes.includes(candidate));
-    if (unsold !== undefined) return `${name}: idn names ${unsold}, which is none of its suffixes`;
+    if (unsold !== undefined) return `${name}: idn names ${unsold}, which is not one of its suffixes`;
     const backward = Object.values(idn ?? {}).flatMap((ranges) => ranges.filter(isBackward))[0];
     if (backward !== undefined) return `${name}: idn has the range ${backward}, which ends before it begins`;
   }
@@ -225,14 +231,14 @@ function isBackward(range: string): boolean {
   return Number.parseInt(first, 16) > Number.parseInt(last, 16);
 }
 
-/** Every field that a profile may have; those of an object in it as "timeouts.loginMs". */
+/** All fields of a profile; those of a nested object as "timeouts.loginMs". */
 export function fieldsOfProfile(): string[] {
   return Object.entries(registryFile.items.properties).flatMap(([name, schema]) =>
     "properties" in schema ? Object.keys(schema.properties).map((field) => `${name}.${field}`) : [name],
   );
 }
 
-/** What the parser says of a mistake quotes the text around it, which may be a password. */
+/** The parser's messages are not repeated: they quote text that may be a password. */
 function parseJson(file: string): unknown {
   let text: string;
   try {
@@ -248,10 +254,9 @@ function parseJson(file: string): unknown {
 }
 
 /**
- * A profile with every default filled in.
+ * A profile with all defaults.
  * @param read returns the text of a file that the entry names
- * @throws Error that names id and field when a file cannot be read, or holds something else; without a certificate in caFile
- * TLS would trust everybody's authorities
+ * @throws Error that names id and field when a file cannot be read or has another content
  */
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
   const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, ...rest } = entry;

@@ -39,7 +39,7 @@ const sandboxTimes = {
 const smallHeap = ["--max-semi-space-size=2", "--v8-pool-size=1"];
 /**
  * For api and worker: twice Node's space for young objects, which grows only under load. Most objects of a request are
- * dead by the time it is full: 0.94 of the processor time for an order, 0.92 of the worker's (bench/README.md).
+ * dead by the time it is full: 0.94 of the processor time for an order, 0.92 of the worker's (docs/decisions/0011).
  */
 const largeHeap = ["--max-semi-space-size=32"];
 

@@ -44,7 +44,8 @@ test("raises an alarm for a worker that hangs, and names its steps in progress",
   const made = await testDatabase(t);
   const context = contextOn(made);
   const steps = Array.from({ length: 5 }, (_, row) => ({
-    ...{ machine: "hosting-moves", row },
+    machine: "hosting-moves",
+    row,
     since: new Date(Date.UTC(2030, 0, 1, 0, 0, row)),
   }));
   const locks = startRowLocks({ log: context.log, databaseUrl: made.url });

@@ -228,7 +228,6 @@ async function everythingStored(): Promise<unknown> {
     gateway.databaseUrl,
     `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
        (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
-       (SELECT count(*) FROM graphile_worker.jobs) AS jobs,
        (SELECT count(*) FROM committed_requests) AS answers`,
   );
   return row;

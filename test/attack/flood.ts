@@ -11,7 +11,7 @@ export interface Flood {
   bytes?: Buffer;
 }
 
-/** Keeps so many connections from one address, opening each again whenever it is closed, until the signal fires. */
+/** Keeps `connectionsCount` connections from one address open until the signal fires, and replaces closed ones. */
 export function flood({ port, host, connectionsCount, bytes }: Flood, signal: AbortSignal): Promise<void> {
   const hold = () => {
     if (signal.aborted) return;

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 const reconnectMs = 500;
 const addresses = ["127.0.0.71", "127.0.0.72", "127.0.0.73", "127.0.0.74"];
 
-/** Holds so many connections from each of four addresses until the signal fires, and opens again what is closed. */
+/** Holds `countPerAddress` connections from each of four addresses until the signal fires, and replaces closed ones. */
 export function holdFromFourAddresses(
   { host, port }: { host: string; port: number },
   countPerAddress: number,

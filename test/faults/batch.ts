@@ -1,6 +1,6 @@
 /**
- * A batch: orders of many faults at once, whose workers are killed at one point again and again until each order has been
- * there once, or has ended. Every order that was there is a case.
+ * A batch: concurrent orders with many faults. Their workers are killed at one point repeatedly, until each order was there once
+ * or has ended. Every order that was at the point is a case.
  */
 import { sleep, systemClock } from "#lib/clock.ts";
 import { eventually } from "../harness/running-system.ts";
@@ -30,7 +30,7 @@ export interface Batch {
   /** "claimed.2": the kill point and the round. */
   id: string;
   seed: number;
-  /** A kill point's id, or how the moment is drawn. */
+  /** The id of a kill point, or of a way to draw the moment. */
   point: string;
   labels: string[];
 }
@@ -46,7 +46,7 @@ export interface Case {
 
 export interface BatchResult {
   cases: Case[];
-  /** Sentences of the judge. */
+  /** The judge's findings. */
   faults: string[];
   rows: Map<string, number>;
   kills: number;
@@ -60,9 +60,9 @@ interface Play extends Orders {
   kills: number;
 }
 
-/** Not all orders can be held at once: some share a statement. And a worker gives up a COMMIT that takes twelve seconds. */
+/** Not all orders can be held at once, because some share a statement; and a worker abandons a COMMIT after twelve seconds. */
 const commitHeldMs = 1_500;
-/** Longer than a killed worker's jobs take to be given to the next one, and than orders sleep before they look again. */
+/** Longer than the takeover of a killed worker's rows, and than the backoff of orders. */
 const blockedMsMax = 15_000;
 const resellersPerBatch = 5;
 
@@ -75,7 +75,7 @@ const anyChange: Omit<HeldCommit, "isCommitted"> = {
   orderColumn: "order_id",
 };
 
-/** Plays a batch and judges its orders. @throws when orders neither end nor come to the point */
+/** Plays a batch and judges its orders. @throws Error when orders neither end nor reach the point */
 export async function playBatch(stage: Stage, batch: Batch): Promise<BatchResult> {
   const play: Play = {
     stage,
@@ -100,10 +100,10 @@ export async function playBatch(stage: Stage, batch: Batch): Promise<BatchResult
   };
 }
 
-/** In every other batch the registry knows their contacts: then an order goes straight from its claim to its create. */
+/** In every other batch the registry has the contacts already: then an order's first command is its create. */
 async function addResellers(play: Play): Promise<void> {
   const { stage, batch, resellers } = play;
-  // At the points about contacts each order makes one.
+  // At the points about contacts each order creates one.
   const isAboutContacts = batch.point.startsWith("contact-");
   const wanted = isAboutContacts ? batch.labels.length : Math.min(resellersPerBatch, batch.labels.length);
   while (resellers.length < wanted) resellers.push(await stage.gateway.addReseller());
@@ -129,7 +129,7 @@ async function killAtPoint(play: Play, names: string[], point: KillPoint): Promi
       isPlaced = true;
     });
     placing.catch(() => {});
-    // Otherwise kills come meanwhile: an order that is held may keep a pause from ending, for which the next ones wait.
+    // Otherwise kills happen meanwhile: a held order may prolong a pause that later orders wait for.
     if (point.withWaiting) await placing;
     for (const [index, held] of holds.entries()) {
       const isLast = points[index] === point;
@@ -151,7 +151,7 @@ interface Place {
   areAllPlaced: () => boolean;
 }
 
-/** Kills one owner after the other, until no order comes to the point any more. Returns those that were there. */
+/** Kills one owner after the other, until no order reaches the point. @returns the orders that did */
 async function killWhileHeld(play: Play, place: Place, isCancelled = false): Promise<Set<string>> {
   const { point, held } = place;
   const passed = new Set<string>();
@@ -175,7 +175,7 @@ async function killWhileHeld(play: Play, place: Place, isCancelled = false): Pro
   }
 }
 
-/** Waits until as many orders as can be are at the point together. None: each has been there, or has ended, or cannot come. */
+/** Waits until as many orders as possible are at the point. @returns none when each was there, has ended, or cannot reach it */
 async function gather(play: Play, place: Place, passed: Set<string>): Promise<string[]> {
   const { point, held, later } = place;
   const heldMsMax = point.frame ? play.stage.frameHeldMsMax : commitHeldMs;
@@ -189,10 +189,10 @@ async function gather(play: Play, place: Place, passed: Set<string>): Promise<st
     const comingMax = place.areAllPlaced() ? open.length : Number.POSITIVE_INFINITY;
     if (there.length === 0 && comingMax === 0) return [];
     const nowMs = systemClock.monotonicMs();
-    // What is held at a later point holds its jobs too, and with them the release of all jobs of a dead worker.
+    // Orders that are held at a later point delay the takeover of a dead worker's rows.
     if (there.length > 0 || !(await isAnyHeld(later))) lastMovedMs = nowMs;
     if (nowMs - lastMovedMs > blockedMsMax) return [];
-    // A kill that had to wait would find that the worker has given up what is held.
+    // If the kill had to wait, the worker would abandon what is held.
     const canKill = there.length > 0 && play.stage.crew.isReady();
     if (there.length > 0) firstSeenMs ??= nowMs;
     if (canKill && there.length >= Math.min(point.ordersMax, sessionsMax, comingMax)) return there;
@@ -208,9 +208,9 @@ async function isAnyHeld(holds: readonly HeldOrders[]): Promise<boolean> {
 }
 
 function describeStandstill({ stage }: Play, there: string[], open: OrderState[]): string {
-  const next = stage.crew.isReady() ? "a successor waits" : "nobody waits to succeed";
+  const next = stage.crew.isReady() ? "a successor waits" : "no successor waits";
   const orders = open.map((state) => `\n  ${describeUnended(state)}`).join("");
-  return `orders do not come on: ${next}; held: ${there.join(", ") || "none"}; open:${orders}`;
+  return `orders make no progress: ${next}; held: ${there.join(", ") || "none"}; open:${orders}`;
 }
 
 async function killAtDrawnMoments(play: Play, names: string[]): Promise<void> {
@@ -224,8 +224,11 @@ async function killAtDrawnMoments(play: Play, names: string[]): Promise<void> {
   for (let left = 1 + play.random(drawnKillsMax); left > 0; left--) {
     const moment = await drawMoment(play, 1 + play.random(names.length * framesPerOrder));
     placing ??= begin();
-    await eventually("the moment has come, or all is over", async () => (await moment.isThere()) || (await isOver()));
-    if (await moment.isThere()) await killWhoeverIsOpen(play, moment.letGo);
+    await eventually(
+      "the moment is reached, or all orders have ended",
+      async () => (await moment.isThere()) || (await isOver()),
+    );
+    if (await moment.isThere()) await killWithOpenOrders(play, moment.letGo);
     await moment.end();
   }
   await placing;
@@ -238,7 +241,7 @@ interface Moment {
   end(): Promise<void>;
 }
 
-/** The n-th frame that the registry gets, or the n-th change of an order that is about to be committed. */
+/** The n-th frame that the registry receives, or the n-th change of an order before its commit. */
 async function drawMoment({ stage, batch, random }: Play, nth: number): Promise<Moment> {
   if (batch.point === "random-frame") {
     let isThere = false;
@@ -257,23 +260,23 @@ async function drawMoment({ stage, batch, random }: Play, nth: number): Promise<
 }
 
 /**
- * Every order that had not ended is a case; some are cancelled at that moment, and sometimes the registry goes away.
+ * Every open order is a case. Some are cancelled at that moment, and sometimes the registry is down.
  */
-async function killWhoeverIsOpen(play: Play, letGo: () => Promise<void>): Promise<void> {
+async function killWithOpenOrders(play: Play, letGo: () => Promise<void>): Promise<void> {
   const open = (await readStates(play)).filter((state) => !isDone(state)).map(({ name }) => name);
   const cancelled = open.filter(() => play.random(8) === 0);
   await kill(play, play.random(3) === 0, async () => {
     for (const name of open) play.reached.add(name);
     await interfere(play, open);
-    // A cancellation may have to wait for the commit that is held.
+    // A cancellation may have to wait for the held commit.
     await Promise.all([cancel(play, cancelled), letGo()]);
   });
 }
 
 /**
  * Kills the owner.
- * @param isAway takes the registry away until the next owner has missed it
- * @param work what happens once that one owns the registry
+ * @param isAway stops the registry until the next owner has noticed
+ * @param work runs once the next owner owns the registry
  */
 async function kill(play: Play, isAway: boolean, work: () => Promise<void>): Promise<void> {
   const { stage } = play;
@@ -291,7 +294,10 @@ async function kill(play: Play, isAway: boolean, work: () => Promise<void>): Pro
   await crew.killOwner();
   await work();
   if (!isAway) return;
-  await eventually("the registry is missed", async () => (await missed()) > before || (await areAllDone(play)));
+  await eventually(
+    "the owner notices that the registry is down",
+    async () => (await missed()) > before || (await areAllDone(play)),
+  );
   gateway.registry.resume();
 }
 

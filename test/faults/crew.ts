@@ -1,4 +1,4 @@
-/** Workers in a row: one owns the registry, the next ones wait for its lock in the order in which they were hired. */
+/** Workers in a queue: one owns the registry, the others wait for its lock in the order in which they were hired. */
 import { ownerLockClass } from "#locks/owner-lock.ts";
 import { eventually } from "../harness/running-system.ts";
 import type { WorkerProcess, Workers } from "../orders/worker-process.ts";
@@ -7,35 +7,35 @@ import type { Stage } from "./stage.ts";
 export interface Crew {
   owner(): Promise<WorkerProcess>;
   /**
-   * Whether somebody waits behind the owner: then a kill comes at once.
-   * @throws when somebody could not be hired: nobody will wait any more
+   * Whether a successor waits, so that a kill need not wait for a process to start.
+   * @throws Error when a worker could not be hired
    */
   isReady(): boolean;
   /** Kills the owner; resolves when the next one owns the registry. */
   killOwner(): Promise<void>;
-  /** Hires nobody any more. Those who are there end with their scope. */
+  /** Stops hiring. The present workers end with their scope. */
   close(): Promise<void>;
 }
 
-/** Of a worker that finds the database too busy to begin. */
+/** Attempts to start a worker while the database is too busy. */
 const startsMax = 5;
 
 const locksSql = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = ${ownerLockClass}
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** @param waiting how many wait behind the owner, so that a kill need not wait for a process to start */
+/** @param waiting the number of successors that wait, so that a kill need not wait for a process to start */
 export async function startCrew(workers: Workers, query: Stage["query"], waiting: number): Promise<Crew> {
-  /** Those who own the registry or wait for it. */
+  /** The owner of the registry, and the workers that wait for it. */
   const members: WorkerProcess[] = [];
   let aliveCount = 0;
   let isClosed = false;
   let failure: unknown;
   let hiring: Promise<unknown> = Promise.resolve();
 
-  // One after the other: PostgreSQL gives the lock to whoever has asked for it first.
+  // One after the other, because PostgreSQL grants the lock in the order of requests.
   function hire(): void {
     hiring = hiring.then(async () => {
-      if (isClosed) throw new Error("nobody is hired any more");
+      if (isClosed) throw new Error("the crew is closed");
       const worker = await startPatiently(workers);
       aliveCount += 1;
       await eventually("the worker owns the registry, or waits for it", async () => {
@@ -49,7 +49,7 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
     });
   }
 
-  /** Whoever the registry does not answer yields to one that it greets, so it need not be who has been there longest. */
+  /** Not always the longest-serving one: an owner that the registry does not answer yields to one that it greets. */
   async function findOwner(): Promise<WorkerProcess | undefined> {
     const [lease] = await query<{ holder: string }>("SELECT holder FROM registry_leases");
     return members.find(({ pid }) => lease?.holder.startsWith(`process ${pid} on `));
@@ -87,7 +87,7 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
   };
 }
 
-/** Whatever supervises a worker starts it again when it could not begin. */
+/** Starts a worker again when it could not start, like a supervisor. */
 async function startPatiently(workers: Workers): Promise<WorkerProcess> {
   for (let left = startsMax - 1; ; left--) {
     try {

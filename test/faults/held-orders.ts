@@ -1,6 +1,6 @@
 /**
- * Holds orders at a kill point: many at once, each until it is let go, and never again after that. At COMMIT a deferred
- * trigger waits for the order's row in a table of the test; at the registry the create's frame is held.
+ * Holds orders at a kill point: many at once, each once, until it is released. At COMMIT a deferred trigger waits for the order's
+ * row in a table of the test; at the registry the create's frame is held.
  */
 import { Client } from "pg";
 import type { Hold } from "../../sandbox/registry/holds.ts";
@@ -9,22 +9,22 @@ import { eventually } from "../harness/running-system.ts";
 import type { HeldCommit, KillPoint } from "./kill-points.ts";
 
 export interface HeldOrders {
-  /** The names whose orders are held now. */
+  /** The names of the orders that are held now. */
   names(): Promise<string[]>;
-  /** Before the kill: for a point where the worker knows that its change is committed. */
+  /** Before the kill: commits, for a point where the worker knows that its change is committed. */
   beforeKill(names: string[]): Promise<void>;
-  /** After the kill: whose orders the dead worker had there. @param names those that were seen before the kill */
+  /** After the kill: the names of the orders that the dead worker had at the point. @param names those seen before the kill */
   caught(names: string[]): Promise<string[]>;
-  /** After the kill: what becomes of the orders' changes. */
+  /** After the kill: commits the orders' changes, or rolls them back. */
   letGo(names: string[]): Promise<void>;
-  /** Holds nothing any more, and lets go what is held. */
+  /** Stops holding, and releases all held orders. */
   end(): Promise<void>;
 }
 
 const changedClass = 0x6d617478;
 const waitingClass = changedClass + 1;
 
-// A transaction may change several orders: when it waits for one of them, all of them are held.
+// A transaction may change several orders: when it waits for one of them, all are held.
 const heldSql = `WITH own AS (SELECT pid, classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
   SELECT DISTINCT waiting.pid, domain_name AS name FROM own AS waiting
@@ -43,7 +43,7 @@ const functionsSql = `
   CREATE OR REPLACE FUNCTION test_hold_commit() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE changed bigint := to_jsonb(NEW) ->> TG_ARGV[0];
   BEGIN
-    -- The second argument, when it is not 0: hold that many-eth change only.
+    -- A second argument other than 0 is the number of the only change to hold.
     IF TG_ARGV[1] <> '0' AND nextval('test_commits') <> TG_ARGV[1]::bigint THEN RETURN NULL; END IF;
     WHILE NOT EXISTS (SELECT FROM test_let_go WHERE order_id = changed) LOOP
       PERFORM pg_advisory_xact_lock_shared(${waitingClass}, 0);
@@ -52,7 +52,7 @@ const functionsSql = `
     RETURN NULL;
   END $$`;
 
-/** @param nth holds the n-th such change only; 0: each order's first */
+/** @param nth holds only the n-th such change; 0: the first of each order */
 export async function holdCommits(
   { databaseUrl }: TestGateway,
   { table, on, when, orderColumn, isCommitted, isFrozenFirst }: HeldCommit,
@@ -72,7 +72,7 @@ export async function holdCommits(
   const held = async () => (await client.query<{ pid: number; name: string }>(heldSql)).rows;
   const pidsOf = async (names: string[]) =>
     (await held()).filter(({ name }) => names.includes(name)).map(({ pid }) => pid);
-  // Of these transactions: by now the next owner may be at the same point with the same order.
+  // Only these transactions, because the next owner may be at the same point with the same order already.
   const areOver = (pids: number[]) =>
     eventually("the held commits are over", async () => !(await held()).some(({ pid }) => pids.includes(pid)));
   const letPass = (names: string[]) =>
@@ -105,14 +105,14 @@ export async function holdCommits(
 }
 
 /**
- * A busy machine may be late with the kill, and the living worker then gives a held frame up: that is a lost create, of
- * which an order has five until only a person can help. After so many it is held no more, and is no case.
+ * On a busy machine the kill may be late, and the living worker abandons a held frame. That counts as a lost create, and after
+ * five of them only a person can help. So after this many the order is not held again, and is not a case.
  */
 const givenUpMax = 3;
 
 /**
  * Holds the first such command of each name.
- * @param canKill whether a kill comes at once: what had to be given up is held again only then
+ * @param canKill whether a kill would come at once: an abandoned order is held again only then
  */
 export function holdFrames(
   { registry }: TestGateway,
@@ -122,9 +122,9 @@ export function holdFrames(
 ): HeldOrders {
   const holds = new Map<string, Hold>();
   const givenUp = new Map<string, number>();
-  /** Seen before the kill that is under way: what becomes of them is decided after it. */
+  /** Orders seen before the kill in progress: they are released after it. */
   let dying: string[] = [];
-  // At once: no registry keeps a command for longer than the settle time, and the journal tells of it when it is dropped.
+  // At once, because no registry keeps a command longer than the settle time. The journal has an entry when it is dropped.
   const dropWhenGivenUp = async (name: string, hold: Hold) => {
     await hold.abandoned(1);
     if (dying.includes(name)) return;
@@ -135,7 +135,7 @@ export function holdFrames(
   const place = (name: string) => {
     const hold = registry.hold({ command, name, at, times: 1 });
     holds.set(name, hold);
-    // It rejects when the hold is released.
+    // Rejects when the hold is released.
     dropWhenGivenUp(name, hold).catch(() => {});
   };
   for (const name of names) place(name);

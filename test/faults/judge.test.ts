@@ -1,10 +1,10 @@
-/** The judge of the fault matrix finds what a gateway could do wrong: each test bends one thing of what happened. */
+/** The judge of the fault matrix finds the mistakes that a gateway could make: each test changes one fact. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import { registrarId } from "../harness/profiles.ts";
-import { type Evidence, judge, type Told } from "./judge.ts";
+import { type Evidence, judge, type LastAnswer } from "./judge.ts";
 
 const name = "drop-after-1.example";
 const exDate = "2031-01-01T00:00:00.000Z";
@@ -21,7 +21,7 @@ const held: Domain = {
   authInfo: "the-order-s-own",
 };
 
-const finished: Told = { name, orderCode: "REG-1", status: "Finished", expirationDate: exDate };
+const finished: LastAnswer = { name, orderCode: "REG-1", status: "Finished", expirationDate: exDate };
 
 let numbers = 0;
 function entry(command: string, own: Partial<JournalEntry> = {}): JournalEntry {
@@ -34,8 +34,8 @@ const executed = create({ executed: true, code: 1000 });
 const undone = entry("domain:undo", { direction: "event" });
 const absent = entry("domain:info", { direction: "out", code: 2303 });
 
-/** An answer was lost, the name was found, and the order is Finished. */
-const right: Evidence = { journal: [executed], domains: [held], told: [finished] };
+/** A lost answer, a name that was found, and a Finished order. */
+const right: Evidence = { journal: [executed], domains: [held], lastAnswers: [finished] };
 
 function assertFound(bent: Partial<Evidence>, found: RegExp): void {
   const sentences = judge({ ...right, ...bent });
@@ -45,7 +45,7 @@ function assertFound(bent: Partial<Evidence>, found: RegExp): void {
   );
 }
 
-test("what went right is not blamed", () => {
+test("a correct outcome is accepted", () => {
   assert.deepEqual(judge(right), []);
   const again = create({ clTRID: "REG-1-2", executed: true });
   assert.deepEqual(judge({ ...right, journal: [executed, undone, absent, again] }), []);
@@ -57,7 +57,7 @@ test("two creates that stand are found", () => {
   assertFound({ journal: [executed, absent, create({ clTRID: "REG-1-2", executed: true })] }, /two creates stand/);
 });
 
-test("a create that was sent again without asking is found, although the registry refused it", () => {
+test("a create that was repeated without an info is found, although the registry refused it", () => {
   const again = create({ clTRID: "REG-1-2", code: 2302 });
   assertFound({ journal: [executed, again] }, /sent while it was not known/);
   const doubtful = create({ direction: "out", code: 2400 });
@@ -73,15 +73,18 @@ test("a create that belongs to another order is found", () => {
 });
 
 test("an order that was lost is found", () => {
-  assertFound({ told: [{ ...finished, status: "Processing", expirationDate: undefined }] }, /lost: still Processing/);
+  assertFound(
+    { lastAnswers: [{ ...finished, status: "Processing", expirationDate: undefined }] },
+    /lost: still Processing/,
+  );
 });
 
-test("an order that waits for a person is right once five creates were lost without a trace", () => {
-  const told = [{ ...finished, status: "Processing", expirationDate: undefined }];
+test("an order that waits for a person is correct after five creates without a trace", () => {
+  const lastAnswers = [{ ...finished, status: "Processing", expirationDate: undefined }];
   const lost = (count: number) =>
     Array.from({ length: count }, (_, index) => [create({ clTRID: `REG-1-${index + 1}` }), absent]).flat();
-  assert.deepEqual(judge({ journal: lost(5), domains: [], told }), []);
-  assertFound({ journal: lost(4), domains: [], told }, /lost: still Processing/);
+  assert.deepEqual(judge({ journal: lost(5), domains: [], lastAnswers }), []);
+  assertFound({ journal: lost(4), domains: [], lastAnswers }, /lost: still Processing/);
 });
 
 test("a name that is Finished too early is found, when the registry undoes it", () => {
@@ -90,27 +93,33 @@ test("a name that is Finished too early is found, when the registry undoes it", 
 });
 
 test("a name that is held although its order failed is found", () => {
-  assertFound({ told: [{ ...finished, status: "Errors", expirationDate: undefined }] }, /held for us, but Errors/);
+  assertFound(
+    { lastAnswers: [{ ...finished, status: "Errors", expirationDate: undefined }] },
+    /held for us, but Errors/,
+  );
 });
 
-test("a name that is held and no order knows is found", () => {
+test("a name that is held without an order is found", () => {
   assertFound({ domains: [held, { ...held, name: "plain-nobody.example" }] }, /plain-nobody.*no order knows it/);
 });
 
-test("an end that the fault does not explain is found", () => {
-  const told = [{ ...finished, status: "Errors", expirationDate: undefined }];
-  assertFound({ journal: [create()], domains: [], told }, /Errors, where only Finished is right/);
+test("an outcome that the fault does not explain is found", () => {
+  const lastAnswers = [{ ...finished, status: "Errors", expirationDate: undefined }];
+  assertFound({ journal: [create()], domains: [], lastAnswers }, /Errors, where only Finished is right/);
 });
 
-test("a portfolio that says something else than the registry is found", () => {
-  assertFound({ told: [{ ...finished, expirationDate: "2032-01-01T00:00:00.000Z" }] }, /the portfolio says 2032/);
-  assertFound({ told: [{ ...finished, expirationDate: undefined }] }, /the portfolio says nothing/);
+test("a portfolio that differs from the registry is found", () => {
+  assertFound(
+    { lastAnswers: [{ ...finished, expirationDate: "2032-01-01T00:00:00.000Z" }] },
+    /the portfolio says 2032/,
+  );
+  assertFound({ lastAnswers: [{ ...finished, expirationDate: undefined }] }, /the portfolio says nothing/);
 });
 
-test("a cancelled order is right only where somebody has cancelled it", () => {
+test("a cancelled order is correct only if somebody cancelled it", () => {
   const deleted = entry("domain:delete", { executed: true });
   const cancelled = { ...finished, status: "Cancelled", expirationDate: undefined };
   const journal = [executed, deleted];
-  assert.deepEqual(judge({ journal, domains: [], told: [{ ...cancelled, isCancelAsked: true }] }), []);
-  assertFound({ journal, domains: [], told: [cancelled] }, /Cancelled, where only Finished is right/);
+  assert.deepEqual(judge({ journal, domains: [], lastAnswers: [{ ...cancelled, isCancelAsked: true }] }), []);
+  assertFound({ journal, domains: [], lastAnswers: [cancelled] }, /Cancelled, where only Finished is right/);
 });

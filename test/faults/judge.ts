@@ -1,53 +1,53 @@
 /**
- * The judge of the fault matrix. It believes the registry's journal and store, and what the API said, and nothing else:
- * not our database, not our logs.
+ * The judge of the fault matrix. Its only evidence is the registry's journal and store, and the answers of the API: not our
+ * database, and not our logs.
  */
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import { registrarId } from "../harness/profiles.ts";
 import { type Ending, faultOf } from "./labels.ts";
 
-/** What a reseller was told about a name in the end. */
-export interface Told {
+/** The API's last answers about a name. */
+export interface LastAnswer {
   name: string;
   orderCode: string;
   status: string;
-  /** Of the name in the portfolio; absent: it is not there. */
+  /** The date in the portfolio; absent if the name is not in it. */
   expirationDate?: string | undefined;
-  /** Whether somebody asked for the order to be cancelled. */
+  /** Whether a cancellation was requested. */
   isCancelAsked?: boolean;
 }
 
 export interface Evidence {
   journal: readonly JournalEntry[];
   domains: readonly Domain[];
-  told: readonly Told[];
+  lastAnswers: readonly LastAnswer[];
 }
 
-/** How a name looks that was registered for us past this gateway. */
+/** The authInfo of a name that a person registered for us, without this gateway. */
 export const byHandAuthInfo = "made-by-hand-1";
 
-/** Answers after which it is not certain that nothing was executed. */
+/** Answers after which the create may have been executed. */
 const doubtfulCodes = new Set([2400, 2500]);
 
-/** After so many creates that were lost without a trace a person decides. */
+/** After this many creates without a trace a person decides. */
 const lostCreatesMax = 5;
 
-/** What is wrong, a sentence each, beginning with the name. */
-export function judge({ journal, domains, told }: Evidence): string[] {
+/** The mistakes, one sentence each, starting with the name. */
+export function judge({ journal, domains, lastAnswers }: Evidence): string[] {
   const ours = new Map(domains.filter(({ clID }) => clID === registrarId).map((domain) => [domain.name, domain]));
   const byName = Map.groupBy(journal, ({ name }) => name ?? "");
-  const found = told.flatMap((order) => [
+  const found = lastAnswers.flatMap((order) => [
     ...judgeEnd(order, ours.get(order.name), byName.get(order.name) ?? []),
     ...judgeCreates(order, byName.get(order.name) ?? [], ours.get(order.name)),
   ]);
-  const known = new Set(told.map(({ name }) => name));
+  const known = new Set(lastAnswers.map(({ name }) => name));
   const unexplained = [...ours.keys()].filter((name) => !known.has(name));
   return [...found, ...unexplained.map((name) => `${name}: held for us, and no order knows it`)];
 }
 
 function judgeEnd(
-  { name, status, expirationDate, isCancelAsked }: Told,
+  { name, status, expirationDate, isCancelAsked }: LastAnswer,
   held: Domain | undefined,
   entries: readonly JournalEntry[],
 ): string[] {
@@ -73,7 +73,7 @@ function judgeEnd(
   return faults.map((fault) => `${name}: ${fault}`);
 }
 
-/** Row 17: on a busy machine as many creates as that may be lost, whatever the fault is. */
+/** On a busy machine that many creates may be lost with any fault (event absent). */
 function isLostTooOften(entries: readonly JournalEntry[]): boolean {
   return entries.filter(isNotFound).length >= lostCreatesMax;
 }
@@ -81,8 +81,12 @@ function isLostTooOften(entries: readonly JournalEntry[]): boolean {
 const isNotFound = ({ command, direction, code }: JournalEntry) =>
   command === "domain:info" && direction === "out" && code === 2303;
 
-/** Every create that was executed has been undone or stands, and one was sent only when the last one was accounted for. */
-function judgeCreates({ name, orderCode }: Told, entries: readonly JournalEntry[], held: Domain | undefined): string[] {
+/** Every executed create stands or was undone, and no create was sent before the outcome of the previous one was known. */
+function judgeCreates(
+  { name, orderCode }: LastAnswer,
+  entries: readonly JournalEntry[],
+  held: Domain | undefined,
+): string[] {
   const faults: string[] = [];
   const clTrids = new Set<string>();
   let standing = 0;

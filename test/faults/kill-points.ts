@@ -1,4 +1,4 @@
-/** Where a worker is killed: facts of the database or of the registry, whatever the code between them looks like. */
+/** Where a worker is killed: states of the database or of the registry, independent of the code between them. */
 import type { HoldPoint } from "../../sandbox/registry/holds.ts";
 import type { Fault, Reach } from "./labels.ts";
 
@@ -10,9 +10,9 @@ export interface HeldCommit {
   when: string;
   /** The column of the order's id. */
   orderColumn: "id" | "order_id";
-  /** Whether the change is committed all the same, after the worker is dead. */
+  /** Whether the change is committed after the worker's death. */
   isCommitted: boolean;
-  /** The worker stands still and the change is committed; then it is killed. */
+  /** The worker is stopped (SIGSTOP), the change is committed, then the worker is killed. */
   isFrozenFirst?: true;
 }
 
@@ -20,7 +20,7 @@ export interface HeldCommit {
 interface HeldFrame {
   command: "domain:create" | "domain:delete";
   at: HoldPoint;
-  /** Whether the registry executes what it had not when the worker died. */
+  /** Whether the registry executes the command after the worker's death. */
   isExecuted: boolean;
 }
 
@@ -30,21 +30,21 @@ export interface KillPoint {
   means: string;
   commit?: HeldCommit;
   frame?: HeldFrame;
-  /** Orders that wait for their turn are at this point as well. */
+  /** Waiting orders are at this point too. */
   withWaiting?: true;
-  /** Where the worker before this one was killed. */
+  /** The point at which the previous worker was killed. */
   after?: string;
-  /** The orders are cancelled when that one is killed. */
+  /** The orders are cancelled when the previous worker is killed. */
   isCancelled?: true;
-  /** The registry is away when the next owner comes. */
+  /** The registry is down when the next owner starts. */
   isAway?: true;
-  /** So many orders can be there at once. */
+  /** How many orders can be at the point at once. */
   ordersMax: number;
-  /** Orders must come so far to be there. */
+  /** How far an order must get to reach the point. */
   reach: Reach;
 }
 
-/** The workers' sessions, and so the orders that they work on at once: fewer than the database's connections (10). */
+/** The workers' sessions, and so their concurrent orders: fewer than the database's connections (10). */
 export const sessionsMax = 8;
 const slowSessionsMax = sessionsMax - 1;
 
@@ -158,7 +158,7 @@ export const killPoints: readonly KillPoint[] = [
   },
   {
     id: "between-infos",
-    means: "between the two infos of row 15",
+    means: "between the two infos after a lost answer",
     commit: { ...order, when: "OLD.confirm_after IS NULL AND NEW.confirm_after IS NOT NULL", isCommitted: true },
     after: "executed",
     ordersMax: sessionsMax,
@@ -198,7 +198,7 @@ export const killPoints: readonly KillPoint[] = [
   },
 ];
 
-/** Moments that no fact of ours describes: one to three kills in a row, some with a cancellation or an outage. */
+/** Random moments: one to three kills, some with a cancellation or an outage. */
 export const drawnPoints = [
   { id: "random-frame", means: "at the n-th frame that the registry gets, one to three times" },
   { id: "random-commit", means: "at the n-th change of an order, before or after its commit, one to three times" },
@@ -206,7 +206,7 @@ export const drawnPoints = [
 
 const reaches: readonly Reach[] = ["check", "create", "object", "message"];
 
-/** Whether an order with this fault can be at the point. */
+/** Whether an order with this fault can reach the point. */
 export function canReach({ reach }: KillPoint, fault: Fault): boolean {
   return reaches.indexOf(fault.reach) >= reaches.indexOf(reach);
 }

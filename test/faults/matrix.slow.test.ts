@@ -1,6 +1,6 @@
 /**
- * The fault matrix in a reduced form: orders of several faults, whose worker is killed at most of the points. The whole
- * is `npm run test:faults`, and what it found is docs/faults.md.
+ * The fault matrix in a reduced form: orders with several faults, whose worker is killed at most of the points. The whole matrix is
+ * `npm run test:faults`; its results are in docs/faults.md.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

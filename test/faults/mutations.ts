@@ -1,6 +1,6 @@
 /**
- * Faults of our own, one at a time, to see that the judge finds them: the worker's Node loads a source file with a piece of
- * it replaced (`node --import ./test/faults/mutations.ts?<id>`).
+ * Deliberate faults of ours, one at a time, which the judge must find: the worker's Node loads a source file with a piece
+ * replaced (`node --import ./test/faults/mutations.ts?<id>`).
  */
 import { registerHooks } from "node:module";
 
@@ -13,16 +13,16 @@ interface Replacement {
 
 export interface Mutation {
   id: string;
-  /** What the worker does wrong. */
+  /** The worker's fault: completes "a worker that …". */
   means: string;
-  /** The batch in which it shows. */
+  /** The batch that reveals it. */
   batch: string;
-  /** What the judge says then. */
+  /** The judge's finding. */
   verdict: RegExp;
   replacements: Replacement[];
 }
 
-/** Few, so that no order waits for its turn while the registry undoes what the worker believes. */
+/** Few, so that no order waits while the registry undoes what the worker believes. */
 export const mutationLabels = ["plain-", "drop-after-", "undo-after-", "race-", "pending-deny-", "code-2304-", "late-"];
 
 export const mutations: readonly Mutation[] = [
@@ -48,7 +48,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
       {
-        file: "src/domains/changes/proof.ts",
+        file: "src/domains/changes/kind.ts",
         find: "if (!isLost || row.confirm_after !== null)",
         replace: "if (true)",
       },
@@ -75,9 +75,9 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/changes/due.ts",
-        find: "AND id <> ALL ($except::int8[])",
-        replace: `AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = change.registry_id)
-          AND id <> ALL ($except::int8[])`,
+        find: `ended_at IS NULL AND \${taken}`,
+        replace: `ended_at IS NULL AND \${taken}
+          AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = \${table}.registry_id)`,
       },
     ],
   },
@@ -89,7 +89,7 @@ function getMutation(id: string): Mutation {
   return mutation;
 }
 
-/** What the worker's Node is given. */
+/** The arguments of the worker's Node. */
 export function mutationArguments({ id }: Mutation): string[] {
   return ["--import", `${import.meta.url}?${id}`];
 }

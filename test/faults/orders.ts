@@ -1,4 +1,4 @@
-/** The orders of a batch: placed by resellers, looked at, cancelled, and met by what others do with their names. */
+/** The orders of a batch: placed by resellers, observed, cancelled, and disturbed by other registrants of their names. */
 import assert from "node:assert/strict";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { cancelOrder } from "#domains/orders/cancel.ts";
@@ -6,7 +6,7 @@ import { isFinal } from "#domains/orders/states.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { registrarId } from "../harness/profiles.ts";
-import { byHandAuthInfo, type Evidence, type Told } from "./judge.ts";
+import { byHandAuthInfo, type Evidence, type LastAnswer } from "./judge.ts";
 import { byHandLabel, faultOf, snipedLabel } from "./labels.ts";
 import type { Stage } from "./stage.ts";
 
@@ -17,30 +17,30 @@ interface PlacedOrder {
   code: string;
 }
 
-/** An order as the database has it: it tells when to look, and nothing to the judge. */
+/** An order's row in the database: it says when to proceed, and is no evidence for the judge. */
 export interface OrderState {
   name: string;
   status: string;
   phase: string | null;
   nextStepAt: Date | null;
-  /** What a person has to know. */
+  /** The note for a person. */
   note: string | null;
-  /** Only a person can say more. */
+  /** Only a person can decide. */
   isForPerson: boolean;
-  /** A cancellation is wished, and the registry has not said whether it lets the name go. */
+  /** A cancellation is requested, and the registry has not answered the delete. */
   isCancelling: boolean;
 }
 
 /** A stage with the orders of one batch on it. */
 export interface Orders {
   stage: Stage;
-  /** Each makes a contact with its first order. */
+  /** Each creates a contact with its first order. */
   resellers: TestReseller[];
   placed: Map<string, PlacedOrder>;
   cancelAsked: Set<string>;
 }
 
-/** Between two looks at something that is on its way. */
+/** Between two checks of a pending condition. */
 export const lookMs = 40;
 const placedAtOnce = 6;
 
@@ -58,7 +58,7 @@ export async function placeAll(orders: Orders, names: string[]): Promise<void> {
   await Promise.all(Array.from({ length: placedAtOnce }, place));
 }
 
-/** A reseller asks again while creates are paused, between two owners, and when no answer came about the name. */
+/** Places an order like a reseller, who retries while creates are paused, between two owners, and after a failed check. */
 async function placeOrder({ stage }: Orders, reseller: TestReseller, name: string): Promise<string> {
   for (;;) {
     const reply = await stage.gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: name } });
@@ -69,20 +69,20 @@ async function placeOrder({ stage }: Orders, reseller: TestReseller, name: strin
   }
 }
 
-/** An operator wants these cancelled. */
+/** Cancels orders as an operator. */
 export async function cancel({ stage, placed, cancelAsked }: Orders, names: string[]): Promise<void> {
   for (const name of names) {
     cancelAsked.add(name);
     const ask = () => cancelOrder(stage.gateway.context, placed.get(name)!.code);
     await ask().catch((error: unknown) => {
-      // On a busy machine the database may be late: an operator tries again.
+      // On a busy machine the database may be late, and an operator retries.
       if (!(error instanceof DatabaseUnavailable)) throw error;
       return ask();
     });
   }
 }
 
-/** What others do with the names of these orders while nobody looks. */
+/** Registers the names of these orders for others, or by hand, as their labels say. */
 export async function interfere({ stage }: Orders, names: string[]): Promise<void> {
   const { registry } = stage.gateway;
   for (const name of names) {
@@ -108,7 +108,7 @@ export async function readStates({ stage, placed }: Orders): Promise<OrderState[
   );
 }
 
-/** Whether nothing more will happen to it. */
+/** Whether the order will not change any more. */
 export function isDone({ name, status, isForPerson, isCancelling }: OrderState): boolean {
   const { ends } = faultOf(name);
   return isFinal(status) || (status === "Pending" && ends.includes("Pending") && !isCancelling) || isForPerson;
@@ -119,9 +119,8 @@ export async function areAllDone(orders: Orders): Promise<boolean> {
 }
 
 /**
- * Until every order has ended, the registry has done with their names what it was going to do, and its messages are
- * acknowledged.
- * @returns what has not come to an end after a long time
+ * Waits until every order has ended, the registry has no pending decisions, and its messages are acknowledged.
+ * @returns what has not ended after a long time
  */
 export async function untilAllDone(orders: Orders): Promise<string[]> {
   const { gateway, patienceMs } = orders.stage;
@@ -142,13 +141,13 @@ export async function untilAllDone(orders: Orders): Promise<string[]> {
   }
 }
 
-/** For whoever looks into why. */
+/** Describes an open order for a developer. */
 export function describeUnended({ name, status, phase, nextStepAt, note }: OrderState): string {
   const state = phase === null ? status : `${status} (${phase})`;
   return `${name}: still ${state}, next step at ${nextStepAt?.toISOString() ?? "any time"}${note ? `, ${note}` : ""}`;
 }
 
-/** All that the judge may know. */
+/** Collects the judge's evidence. */
 export async function gatherEvidence({ stage, placed, cancelAsked }: Orders): Promise<Evidence> {
   const { gateway, namesPlayed } = stage;
   const { store } = gateway.registry;
@@ -157,15 +156,21 @@ export async function gatherEvidence({ stage, placed, cancelAsked }: Orders): Pr
     while (reply.status === 503) reply = await gateway.send(reseller, "GET", target);
     return reply.body;
   };
-  const told: Told[] = [];
+  const lastAnswers: LastAnswer[] = [];
   for (const { name, reseller, location, code } of placed.values()) {
     const order = (await read(reseller, location)) as { status: string };
     const owned = (await read(reseller, `/domains/${name}`)) as { expiration_date?: string };
     const isCancelAsked = cancelAsked.has(name);
-    told.push({ name, orderCode: code, status: order.status, expirationDate: owned.expiration_date, isCancelAsked });
+    lastAnswers.push({
+      name,
+      orderCode: code,
+      status: order.status,
+      expirationDate: owned.expiration_date,
+      isCancelAsked,
+    });
   }
-  // Those of earlier batches have been judged.
+  // Those of earlier batches are judged already.
   const domains = store.domains.values().filter(({ name }) => !namesPlayed.has(name));
   for (const name of placed.keys()) namesPlayed.add(name);
-  return { journal: store.journal.entries(), domains, told };
+  return { journal: store.journal.entries(), domains, lastAnswers };
 }

@@ -1,11 +1,11 @@
-/** docs/faults.md: what a run of the matrix has seen, printed into the page's places for it. */
+/** Prints the results of a run of the matrix into docs/faults.md. */
 import { replacePrinted } from "../harness/printed-page.ts";
 import { drawnPoints, killPoints } from "./kill-points.ts";
 import { allFaults } from "./labels.ts";
 import { allRows } from "./rows.ts";
 import type { RunResult } from "./run-batches.ts";
 
-/** What a mutated worker was found to do wrong. */
+/** The findings about a mutated worker. */
 export interface MutationResult {
   means: string;
   batch: string;
@@ -14,10 +14,10 @@ export interface MutationResult {
 
 const columns = [...killPoints, ...drawnPoints];
 
-/** The text of each of the page's parts, by the part's name. */
+/** The text of each printed part of the page, by the part's name. */
 export type Parts = Record<string, string>;
 
-/** @throws when the page has no place for a part */
+/** @throws Error when the page has no such part */
 export function printParts(page: string, parts: Parts): string {
   return Object.entries(parts).reduce((text, [name, printed]) => replacePrinted(text, name, printed), page);
 }
@@ -36,7 +36,7 @@ export function printMutations(mutations: MutationResult[]): Parts {
   return { mutations: table(["a worker that …", "batch", "sentences of the judge", "one of them"], rows) };
 }
 
-/** The first column of the matrix and its head, by which a test sees that a page is out of date. */
+/** The first column of the matrix and its head: a test compares them to find an outdated page. */
 export function matrixFrame(): { head: string; labels: string[] } {
   return { head: line(["fault", ...columns.map((_, index) => String(index + 1)), "ended"]), labels: labelCells() };
 }

@@ -8,7 +8,7 @@ import { planWhole } from "./plan.ts";
 const seed = 1;
 const inRepository = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 
-test("the same seed plans the same cases, another one others", () => {
+test("the same seed plans the same cases, another seed plans others", () => {
   assert.deepEqual(planWhole(seed, 1), planWhole(seed, 1));
   assert.notDeepEqual(planWhole(seed, 1), planWhole(seed + 1, 1));
 });

@@ -1,14 +1,14 @@
-/** Which batches are played, in which order: from the seed alone. */
+/** Plans the batches and their order, from the seed alone. */
 import { seededRandom } from "../harness/seeded-random.ts";
 import type { Batch } from "./batch.ts";
 import { canReach, drawnPoints, type KillPoint, killPoints } from "./kill-points.ts";
 import { allFaults } from "./labels.ts";
 
 const seedMax = 2 ** 31;
-/** Few faults end with a message: there are more orders of each. */
+/** Few faults end with a message, so there are more orders of each. */
 const messagesPerLabel = 4;
 
-/** For `npm test`: a few orders at most points. They end soon, and their faults lead to every kind of step. */
+/** For the reduced matrix: a few orders at most points. They end soon, and their faults cause every kind of step. */
 const quickLabels = [
   "plain-",
   "drop-after-",
@@ -24,13 +24,13 @@ const quickPoints = [
   ...["message-stored", "random-commit"],
 ];
 
-/** Rounds over all points, each with every fault that can come there, shuffled. */
+/** Rounds over all points, each with every fault that can reach the point, shuffled. */
 export function planWhole(seed: number, rounds: number): Batch[] {
   const draw = seededRandom(seed);
   return Array.from({ length: rounds }, (_, index) => planRound(draw, index + 1)).flat();
 }
 
-/** Not every point, and not every fault: what can be played before each push. */
+/** Some points and some faults: quick enough for each push. */
 export function planReduced(seed: number): Batch[] {
   const isQuick = (label: string, index: number, all: string[]) =>
     quickLabels.includes(label) && all.indexOf(label) === index;

@@ -1,4 +1,4 @@
-/** Which rows of the order table an order has passed, read from its history. */
+/** The rows of the order table that orders have passed, from their histories. */
 import {
   nextOrderState,
   type OrderEvent,
@@ -8,14 +8,14 @@ import {
 } from "#domains/orders/states.ts";
 import type { Stage } from "./stage.ts";
 
-/** Every row there is: "1" is the POST, which the table of transitions does not have. */
+/** All rows: "1" is the POST, which is not in the table of transitions. */
 export const allRows: readonly string[] = [...new Set(["1", ...orderTransitions.map(({ row }) => row)])].sort(
   (one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10) || one.localeCompare(other),
 );
 
 /**
- * The rows that the orders of these names have passed, with counts.
- * @throws when a history tells of an event that the table does not have
+ * Counts the rows that the orders of these names have passed.
+ * @throws Error when a history has an event that is not in the table
  */
 export async function readRowsPassed(stage: Stage, names: string[]): Promise<Map<string, number>> {
   const histories = await stage.query<{ domain_name: string; events: string[] }>(

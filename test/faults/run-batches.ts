@@ -1,26 +1,26 @@
-/** Plays batches, several stages at once, and adds up what they have seen. */
+/** Plays batches on several stages at once, and adds up their results. */
 import type { Scope } from "../harness/database.ts";
 import { type Batch, type Case, playBatch } from "./batch.ts";
 import { type Stage, type StageOptions, startStage } from "./stage.ts";
 
 export interface RunResult {
   cases: Case[];
-  /** Sentences of the judge. */
+  /** The judge's findings. */
   faults: string[];
-  /** Rows of the order table, with how often an order has passed each. */
+  /** How often orders have passed each row of the order table. */
   rows: Map<string, number>;
   kills: number;
   seconds: number;
 }
 
 export interface RunOptions extends StageOptions {
-  /** How many gateways play at once. */
+  /** The number of concurrent gateways. */
   stages: number;
-  /** Told of each batch as it ends, with the judge's sentences about it. */
+  /** Called when a batch ends, with the judge's findings. */
   onBatch?: (batch: Batch, about: string, faults: string[]) => void;
 }
 
-/** @throws when orders neither end nor come to their kill point */
+/** @throws Error when orders neither end nor reach their kill point */
 export async function runBatches(scope: Scope, batches: Batch[], options: RunOptions): Promise<RunResult> {
   const result: RunResult = { cases: [], faults: [], rows: new Map(), kills: 0, seconds: 0 };
   const startedMs = performance.now();

@@ -2,10 +2,10 @@
  * `npm run test:faults`: the whole fault matrix (docs/faults.md).
  *
  *   npm run test:faults                                    every kill point with every fault
- *   npm run test:faults -- --seed 7                        the same with other shuffles and moments
+ *   npm run test:faults -- --seed 7                        the same in another order, with other moments
  *   npm run test:faults -- --seed 7 --case claimed.2       one batch again; a case's id names its batch
- *   npm run test:faults -- --mutations                     workers with faults of their own: the judge must find them
- *   npm run test:faults -- --page                          prints what it has seen into docs/faults.md; also --mutations --page
+ *   npm run test:faults -- --mutations                     workers with deliberate faults, which the judge must find
+ *   npm run test:faults -- --page                          prints the results into docs/faults.md; also --mutations --page
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -21,13 +21,13 @@ const page = new URL("../../docs/faults.md", import.meta.url);
 const seedDefault = 1;
 const roundsDefault = 2;
 const stagesDefault = 3;
-/** A busy machine must not make an answer late by itself. */
+/** Long enough that a busy machine alone does not make an answer late. */
 const transformTimeoutMs = 1_500;
 const waiting = 2;
 const patienceMs = 180_000;
-/** For workers with a fault: an undo must come after their first info even on a busy machine, and some lose orders. */
+/** For mutated workers: an undo must follow their first info even on a busy machine, and some lose orders. */
 const mutationTimes = { transformTimeoutMs: 4_000, patienceMs: 60_000 };
-/** Rows that a person's decision leads to, and no fault does. */
+/** Rows that need a person's decision: no fault leads there. */
 const rowsOfPeople = ["26"];
 
 const { values } = parseArgs({
@@ -62,7 +62,7 @@ function fail(text: string): void {
   process.exitCode = 1;
 }
 
-/** Everything that a batch starts is gone when it returns. */
+/** Stops everything that the batches have started before it returns. */
 async function play(batches: Batch[], mutation?: Mutation): Promise<RunResult> {
   const closers: (() => unknown)[] = [];
   const scope = { after: (hook: () => unknown) => void closers.push(hook) };
@@ -95,7 +95,7 @@ async function playAll(wanted: string | undefined): Promise<RunResult> {
   return run;
 }
 
-/** Each must be found. */
+/** The judge must find each mutation. */
 async function playMutations(): Promise<MutationResult[]> {
   const results: MutationResult[] = [];
   for (const mutation of mutations) {

@@ -1,4 +1,4 @@
-/** What a batch of the matrix plays on: a gateway, its sandbox registry, a crew of workers, and an operator. */
+/** The environment of a batch: a gateway, its sandbox registry, a crew of workers, and an operator. */
 import { Pool, type QueryResultRow } from "pg";
 import { askCheck, checkAnswerChannel } from "#domains/registry/availability.ts";
 import { resumeCreatesPausedFor } from "#domains/registry/pause.ts";
@@ -13,33 +13,33 @@ import { sessionsMax } from "./kill-points.ts";
 export interface StageOptions {
   /** How long the workers wait for a create's answer; all other times follow from it. */
   transformTimeoutMs: number;
-  /** How long an order may take; what has not ended by then is lost. Long: the machine may do other things too. */
+  /** How long an order may take before it counts as lost: long, because the machine may be busy. */
   patienceMs: number;
-  /** Workers that wait behind the owner. */
+  /** The number of workers that wait to succeed the owner. */
   waiting: number;
-  /** Of the workers' Node, to give them a fault of their own. */
+  /** Arguments of the workers' Node, for a mutation. */
   nodeArguments?: string[];
 }
 
 export interface Stage {
   gateway: TestGateway;
   crew: Crew;
-  /** Asks the database on a connection of the matrix's own. */
+  /** Queries the database on a separate connection. */
   query<Row extends QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** The names of all batches that were played on it. */
+  /** The names of all its batches. */
   namesPlayed: Set<string>;
   patienceMs: number;
-  /** A frame that is held for longer is taken for lost by the worker. */
+  /** The worker treats a frame that is held for longer as lost. */
   frameHeldMsMax: number;
-  /** Calls once, with the n-th frame that the registry gets from now on, before it is answered. Returns how to forget it. */
+  /** Calls `work` once, at the n-th frame that the registry receives, before its answer. @returns a function that cancels this */
   onFrame(nth: number, work: () => void): () => void;
 }
 
 const operatorPauseMs = 100;
-/** An operator comes back after so long where no test can wait for it. */
+/** The time that passes where a test cannot wait for an operator. */
 const skippedHours = 25;
 
-/** Everything on it is gone when the scope ends: what was started last goes first. */
+/** Stops everything when the scope ends, the last started first. */
 export async function startStage(scope: Scope, options: StageOptions): Promise<Stage> {
   const { transformTimeoutMs, patienceMs, waiting, nodeArguments = [] } = options;
   const closers: (() => unknown)[] = [];
@@ -54,20 +54,20 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
       journalFramesMax: 1_000_000,
       pendingDelayMs: 300,
       lateMs: transformTimeoutMs + 300,
-      // Between the two infos of row 15: they come after two and four times the timeout, and some time later after a kill.
+      // Between the two infos after a lost answer (seen-once), which follow after two and four times the timeout, and later after a kill.
       undoDelayMs: 3.9 * transformTimeoutMs,
     },
     profile: {
       sessionsMax,
       transformTimeoutMs,
-      // An answer that comes byte by byte takes its time on a busy machine.
+      // An answer that arrives byte by byte takes long on a busy machine.
       queryTimeoutMs: 10_000,
       pollIntervalMs: 50,
-      // Later than the message that decides, so that most hear it.
+      // Later than the message with the decision, so that most orders receive it.
       reconcileIntervalMs: 8_000,
       backoffFirstMs: 50,
       backoffMaxMs: 300,
-      // Faults are the rule here: a circuit that opened for each would only make everybody wait.
+      // Faults are the rule here: an open circuit would only delay all orders.
       circuit: { faultsMax: 1_000_000, probeDelayMsMin: 100, probeDelayMsMax: 400, refusedDelayMs: 200 },
     },
   });
@@ -96,11 +96,11 @@ export async function startStage(scope: Scope, options: StageOptions): Promise<S
   };
 }
 
-/** At the POST every name is free: what the registry thinks of it is for the order to find. The question never leaves. */
+/** Answers every check of a POST with "available", without asking the registry: the order must find out. */
 function sayAvailable({ context: { database } }: TestGateway, query: Stage["query"]): void {
-  const together = database.together.bind(database);
-  database.together = async (statement, item) => {
-    if ((statement as unknown) !== askCheck) return together(statement, item);
+  const batched = database.batched.bind(database);
+  database.batched = async (statement, item) => {
+    if ((statement as unknown) !== askCheck) return batched(statement, item);
     const { id } = item as { id: string };
     const answer = JSON.stringify([{ id, availability: "available" }]);
     await query("SELECT pg_notify($1, $2)", [checkAnswerChannel, answer]);
@@ -108,14 +108,14 @@ function sayAvailable({ context: { database } }: TestGateway, query: Stage["quer
   };
 }
 
-/** Lets a day pass for an order that waits for credit, and ends each pause of creates. */
+/** Lets a day pass for orders that wait for credit, and ends each pause of creates. */
 async function keepOperating({ context }: TestGateway, query: Stage["query"], ended: AbortSignal): Promise<void> {
   const letDayPass = `UPDATE registration_orders
     SET next_step_at = now(), waiting_since = waiting_since - interval '${skippedHours} hours'
     WHERE phase = 'waiting' AND next_step_at > now() + interval '1 minute'`;
   while (!ended.aborted) {
-    // On a busy machine the database may be late: an operator tries again. The day first: who resumes creates wakes the
-    // orders, and one that is woken each time within a moment of its pause would try again for ever and grow no older.
+    // On a busy machine the database may be late, and an operator retries. The day passes first: resuming creates wakes the orders,
+    // and one that is woken during each pause would retry forever and never grow older.
     await query(letDayPass).catch(() => {});
     for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any").catch(() => {});
     await sleep(operatorPauseMs, ended);

@@ -27,19 +27,19 @@ async function judge(context: TestContext, output: string) {
 
 const skipped = (name: string) => `✔ passes (0.1ms)\n﹣ reads a page (0.2ms) # ${name} is not installed\nℹ skipped 1\n`;
 
-test("the build fails when a test is skipped for want of a package that is installed", async (context) => {
+test("the build fails when a test is skipped for a missing package that is installed", async (context) => {
   const { status, stderr } = await judge(context, skipped("present-one"));
   assert.equal(status, 1);
   assert.match(stderr, /present-one is installed, but .*\n﹣ reads a page/);
 });
 
-test("the build fails when a test is skipped for want of a package that it does not install", async (context) => {
+test("the build fails when a test is skipped for a missing package that .ci/packages does not list", async (context) => {
   const { status, stderr } = await judge(context, skipped("other-one"));
   assert.equal(status, 1);
   assert.match(stderr, /list it in \.ci\/packages\n﹣ reads a page/);
 });
 
-test("the build passes when a test is skipped for want of a package that can't be had, or none is skipped", async (context) => {
+test("the build passes when a test is skipped for a package that is not available, or none is skipped", async (context) => {
   assert.deepEqual(await judge(context, skipped("absent-one")), { status: 0, stderr: "" });
   assert.deepEqual(await judge(context, "✔ says that curl is not installed (0.1ms)\n"), { status: 0, stderr: "" });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const outputBytesMax = 64 * 1024 * 1024;
-/** Linux allows 2 MiB of arguments; the names of so many files stay far below. */
+/** Linux allows 2 MiB of arguments; the names of this many files are far shorter. */
 const framesPerRun = 2_000;
 
 export const noXmllint = spawnSync("xmllint", ["--version"]).error !== undefined && "libxml2-utils is not installed";

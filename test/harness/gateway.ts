@@ -229,7 +229,7 @@ function createTestAgents(context: Context, closers: (() => unknown)[]) {
   };
 }
 
-interface Surroundings extends Omit<GatewayOptions, "registry" | "moreRegistries" | "node" | "proxy"> {
+interface EventContext extends Omit<GatewayOptions, "registry" | "moreRegistries" | "node" | "proxy"> {
   databaseUrl: string;
   folder: string;
   registry: SandboxRegistry;
@@ -240,7 +240,7 @@ interface Surroundings extends Omit<GatewayOptions, "registry" | "moreRegistries
   closers: (() => unknown)[];
 }
 
-async function runGateway(context: Context, around: Surroundings): Promise<TestGateway> {
+async function runGateway(context: Context, around: EventContext): Promise<TestGateway> {
   const { databaseUrl, registry, moreRegistries, node, closers } = around;
   const api = await startTestApi(context, around);
   let worker: WorkerRole | undefined;
@@ -301,7 +301,7 @@ async function runGateway(context: Context, around: Surroundings): Promise<TestG
   return gateway;
 }
 
-async function startTestApi(context: Context, { folder, server: own, closers }: Surroundings) {
+async function startTestApi(context: Context, { folder, server: own, closers }: EventContext) {
   const windowSeconds = 300;
   const startGuard = (isFirst: boolean) => {
     const guard = createReplayGuard({ journalDir: folder, clock: context.clock, log: context.log, windowSeconds });

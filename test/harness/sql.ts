@@ -50,8 +50,8 @@ export async function dumpDatabase(url: string): Promise<string> {
      WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
   );
   assert.ok(
-    tables.some(({ name }) => name === "graphile_worker._private_jobs"),
-    "jobs are among what is dumped",
+    tables.some(({ name }) => name === "public.hosting_accounts"),
+    "accounts are among what is dumped",
   );
   const selects = tables.map(({ name }) => `SELECT '${name}: ' || dumped::text AS row FROM ${name} AS dumped`);
   return (await runSql<{ row: string }>(url, selects.join(" UNION ALL "))).map(({ row }) => row).join("\n");

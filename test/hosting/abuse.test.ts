@@ -1,4 +1,4 @@
-/** Attempts on the API's side, by their numbers. Others stand where the rule is tested that they break. */
+/** Attempts against the API, by their numbers. The tests of other attempts stand with the rules that these break. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
@@ -17,7 +17,7 @@ const counted: typeof queue = {
     return queue.hash(resellerId, password);
   },
 };
-/** It stands still, so that no minute of the rate limit ends. */
+/** It stands still, so that the rate limit's minute does not end. */
 const clock = createManualClock(unixSeconds(systemClock));
 const context = { passwordQueue: counted };
 const gateway = await startTestGateway({ after }, { clock, worker: false, proxy: true, context });
@@ -32,7 +32,7 @@ const stored = async () => (await runSql(gateway.databaseUrl, "SELECT FROM hosti
 
 test("abuse 1: an identifier that looks like another one is refused, and nothing is stored", async () => {
   const before = await stored();
-  // Cyrillic and Greek letters, a zero-width joiner, full-width forms that would fold to a name of somebody's.
+  // Cyrillic and Greek letters, a zero-width joiner, full-width forms that would fold to somebody's name.
   for (const identifier of [
     "раypal.example",
     "ехample.com",
@@ -54,7 +54,7 @@ test("abuse 2: an identifier that is another's or reserved is refused before any
   assert.equal(hashesMade, before);
 });
 
-test("abuse 3: another's account costs the same questions to the database as nobody's, in every call", async () => {
+test("abuse 3: every call makes the same database queries for another reseller's account as for an unknown one", async () => {
   const calls = [
     { method: "GET", path: "" },
     { method: "GET", path: "/history" },
@@ -76,7 +76,7 @@ test("abuse 3: another's account costs the same questions to the database as nob
   }
 });
 
-test("abuse 4: a pack that was revised is bought as it is now, and one that is retired by nobody", async () => {
+test("abuse 4: a revised pack is sold in its new version, and a retired pack is not sold", async () => {
   const own = await gateway.addPack();
   await runSql(gateway.databaseUrl, "UPDATE service_packs SET retired_at = now() WHERE id = $1", [own]);
   const body = { servicepack_id: own, identifier: "retired.example", password };
@@ -92,7 +92,7 @@ test("abuse 4: a pack that was revised is bought as it is now, and one that is r
   assert.equal((account as { disk_quota_bytes: number }).disk_quota_bytes, 2);
 });
 
-test("abuse 5: a new password is held to the rules of the first, and never echoed", async () => {
+test("abuse 5: a new password must meet the rules of the first, and is never echoed", async () => {
   const identifier = "guarded.example";
   assert.equal((await create(identifier)).status, 202);
   const before = hashesMade;
@@ -105,7 +105,7 @@ test("abuse 5: a new password is held to the rules of the first, and never echoe
   assert.equal(hashesMade, before);
 });
 
-test("abuse 24: an account is called neither by this machine, nor by the service, nor by a name under another's", async () => {
+test("abuse 24: an identifier is not this machine, the service itself or a name under another reseller's name", async () => {
   await runSql(
     gateway.databaseUrl,
     `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,

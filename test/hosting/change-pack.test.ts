@@ -17,14 +17,14 @@ async function ready(identifier: string): Promise<string> {
   return identifier;
 }
 
-test("packs that are changed at the same time give no reseller more disk than he may have", async (t) => {
+test("concurrent changes of packs do not exceed a reseller's disk limit", async (t) => {
   const identifiers = [await ready("first.example"), await ready("second.example")];
   const larger = Number(await gateway.addPack({ diskBytesMax: 2_000_000 }));
   await runSql(databaseUrl, "UPDATE resellers SET hosting_bytes_max = 3000000");
   const holder = new Client({ connectionString: databaseUrl });
   await holder.connect();
   t.after(() => holder.end());
-  // Both have read what the reseller may use before either can write.
+  // Both have read the reseller's limit before either can write.
   await holder.query("BEGIN; SELECT FROM hosting_nodes FOR UPDATE");
   const changes = identifiers.map((identifier) => changePack(context, identifier, larger));
   const outcomes = Promise.allSettled(changes);
@@ -36,13 +36,13 @@ test("packs that are changed at the same time give no reseller more disk than he
   await holder.query("COMMIT");
   const refusals = (await outcomes).flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
   assert.deepEqual(refusals.map(String), [
-    "OperatorError: its owner's accounts together would have more disk than they may",
+    "OperatorError: its owner's accounts together would exceed their disk limit",
   ]);
   await assertRoomIsKept(databaseUrl);
   await runSql(databaseUrl, "UPDATE resellers SET hosting_bytes_max = 1000000000");
 });
 
-test("an account that is being copied to another node gets its other pack before or after it, not meanwhile", async () => {
+test("an account's pack cannot be changed while the account is copied to another node", async () => {
   const identifier = await ready("moves.example");
   const smaller = Number(await gateway.addPack({ diskBytesMax: 500_000 }));
   await gateway.addNode(stage.node, { id: "second" });

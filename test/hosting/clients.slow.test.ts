@@ -11,9 +11,9 @@ import { password, testAccount } from "#nodes/test-account.ts";
 import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 
 const run = promisify(execFile);
-/** What one call of a program may take on a machine that does other things too. */
+/** The time-out of one call of a program, on a busy machine. */
 const callMs = 120_000;
-/** ftp-srv, which was tried before, served 14 of 40. */
+/** ftp-srv, which was measured before, served 14 of 40. */
 const rounds = 40;
 const bytes = 100_000;
 
@@ -134,8 +134,12 @@ describe("real FTP clients", () => {
       }
       // Modes and times are refused here, as everywhere: no-perms is what lftp calls it.
       const commands = [
-        ...["ssl:verify-certificate no", `ftp:ssl-allow ${tls}`, `ftp:ssl-force ${tls}`, "ftp:ssl-protect-data true"],
-        ...["net:max-retries 2", "cmd:fail-exit true"],
+        "ssl:verify-certificate no",
+        `ftp:ssl-allow ${tls}`,
+        `ftp:ssl-force ${tls}`,
+        "ftp:ssl-protect-data true",
+        "net:max-retries 2",
+        "cmd:fail-exit true",
       ].map((setting) => `set ${setting}`);
       commands.push(`open -u "a.example,${password}" ${ftpUrl("")}`);
       commands.push(`mirror --reverse --parallel=4 --no-perms "${source}" /www/tree-${tls}`);

@@ -1,4 +1,4 @@
-/** What FileZilla sends, over a raw TLS socket: its order of commands, its timing, its use of one TLS session for all. */
+/** FileZilla's behaviour over a raw TLS socket: its order of commands, its timing, one TLS session for all connections. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -20,7 +20,7 @@ describe("FileZilla's command sequence", () => {
     await node.close();
   });
 
-  /** Sends the commands one after the other, and compares the codes of the replies. */
+  /** Sends the commands one after another, and compares the reply codes. */
   const expectCodes = async (expected: [string, number][]) => {
     for (const [command, code] of expected) assert.equal((await client.send(command)).code, code, command);
   };
@@ -83,7 +83,7 @@ describe("FileZilla's command sequence", () => {
       ["TYPE A", 200],
     ]);
     await store("page.html", "<p>one</p>");
-    // FileZilla keeps times only where FEAT names MFMT; should one send it all the same, the upload stands.
+    // FileZilla sets times only if FEAT lists MFMT. If a client sends MFMT anyway, the upload is kept.
     await expectCodes([
       ["MFMT 20200101000000 page.html", 502],
       ["TYPE I", 200],
@@ -120,7 +120,7 @@ describe("FileZilla's command sequence", () => {
     assert.deepEqual(await usageOf(node.driver, "a.example"), { bytes: 0, files: 0 });
   });
 
-  test("a data connection without TLS is refused once PROT P was said, and stores nothing", async () => {
+  test("after PROT P a data connection without TLS is refused, and stores nothing", async () => {
     const { client: other } = await TestFtpClient.connect(node.ports.ftpPort);
     await other.send("AUTH TLS");
     await other.startTls();

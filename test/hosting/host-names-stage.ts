@@ -1,4 +1,4 @@
-/** A hosting stage with a name server of its own, and what the tests of host names do with both. */
+/** A hosting stage with its own name server, for the tests of host names. */
 import assert from "node:assert/strict";
 import type { Context } from "#context.ts";
 import type { Scope } from "../harness/database.ts";
@@ -23,7 +23,7 @@ export async function startHostNamesStage(scope: Scope, context: Partial<Context
   const names: NameServer = await startNameServer();
   const clock = createSteeredClock();
   const stage = await startHostingStage(scope, { clock, context: { dnsServers: [names.address], ...context } });
-  // After the gateway, which asks it until it ends.
+  // Closed after the gateway, which sends queries until it ends.
   scope.after(() => names.close());
   const { gateway, reseller } = stage;
   const send = (method: string, identifier: string, hostName: string, as: TestReseller = reseller) =>
@@ -35,7 +35,7 @@ export async function startHostNamesStage(scope: Scope, context: Partial<Context
     return reply.body as HostName;
   }
 
-  /** Adds it, or has it looked at again. Returns it as it is after that look. */
+  /** Adds it or checks it again. @returns the host name after that check */
   async function add(identifier: string, hostName: string, as?: TestReseller): Promise<HostName> {
     const before = (await send("GET", identifier, hostName, as)).body as Partial<HostName>;
     const reply = await send("PUT", identifier, hostName, as);
@@ -44,7 +44,7 @@ export async function startHostNamesStage(scope: Scope, context: Partial<Context
   }
 
   const looked = (identifier: string, hostName: string, before: string | undefined, as?: TestReseller) =>
-    eventually("it is looked at", async () => {
+    eventually("it is checked", async () => {
       const now = await read(identifier, hostName, as);
       return now.checked_at !== before && now;
     });
@@ -57,24 +57,24 @@ export async function startHostNamesStage(scope: Scope, context: Partial<Context
     read,
     add,
     looked,
-    /** Makes an account and waits until it is ready. */
+    /** Creates an account and waits until it is ready. */
     async ready(identifier: string, as?: TestReseller): Promise<void> {
       await stage.create(identifier, as);
       assert.equal((await stage.settled(identifier, as)).status, "Ready");
     },
-    /** Sets the records that some host names ask for; for one name they add up. */
+    /** Sets the records of some host names; several for one name add up. */
     prove(...hostNames: HostName[]): void {
       for (const { record } of hostNames) names.records.set(record.name, []);
       for (const { record } of hostNames) names.records.get(record.name)?.push(record.value);
     },
-    /** Puts a name into a portfolio, as a registration that has finished does. */
+    /** Puts a name into a portfolio, as a finished registration does. */
     register: (domainName: string, { id }: TestReseller = reseller) =>
       runSql(
         gateway.databaseUrl,
         `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
            will_renew, status) VALUES ('${domainName}', ${id}, 'sandbox', now(), now(), now(), true, 'ok')`,
       ),
-    /** Waits until a host name's page has this status: 200 is the site's, whoever's it is. */
+    /** Waits until a host name's page has this status; 200 is the page of a site. */
     answers: (hostName: string, status: number) =>
       eventually(`http://${hostName}/ answers ${status}`, async () => {
         const page = await readPage({ host: "127.0.0.1", port: stage.web.port }, hostName, "/");

@@ -1,4 +1,4 @@
-/** Name servers that are silent hold up nobody but whose names they are asked about. */
+/** Name servers that are silent delay only the reseller whose names they serve. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { answerQuestion, askNameServers, questionLockClass } from "#hosting/host-names/questions.ts";
@@ -14,7 +14,7 @@ await runSql(gateway.databaseUrl, `UPDATE service_packs SET host_names_max = 200
 await stage.ready("victim.example");
 afterEach(() => runSql(gateway.databaseUrl, "DELETE FROM host_names WHERE host_name LIKE '%.silent.example'"));
 
-/** Adds so many host names whose name servers never answer. */
+/** Adds this many host names whose name servers never answer. */
 async function addSilent(identifier: string, count: number, as?: TestReseller): Promise<void> {
   const hosts = Array.from({ length: count }, (_, index) => `n${index}.${identifier}.silent.example`);
   names.silentAbout = /\.silent\.example$/;
@@ -24,25 +24,25 @@ async function addSilent(identifier: string, count: number, as?: TestReseller): 
   }
 }
 
-/** The names that were asked for, each once, in the order in which they were first asked for. */
+/** The names that were queried, each once, in the order of their first queries. */
 const askedInOrder = () => [...new Set(names.asked)];
 const isSilent = (name: string) => name.endsWith(".silent.example");
 
-/** Looks at a name whose name servers answer. Returns how many silent ones were asked about while it waited. */
+/** Checks a name whose name servers answer. @returns how many silent names were queried while it waited */
 async function addProven(hostName: string): Promise<number> {
   const before = askedInOrder();
   const added = await stage.send("PUT", "victim.example", hostName);
   assert.equal(added.status, 202);
   const { record } = await stage.read("victim.example", hostName);
   names.records.set(record.name, [record.value]);
-  // The first look may have come before the record.
+  // The first check may have come before the record.
   await stage.send("PUT", "victim.example", hostName);
   await eventually("it is proven", async () => (await stage.read("victim.example", hostName)).status === "Proven");
   const now = askedInOrder();
   return now.slice(before.length, now.indexOf(record.name)).filter(isSilent).length;
 }
 
-test("a hundred names with silent name servers take no more than their reseller's share of places", async () => {
+test("a hundred names with silent name servers use no more than their reseller's share of slots", async () => {
   const attacker = await gateway.addReseller();
   await stage.ready("flood.example", attacker);
   await addSilent("flood.example", 100, attacker);
@@ -56,22 +56,22 @@ test("a hundred names with silent name servers take no more than their reseller'
     return row?.taken === 4 && row.waiting >= 90;
   });
   const before = await addProven("one.victim.test");
-  // By their age alone all that wait would go first.
+  // By age alone, all names that wait would be first.
   assert.ok(before < 40, `${before} names were asked about before`);
 });
 
-test("resellers take turns: whoever asks first for many names is not served before another's first one", async () => {
+test("resellers take turns: many names of one reseller do not delay another reseller's first name", async () => {
   const attackers = await Promise.all(Array.from({ length: 5 }, () => gateway.addReseller()));
   for (const [index, attacker] of attackers.entries()) await stage.ready(`crowd-${index}.example`, attacker);
   const earlier = askedInOrder().length;
   await Promise.all(attackers.map((attacker, index) => addSilent(`crowd-${index}.example`, 20, attacker)));
-  await eventually("all places are held", async () => askedInOrder().length >= earlier + 16);
+  await eventually("all slots are in use", async () => askedInOrder().length >= earlier + 16);
   const before = await addProven("two.victim.test");
-  // One turn of each of the five, and not all hundred.
+  // One name of each of the five, and not all hundred.
   assert.ok(before < 40, `${before} names were asked about before`);
 });
 
-test("a name that is asked for again while it is looked at is looked at once more", async () => {
+test("a name that is requested again during a check is checked again", async () => {
   await gateway.stopWorker();
   await stage.send("PUT", "victim.example", "www.again.test");
   const [host] = await runSql<{ id: string }>(
@@ -90,7 +90,7 @@ test("a name that is asked for again while it is looked at is looked at once mor
   await gateway.startWorker();
 });
 
-test("a question that a dead worker has taken is taken again, and one of a name that is gone is gone", async () => {
+test("a question of a dead worker is asked again, and the question of a deleted name is deleted", async () => {
   await gateway.stopWorker();
   await stage.send("PUT", "victim.example", "www.left.test");
   const { record } = await stage.read("victim.example", "www.left.test");

@@ -15,14 +15,14 @@ const publish = (identifier: string) => {
 };
 const dayHours = 24;
 
-/** Lets time pass and has every host name looked at that is due then. */
+/** Lets time pass, and checks every host name that is due then. */
 async function lookLater(hours: number, identifier: string, hostName: string): Promise<HostName> {
   const { checked_at: before } = await read(identifier, hostName);
   clock.skip(hours);
   return stage.looked(identifier, hostName, before);
 }
 
-test("a site answers at a host name once its TXT record is there, and no more once the name is taken away", async () => {
+test("a site is served at a host name while its TXT record exists and the name is not removed", async () => {
   await ready("shop.customer.example");
   await publish("shop.customer.example");
   const accepted = await stage.send("PUT", "shop.customer.example", "WWW.Customer.Example.");
@@ -57,21 +57,21 @@ test("a site answers at a host name once its TXT record is there, and no more on
   await answers("shop.customer.example.localhost", 200);
 });
 
-test("a name that waits says why: another record, or name servers that do not answer", async () => {
+test("a waiting name gives the reason: another record, or name servers that do not answer", async () => {
   await ready("waits.customer.example");
   const asked = await add("waits.customer.example", "a.waits.example");
   names.records.set(asked.record.name, ["v=spf1 -all", `deedhouse-site=${"0".repeat(32)}`, `${asked.record.value}0`]);
-  assert.match((await add("waits.customer.example", "a.waits.example")).reason ?? "", /says something else/);
+  assert.match((await add("waits.customer.example", "a.waits.example")).reason ?? "", /has another text/);
   names.mood = "fails";
   const unanswered = await add("waits.customer.example", "a.waits.example");
   names.mood = "answers";
-  assert.match(unanswered.reason ?? "", /did not say whether the record is there: ESERVFAIL/);
+  assert.match(unanswered.reason ?? "", /did not say whether the record exists: ESERVFAIL/);
   assert.equal(unanswered.status, "Waiting");
   names.records.set(asked.record.name, ["x".repeat(300), asked.record.value]);
   assert.equal((await add("waits.customer.example", "a.waits.example")).status, "Proven");
 });
 
-test("a name that waits is looked at by itself, ever less often, and no more after three weeks until it is asked for", async () => {
+test("a waiting name is checked automatically, at growing intervals, for three weeks or until it is requested again", async () => {
   await ready("patient.customer.example");
   const first = await add("patient.customer.example", "a.patient.example");
   const second = await lookLater(0.1, "patient.customer.example", "a.patient.example");
@@ -85,7 +85,7 @@ test("a name that waits is looked at by itself, ever less often, and no more aft
   assert.equal((await add("patient.customer.example", "a.patient.example")).status, "Proven");
 });
 
-test("a name whose next look is further away than it ever waits is looked at now: a clock was put forward and back", async () => {
+test("a name whose next check is further away than the longest wait is checked now: a clock was set forward and back", async () => {
   await ready("jumped.customer.example");
   await stage.send("PUT", "jumped.customer.example", "jumped.example.net");
   await stage.looked("jumped.customer.example", "jumped.example.net", undefined);
@@ -94,7 +94,7 @@ test("a name whose next look is further away than it ever waits is looked at now
   await stage.looked("jumped.customer.example", "jumped.example.net", ahead);
 });
 
-test("a proven name outlives name servers that are away, and a record that is missing for some days, but no more", async () => {
+test("a proven name survives name servers that are down, and a record that is missing for some days, but no longer", async () => {
   await ready("steady.customer.example");
   await publish("steady.customer.example");
   prove(await add("steady.customer.example", "a.steady.example"));
@@ -114,7 +114,7 @@ test("a proven name outlives name servers that are away, and a record that is mi
   await answers("a.steady.example", 404);
 });
 
-test("a name goes to who shows control over it last, once the record of who has it is gone", async () => {
+test("a name moves to the account that proves it last, once the earlier account's record is gone", async () => {
   await ready("old.customer.example");
   await ready("new.customer.example", rival);
   await publish("old.customer.example");
@@ -125,14 +125,14 @@ test("a name goes to who shows control over it last, once the record of who has 
   assert.equal((await add("old.customer.example", "sold.example")).status, "Proven");
   prove(old, next);
   const refused = await add("new.customer.example", "sold.example", rival);
-  assert.deepEqual([refused.status, /answers for another/.test(refused.reason ?? "")], ["Waiting", true]);
+  assert.deepEqual([refused.status, /served for another/.test(refused.reason ?? "")], ["Waiting", true]);
   await answers("sold.example", 200);
   prove(next);
   assert.equal((await add("new.customer.example", "sold.example", rival)).status, "Proven");
   assert.equal((await read("old.customer.example", "sold.example")).status, "Waiting");
 });
 
-test("a name in the reseller's own portfolio needs no record, and an account that is called so answers there by itself", async () => {
+test("a name in the reseller's own portfolio needs no record, and a site is served at such an identifier automatically", async () => {
   await stage.register("mine.example");
   await ready("blog.mine.example");
   await publish("blog.mine.example");
@@ -148,14 +148,14 @@ test("a name in the reseller's own portfolio needs no record, and an account tha
   await provenBy("identifier");
   await stage.register("late.example");
   await provenBy("portfolio");
-  // Gone from the portfolio, another name than the identifier needs a record like any other.
+  // Outside the portfolio, a name that is not the identifier needs a record.
   const { checked_at: before } = await add("late.example", "www.late.example");
   await runSql(gateway.databaseUrl, "DELETE FROM domains WHERE domain_name = 'late.example'");
   assert.match((await stage.looked("late.example", "www.late.example", before)).reason ?? "", /no TXT record/);
   await provenBy("identifier");
 });
 
-test("an account has at most as many host names as its pack allows, whatever comes at once; its identifier takes no room", async () => {
+test("concurrent requests do not exceed the pack's number of host names, and the identifier does not count", async () => {
   await ready("full.customer.example");
   await runSql(gateway.databaseUrl, `UPDATE service_packs SET host_names_max = 3 WHERE id = ${stage.packId}`);
   const hosts = Array.from({ length: 12 }, (_, index) => `n${index}.full.example`);
@@ -170,7 +170,7 @@ test("an account has at most as many host names as its pack allows, whatever com
   await runSql(gateway.databaseUrl, `UPDATE service_packs SET host_names_max = 10 WHERE id = ${stage.packId}`);
 });
 
-test("an account that ends gives its host names back", async () => {
+test("the host names of a removed account are free", async () => {
   await ready("brief.customer.example");
   await publish("brief.customer.example");
   prove(await add("brief.customer.example", "a.brief.example"));
@@ -183,7 +183,7 @@ test("an account that ends gives its host names back", async () => {
   assert.equal((await add("other.customer.example", "a.brief.example")).status, "Proven");
 });
 
-test("abuse 24: another reseller's domain, a name under it, and what is no public name of a customer is refused as a host name", async () => {
+test("abuse 24: another reseller's domain, a name under it, and a name that no customer can own are refused as host names", async () => {
   await ready("picky.customer.example");
   await stage.register("rivals.example", rival);
   for (const host of ["rivals.example", "www.rivals.example", "a.b.RIVALS.example"]) {
@@ -214,7 +214,7 @@ test("abuse 24: another reseller's domain, a name under it, and what is no publi
   );
 });
 
-test("abuse 24: a host name that another reseller registers later stops answering for the old account, and the operator is told", async () => {
+test("abuse 24: a host name that another reseller registers later is no longer served for the old account, and raises an alarm", async () => {
   await ready("early.customer.example");
   await publish("early.customer.example");
   prove(await add("early.customer.example", "www.wanted.example"));
@@ -232,7 +232,7 @@ test("abuse 24: a host name that another reseller registers later stops answerin
   assertError(await stage.send("PUT", "early.customer.example", "www.wanted.example"), "host_name_not_available");
 });
 
-test("abuse 24: a new account cannot be called by a name at which another site answers", async () => {
+test("abuse 24: a name at which another site is served is not available as an identifier", async () => {
   await ready("holds.customer.example");
   prove(await add("holds.customer.example", "held.example"));
   assert.equal((await add("holds.customer.example", "held.example")).status, "Proven");

@@ -1,4 +1,4 @@
-/** A worker is killed around every write of an account's changes; each is brought about all the same, once. */
+/** A worker is killed around every write of an account's changes. Each change is still applied, once. */
 
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
@@ -42,7 +42,7 @@ const assertSuspended = async (site: Site) => {
   assert.equal((await page(site)).status, 503);
 };
 
-/** What is asked for, and what is true once it has been brought about. */
+/** A change, and what must be true after it was applied. */
 const changes: Record<string, { ask(site: Site): Promise<unknown>; assertDone(site: Site): Promise<unknown> }> = {
   "another password": {
     ask: (site) => ask(site, "PUT", "/password", { password: newPassword }),
@@ -87,7 +87,7 @@ async function rowOf({ gateway, identifier }: Site): Promise<Row> {
   return row ?? assert.fail("the account has no row");
 }
 
-/** One account with the uid of its row and one folder, or, once it is removed, none. */
+/** The node has one account with the row's uid and one folder, or none after a removal. */
 async function assertOnce(site: Site): Promise<void> {
   const { uid, status } = await rowOf(site);
   const { node } = site;
@@ -110,10 +110,10 @@ async function assertToldOnce({ gateway }: Site, id: string, event: string): Pro
   assert.equal(told.length, 1, event);
 }
 
-type Moment = "before it has begun with" | "before it has written down" | "after it has written down";
+type Moment = "before it begins" | "before it commits" | "after it commits";
 
-for (const moment of ["before it has begun with", "before it has written down", "after it has written down"] as const) {
-  test(`abuse 7: a worker that is killed ${moment} a change has it brought about by another`, (t) =>
+for (const moment of ["before it begins", "before it commits", "after it commits"] as const) {
+  test(`abuse 7: when a worker is killed ${moment} a change, another one applies the change`, (t) =>
     killAtEach(t, moment));
 }
 
@@ -130,7 +130,7 @@ async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
   const events = ["applied", "suspended", "resumed", "removed"];
   for (const [number, [name, change]] of Object.entries(changes).entries()) {
     await t.test(name, async (step) => {
-      if (moment === "before it has begun with") {
+      if (moment === "before it begins") {
         await worker.kill();
         await change.ask(site);
       } else {
@@ -138,7 +138,7 @@ async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
         await change.ask(site);
         await hold.reached();
         await worker.kill();
-        await (moment === "after it has written down" ? hold.release() : hold.rollBack());
+        await (moment === "after it commits" ? hold.release() : hold.rollBack());
       }
       worker = await start();
       await eventually(`${name} is in force`, async () => !(await rowOf(site)).pending);
@@ -149,7 +149,7 @@ async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
   }
 }
 
-test("what a killed worker told a node after it was overtaken is told anew by another", async (t) => {
+test("a command of a killed worker that was overtaken is followed by the newest one of another worker", async (t) => {
   const { gateway, start } = await startWithWorkers(t, { node: true });
   const reseller = await gateway.addReseller();
   assert.ok(gateway.node);
@@ -161,7 +161,7 @@ test("what a killed worker told a node after it was overtaken is told anew by an
   await suspendAccount(gateway.context, site.identifier, "unpaid");
   await eventually("it is suspended", async () => !(await rowOf(site)).pending);
   await worker.kill();
-  // As a worker leaves it whose older command arrived late, and that is killed after it has asked for the newest one again.
+  // As after a worker whose older command arrived late, and that was killed after it made the account due again.
   const { id } = await rowOf(site);
   await changeAccount(site.node.driver, site.identifier, { suspended: false });
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET next_step_at = now() WHERE id = $1", [id]);
@@ -169,7 +169,7 @@ test("what a killed worker told a node after it was overtaken is told anew by an
   await eventually("it is suspended there", async () => (await page(site)).status === 503);
 });
 
-test("changes that are asked for while their node is away are in force once it is back", async (t) => {
+test("changes that are requested while their node is down are in effect once it is back", async (t) => {
   const stage = await startHostingStage(t);
   const { gateway, reseller } = stage;
   const names = ["first.example", "second.example", "third.example"] as const;
@@ -183,7 +183,7 @@ test("changes that are asked for while their node is away are in force once it i
   await changes["a suspension"]?.ask(first);
   await changes["another password"]?.ask(second);
   await changes["a removal"]?.ask(third);
-  for (const id of ids) await eventually("it was tried", async () => (await stage.story(id)).includes("doubtful"));
+  for (const id of ids) await eventually("it was attempted", async () => (await stage.story(id)).includes("doubtful"));
   for (const site of sites) await logIn(site);
   await stage.agentReturns();
   for (const site of sites) await eventually("it is in force", async () => !(await rowOf(site)).pending);

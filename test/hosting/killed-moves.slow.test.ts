@@ -1,4 +1,4 @@
-/** A worker is killed at every step of a move; the account ends on one node, whole, and is never without its site. */
+/** A worker is killed at every step of a move. The account ends on one node, complete, and its site stays online. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startMove } from "#hosting/moves/move.ts";
@@ -9,7 +9,7 @@ import { startWithWorkers } from "../orders/worker-process.ts";
 import { assertRoomIsKept, comes, filesOf, ftpOf, pageOf } from "./move-stage.ts";
 import { password } from "./stage.ts";
 
-test("a move ends right when its worker is killed", async (t) => {
+test("a move ends correctly when its worker is killed", async (t) => {
   const second = await startTestNode();
   t.after(() => second.close());
   const { gateway, start } = await startWithWorkers(t, { node: true });
@@ -37,7 +37,7 @@ test("a move ends right when its worker is killed", async (t) => {
     { name: "after the switch", when: becomes("Leaving"), isCommitted: true },
     { name: "before it has left", when: becomes("Moved"), isCommitted: false },
   ].map((point, number) => ({ ...point, identifier: `killed-${number}.move.example` }));
-  // The second node comes after, so that all begin on the first.
+  // The second node is added later, so that all accounts begin on the first.
   for (const { identifier } of points) await create(identifier);
   await gateway.addNode(second, { id: "second" });
 

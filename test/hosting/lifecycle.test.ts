@@ -11,7 +11,7 @@ import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
 import { type Account, password, startHostingStage } from "./stage.ts";
 
-/** Nothing happens by itself here: a test moves the clock, and runs the account's job when it wants to. */
+/** No worker runs here: a test moves the clock and runs an account's step when it needs to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
 const { gateway, node, reseller } = stage;
@@ -38,7 +38,7 @@ const listed = async () => {
   return { names: (body as Account[]).map(({ identifier }) => identifier), total: headers["x-paging-totalresults"] };
 };
 
-test("a suspended account lets nobody in, ends open sessions and answers 503, until it is resumed", async () => {
+test("a suspended account refuses logins, ends open sessions and answers 503 until it is resumed", async () => {
   const identifier = "paused.example";
   const id = await ready(identifier);
   await put(identifier);
@@ -63,7 +63,7 @@ test("a suspended account lets nobody in, ends open sessions and answers 503, un
   assert.deepEqual((await stage.story(id)).slice(3), ["suspend-wanted", "suspended", "resume-wanted", "resumed"]);
 });
 
-test("a suspension that is taken back before it was carried out is none", async () => {
+test("a suspension that is withdrawn before it was applied has no effect", async () => {
   const identifier = "hesitant.example";
   const id = await ready(identifier);
   await suspendAccount(context, identifier, "a mistake");
@@ -73,7 +73,7 @@ test("a suspension that is taken back before it was carried out is none", async 
   assert.deepEqual((await stage.story(id)).slice(3), ["suspend-wanted", "resume-wanted", "applied"]);
 });
 
-test("an account that is resumed is Ready only after a probe", async () => {
+test("a resumed account is Ready only after a probe", async () => {
   const identifier = "proven.example";
   const id = await ready(identifier);
   await suspendAccount(context, identifier, "unpaid");
@@ -87,7 +87,7 @@ test("an account that is resumed is Ready only after a probe", async () => {
   assert.equal((await stage.read(identifier)).status, "Ready");
 });
 
-test("a new password opens the account and the old one does not, whether it is ready, suspended or still made", async () => {
+test("only the new password opens an account that is Ready, Suspended or Provisioning", async () => {
   const other = "Another-horse-8-stable";
   const setPassword = (identifier: string) => stage.ask("PUT", `${identifier}/password`, { password: other });
   const identifier = "secret.example";
@@ -115,7 +115,7 @@ test("a new password opens the account and the old one does not, whether it is r
   await put("locked.example", other);
 });
 
-test("a deleted account is there until its node has removed it, and then neither read, listed nor counted", async () => {
+test("a deleted account exists until its node has removed it, and then is not read, listed or counted", async () => {
   const identifier = "leaving.example";
   const id = await ready(identifier);
   await put(identifier);
@@ -155,7 +155,7 @@ test("a deleted account is there until its node has removed it, and then neither
   assert.equal((await gateway.send(reseller, "DELETE", `/hostingaccounts/${identifier}`)).status, 403);
 });
 
-test("an account that is deleted while it is made ends nowhere, whatever was made of it", async () => {
+test("an account that is deleted during its creation leaves nothing behind", async () => {
   const unplaced = await stage.create("unplaced.example");
   await stage.ask("DELETE", "unplaced.example");
   await stage.advance(unplaced);
@@ -172,7 +172,7 @@ test("an account that is deleted while it is made ends nowhere, whatever was mad
   assert.deepEqual(await stage.story(half), ["requested", "placed", "doubtful", "removal-wanted", "removed"]);
 });
 
-test("a failed account is deleted at once, and so are those that failed before it", async () => {
+test("a failed account is deleted at once, with the older failed ones", async () => {
   for (const times of [1, 2]) {
     const id = await stage.create("failed.example");
     await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET status = 'Failed' WHERE id = $1", [id]);
@@ -189,7 +189,7 @@ test("a failed account is deleted at once, and so are those that failed before i
   assert.equal(await readStatus("second.example"), 403, "what failed before does not show again");
 });
 
-test("abuse 22: a deleted identifier that another reseller gets is another uid and folder, and opens for nobody else", async () => {
+test("abuse 22: a deleted identifier gets another uid and folder with its next owner, and opens for nobody else", async () => {
   const identifier = "reused.example";
   const old = await ready(identifier);
   const { uid } = await stage.inside(old);
@@ -212,13 +212,13 @@ test("abuse 22: a deleted identifier that another reseller gets is another uid a
   await assert.rejects(put(identifier), /530/);
   assert.equal((await page(identifier)).status, 404);
   assert.deepEqual(await readdir(join(node.dataDir, "homes", String(row?.uid), "www")), []);
-  // Whatever comes late of the old account touches nothing of the new one.
+  // Late commands for the old account change nothing of the new one.
   await stage.advance(old);
   assert.equal((await node.driver.find(identifier))?.uid, Number(row?.uid));
   assert.equal(await readStatus(identifier), 403);
 });
 
-test("a change that waits for its node is an alarm after ten minutes, until it is in force", async () => {
+test("a change that waits for its node raises an alarm after ten minutes, until it is in effect", async () => {
   const identifier = "stubborn.example";
   const id = await ready(identifier);
   clock.advance(60 * 60_000);
@@ -237,7 +237,7 @@ test("a change that waits for its node is an alarm after ten minutes, until it i
   assert.equal((await stage.read(identifier)).status, "Suspended");
 });
 
-test("a node that refuses an account that worked calls the operator at once, and nothing is given up", async () => {
+test("a node that refuses an account that has worked raises an alarm at once, and nothing is given up", async () => {
   const identifier = "hijacked.example";
   const id = await ready(identifier);
   const { uid } = await stage.inside(id);

@@ -1,4 +1,4 @@
-/** Moves whose nodes are away for longer than anybody should wait without being told. */
+/** Alarms of moves whose nodes are down. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
@@ -11,7 +11,7 @@ import { startTestNode } from "#nodes/test-embedded-node.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { startHostingStage } from "./stage.ts";
 
-/** Nothing happens by itself here: a test moves the clock, and runs steps when it wants to. */
+/** No worker runs here: a test moves the clock and runs steps when it needs to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
 const { context } = stage.gateway;
@@ -20,7 +20,7 @@ after(() => second.close());
 const nodes = await openHostingNodes(context);
 after(() => nodes.close());
 
-// They are made before there is another node.
+// They are created before the second node exists.
 const [id] = [await ready("stuck.example"), await ready("cancelled.example")];
 await stage.gateway.addNode(second, { id: "second" });
 
@@ -39,7 +39,7 @@ async function alarmOf(identifier: string, ofKind = "hosting-move-stuck"): Promi
   return open.find(({ kind, subject }) => kind === ofKind && subject === identifier)?.note;
 }
 
-test("a move whose node is away for ten minutes is an alarm, until it goes on", async () => {
+test("a move whose node is down for ten minutes raises an alarm until it makes progress", async () => {
   const identifier = "stuck.example";
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 7_200 });
   await stage.advance(id);
@@ -75,7 +75,7 @@ test("a move whose node is away for ten minutes is an alarm, until it goes on", 
   assert.deepEqual(await advance(), ["Moved", undefined]);
 });
 
-test("a move that is cancelled while it does not go on is an alarm of those that were given up, and of no others", async () => {
+test("a stuck move that is cancelled keeps only the alarm of moves that were given up", async () => {
   const identifier = "cancelled.example";
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 0 });
   await stage.agentLeaves();

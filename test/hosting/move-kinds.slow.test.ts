@@ -1,4 +1,4 @@
-/** An account goes from an embedded node to one of ProFTPD and nginx behind its agent, and back. */
+/** An account moves from an embedded node to one of ProFTPD and nginx with its agent, and back. */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { password } from "./stage.ts";
 
 type Stage = Awaited<ReturnType<typeof startMoveStage>>;
 
-/** A node of the kind that is for service, with its agent, as the gateway's node `web-1`. */
+/** A node of ProFTPD and nginx with its agent, as the gateway's node `web-1`. */
 async function addProftpdNode(scope: Scope, { gateway: { context } }: Stage) {
   const machine = await startTestProftpdNode();
   scope.after(() => machine.close());
@@ -36,7 +36,12 @@ async function addProftpdNode(scope: Scope, { gateway: { context } }: Stage) {
   const config = await loadAgentConfig(join(folder, "agent.json"));
   const { clock, random, log } = context;
   const agent = await startAgent({
-    ...{ config, clock, random, log, node: machine.node, progressFile: join(folder, "progress.json") },
+    config,
+    clock,
+    random,
+    log,
+    node: machine.node,
+    progressFile: join(folder, "progress.json"),
     transport: createTransport(config.gateway),
   });
   scope.after(() => agent.close());
@@ -45,7 +50,7 @@ async function addProftpdNode(scope: Scope, { gateway: { context } }: Stage) {
 
 test("an account moves between kinds of nodes, with all its files", { skip: cannotStart }, async (t) => {
   const closers: (() => unknown)[] = [];
-  // What was started last goes first.
+  // Closed in reverse order.
   t.after(async () => {
     for (const close of closers.reverse()) await close();
   });

@@ -1,4 +1,4 @@
-/** Two hosting nodes, and accounts on their way between them. */
+/** Two hosting nodes, and accounts that move between them. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
 import { type HostingStage, password, startHostingStage } from "./stage.ts";
 
-/** A move copies every file: more than other conditions take on a machine that does other things too. */
+/** A move copies every file, so it may take longer than other conditions. */
 const patienceMs = 90_000;
 const pollMs = 25;
 
@@ -69,7 +69,7 @@ export function pageOf(node: TestNode, identifier: string, path = "/index.html")
   return readPage({ host: "127.0.0.1", port: node.ports.webPort }, `${identifier}.localhost`, path);
 }
 
-/** What is in an account's site on a node: paths with their contents' digests, folders with a slash. */
+/** The content of an account's site on a node: paths with digests; folders end with a slash. */
 export async function filesOf({ dataDir }: TestNode, uid: number): Promise<string[]> {
   const root = join(dataDir, "homes", String(uid), "www");
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -84,7 +84,7 @@ export async function filesOf({ dataDir }: TestNode, uid: number): Promise<strin
   return (await Promise.all(described)).sort();
 }
 
-/** Committed bytes and counts of each node are what its accounts and its live moves hold. */
+/** Each node's committed bytes and count match its accounts and live moves. */
 export async function assertRoomIsKept(databaseUrl: string): Promise<void> {
   const rows = await runSql<{ id: string; kept: string; held: string }>(
     databaseUrl,

@@ -19,7 +19,7 @@ afterEach(async () => {
   await assertRoomIsKept(databaseUrl);
 });
 
-test("a moved account has all its files, its password and its new place; the old site stays for the grace time", async () => {
+test("a moved account has all its files, its password and its new address; the old site stays for the grace time", async () => {
   const identifier = "moves.example";
   const id = await stage.createOnFirst(identifier);
   const { uid } = await stage.inside(id);
@@ -70,7 +70,7 @@ test("an account can be moved back to a node that it was on", async () => {
   await upload(ftpOf(first), identifier, password, "/www/new.txt", "new");
 });
 
-test("a suspended account stays suspended, there and here", async () => {
+test("a suspended account stays suspended on both nodes", async () => {
   const identifier = "suspended.move.example";
   const id = await stage.createOnFirst(identifier);
   await suspendAccount(context, identifier, "phishing");
@@ -82,12 +82,12 @@ test("a suspended account stays suspended, there and here", async () => {
   assert.equal((await filesOf(second, (await stage.inside(id)).uid)).length, 1);
 });
 
-test("a password that is changed while the files are copied holds on the new node", async () => {
+test("a password that is changed during the copying works on the new node", async () => {
   const identifier = "password.move.example";
   await stage.createOnFirst(identifier);
   stage.ftp.cut();
   const moveId = await stage.move(identifier, "second");
-  await eventually("the copy was tried", async () => (await stage.comes(moveId, "Copying")).note !== null);
+  await eventually("the copy was attempted", async () => (await stage.comes(moveId, "Copying")).note !== null);
   const next = "Another-horse-7-battery";
   await stage.ask("PUT", `${identifier}/password`, { password: next });
   stage.ftp.join();
@@ -101,7 +101,7 @@ test("a password that is changed while the files are copied holds on the new nod
   await assert.rejects(upload(ftpOf(second), identifier, password, "/www/x.txt", "x"), /530/);
 });
 
-test("an account that is suspended in the grace time is not served by the node that it left either", async () => {
+test("an account that is suspended in the grace time is not served by its old node either", async () => {
   const identifier = "grace.move.example";
   await stage.createOnFirst(identifier);
   await stage.comes(await stage.move(identifier, "second"), "Leaving");
@@ -113,7 +113,7 @@ test("an account that is suspended in the grace time is not served by the node t
   await eventually("both serve it again", async () => (await pageOf(first, identifier)).body === identifier);
 });
 
-test("a host name that is taken away in the grace time leads to the site on neither node", async () => {
+test("a host name that is removed in the grace time is served on neither node", async () => {
   const identifier = "names.move.example";
   const host = "www.names.move.example";
   await stage.createOnFirst(identifier);
@@ -139,13 +139,13 @@ test("a host name that is taken away in the grace time leads to the site on neit
 });
 
 for (const when of ["while its files are copied", "in the grace time"]) {
-  test(`an account that is deleted ${when} is gone from both nodes before its identifier is free`, async () => {
+  test(`an account that is deleted ${when} is removed from both nodes before its identifier is free`, async () => {
     const identifier = `deleted-${when.length}.move.example`;
     await stage.createOnFirst(identifier);
     if (when.includes("copied")) stage.ftp.cut();
     const moveId = await stage.move(identifier, "second");
     if (when.includes("copied"))
-      await eventually("it is tried", async () => (await stage.comes(moveId, "Copying")).note !== null);
+      await eventually("it is attempted", async () => (await stage.comes(moveId, "Copying")).note !== null);
     else await stage.comes(moveId, "Leaving");
     await stage.ask("DELETE", identifier);
     await eventually("it is gone", async () => {
@@ -185,7 +185,7 @@ test("a move that is cancelled leaves nothing on the other node", async () => {
   await stage.createOnFirst(identifier);
   stage.ftp.cut();
   const moveId = await stage.move(identifier, "second");
-  await eventually("the copy was tried", async () => (await stage.comes(moveId, "Copying")).note !== null);
+  await eventually("the copy was attempted", async () => (await stage.comes(moveId, "Copying")).note !== null);
   await assert.rejects(stage.move(identifier, "second"), /is being moved/);
   await endMove(context, identifier, "cancel");
   assert.equal((await stage.comes(moveId, "Returned")).to_node, "second");

@@ -7,13 +7,17 @@ import "#hosting/nodes/manage.ts";
 import "#hosting/nodes/reconcile.ts";
 import { testDatabase } from "../harness/database.ts";
 
-/** What is asked about one node. */
+/** The statements about one node. */
 const ofOneNode = [
-  ...["hosting-node-save", "operator-nodes", "hosting-node-holds", "hosting-accounts-to-move"],
-  ...["hosting-node-emptying", "hosting-reconcile-expected"],
+  "hosting-node-save",
+  "operator-nodes",
+  "hosting-node-holds",
+  "hosting-accounts-to-move",
+  "hosting-node-emptying",
+  "hosting-reconcile-expected",
 ];
 
-test("what is asked about one node reads its accounts and no other's", async (t) => {
+test("statements about one node read no other node's accounts", async (t) => {
   const { database } = await testDatabase(t);
   for (const name of ofOneNode) {
     const { text } =

@@ -61,7 +61,7 @@ test("an operator adds nodes while everything runs, empties one, and removes it"
   assert.equal(JSON.parse(found.stdout).different, 1);
 });
 
-test("a pack's tags say which nodes its accounts may go to, also when one is moved", async (t) => {
+test("a pack's tags limit the nodes of its accounts, also for moves", async (t) => {
   const [plain, tagged] = await Promise.all([startTestNode(), startTestNode()]);
   t.after(() => Promise.all([plain.close(), tagged.close()]));
   await add("plain", plain);
@@ -82,7 +82,7 @@ test("a pack's tags say which nodes its accounts may go to, also when one is mov
   assert.equal((await tool("moves", "finish", "tape.example")).identifier, "tape.example");
 });
 
-test("a node that comes back elsewhere is reached there, as soon as its row says so", async (t) => {
+test("a node that returns at another address is reached there as soon as its row is changed", async (t) => {
   const node = await startTestNode();
   t.after(() => node.close());
   const running = await startHostingStage(t, { node: false });
@@ -99,7 +99,7 @@ test("a node that comes back elsewhere is reached there, as soon as its row says
   assert.deepEqual([accounts_count, accounts_max], [2, nodeRoom.accountsMax], "what an operator has set stays");
 });
 
-test("tells what is wrong with a node that an operator names or describes", async () => {
+test("explains what is wrong with a node that an operator names or describes", async () => {
   const places = ["--ftp", "ftp.example.net:21", "--web", "web.example.net:80"];
   const cases: [args: string[], code: number, sentence: RegExp][] = [
     [["node", "show", "nowhere"], 4, /there is no hosting node nowhere/],

@@ -1,47 +1,32 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { migrate } from "#db/migrate.ts";
-import { emptyDatabase } from "../harness/database.ts";
 import { runSql } from "../harness/sql.ts";
+import { olderAccounts } from "./older-accounts.ts";
 
-const migrations = new URL("../../db/migrations/", import.meta.url).pathname;
-
-/** The last schema in which no account had host names. */
-const before = "0009";
-
-test("an account that is older than host names answers at the name of its owner's portfolio that it is called by", async (t) => {
-  const { url } = await emptyDatabase(t);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-migrations-"));
-  t.after(() => rm(folder, { recursive: true }));
-  const names = (await readdir(migrations)).filter((name) => name.slice(0, 4) <= before);
-  for (const name of names) await copyFile(join(migrations, name), join(folder, name));
-  await migrate(url, { migrationsDir: folder });
+test("an account that is older than host names is served at its identifier if that is in its owner's portfolio", async (t) => {
+  // The last schema without host names.
+  const url = await olderAccounts(t, "0009", "status", [
+    "('own.example', 'Ready')",
+    "('www.own.example', 'Suspended')",
+    "('old.own.example', 'Removed')",
+    "('own.test', 'Ready')",
+  ]);
   await runSql(
     url,
-    `WITH owners AS (INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
-         SELECT name, 'reseller', 1, 9, 9, now() FROM unnest('{own,other}'::text[]) AS name RETURNING id, name),
-       pack AS (INSERT INTO service_packs (name, disk_quota_bytes, files_max, ftp_sessions_max, created_at)
-         VALUES ('Test', 1, 1, 1, now()) RETURNING id),
-       domain AS (INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
-           registry_ex_date, will_renew, status)
-         SELECT name || '.example', id, 'sandbox', now(), now(), now(), true, 'ok' FROM owners)
-     INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes, files_max,
-         ftp_sessions_max, status, created_at, updated_at)
-       SELECT identifier, owners.id, pack.id, '', 1, 1, 1, status, now(), now()
-       FROM owners, pack, (VALUES ('own.example', 'Ready'), ('www.own.example', 'Suspended'), ('old.own.example', 'Removed'),
-         ('own.test', 'Ready')) AS account (identifier, status) WHERE name = 'own'`,
+    `INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
+       VALUES ('other', 'reseller', 1, 9, 9, now());
+     INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+         will_renew, status)
+       SELECT name || '.example', id, 'sandbox', now(), now(), now(), true, 'ok' FROM resellers`,
   );
   await migrate(url);
   const found = await runSql(
     url,
-    `SELECT host_name, host_names.status, job.key IS NOT NULL AS is_looked_at, account.identifier = host_name AS is_own
-     FROM host_names JOIN hosting_accounts AS account ON account.id = account_id
-     LEFT JOIN graphile_worker.jobs AS job ON job.key = 'host-name:' || host_names.id ORDER BY host_name`,
+    `SELECT host_name, host_names.status, host_names.next_step_at <= now() AS is_due, account.identifier = host_name AS is_own
+     FROM host_names JOIN hosting_accounts AS account ON account.id = account_id ORDER BY host_name`,
   );
-  const waiting = { status: "Waiting", is_looked_at: true, is_own: true };
+  const waiting = { status: "Waiting", is_due: true, is_own: true };
   assert.deepEqual(found, [
     { host_name: "own.example", ...waiting },
     { host_name: "www.own.example", ...waiting },

@@ -45,7 +45,7 @@ const statesOf = () =>
      WHERE node_id = 'embedded' ORDER BY identifier`,
   );
 
-test("an embedded node without an agent keeps its accounts as they are when it joins, and is told of changes from then on", async () => {
+test("an embedded node without an agent keeps its accounts as they are when it joins, and receives changes from then on", async () => {
   const [open] = [await stage.createOnFirst("open.older.example"), await stage.createOnFirst("closed.older.example")];
   await suspendAccount(context, "closed.older.example", "unpaid");
   await eventually("it is suspended", async () => (await stage.read("closed.older.example")).status === "Suspended");

@@ -44,7 +44,7 @@ test("an operator suspends an account with a reason that only operators see, and
   assert.equal((await tool("hosting", "resume", "phish.example")).status, "Ready", "once more changes nothing");
 });
 
-test("an operator sees all resellers' accounts, and finds those that matter", async () => {
+test("an operator lists all resellers' accounts, and filters them", async () => {
   const other = await gateway.addReseller();
   await stage.create("mine.list.example");
   await stage.create("theirs.list.example", other);
@@ -63,7 +63,7 @@ test("an operator sees all resellers' accounts, and finds those that matter", as
   assert.deepEqual(await list({ isPending: true }), []);
 });
 
-test("an operator asks before an account is deleted, and its history stays", async () => {
+test("a deletion by an operator needs a confirmation, and the history stays", async () => {
   await ready("doomed.example");
   await assertRefused(gateway, ["hosting", "remove", "doomed.example"], 2, /--yes/);
   assert.equal(await page("doomed.example"), 200);
@@ -71,7 +71,9 @@ test("an operator asks before an account is deleted, and its history stays", asy
   assert.equal(removed.status, "Removed");
   const shown = await operated<{ status: string; history: { event: string; note: string }[] }>(
     gateway,
-    ...["hosting", "show", "doomed.example"],
+    "hosting",
+    "show",
+    "doomed.example",
   );
   assert.equal(shown.status, "Removed");
   assert.deepEqual(
@@ -86,7 +88,7 @@ test("an operator asks before an account is deleted, and its history stays", asy
   await assertRefused(gateway, ["hosting", "show", "not a name"], 2, /./);
 });
 
-test("an operator's password is made up, shown once and held to the same rules", async () => {
+test("an operator's password is generated, shown once and must meet the same rules", async () => {
   await ready("forgotten.example");
   const set = await operate(gateway, "hosting", "set-password", "forgotten.example", "--generate-password", "--wait");
   assert.equal(set.code, 0, set.stderr);
@@ -95,26 +97,25 @@ test("an operator's password is made up, shown once and held to the same rules",
   await upload({ host: "127.0.0.1", port: stage.ftp.port }, "forgotten.example", made, "/www/index.html", "open");
 });
 
-test("an account that waits says for what, when it is tried again and what happens then", async () => {
+test("an account that waits shows the reason, the next attempt and what it does", async () => {
   const id = await ready("waiting.example");
   await stage.agentLeaves();
   await tool("hosting", "suspend", "waiting.example", "--reason", "unpaid");
   const late = ["hosting", "suspend", "waiting.example", "--reason", "unpaid", "--wait", "--timeout", "1"];
   await assertRefused(gateway, late, 7, /not in effect yet/);
-  await eventually("it was tried", async () => (await stage.inside(id)).next_step_at !== null);
+  await eventually("it was attempted", async () => (await stage.inside(id)).next_step_at !== null);
   const shown = await tool("hosting", "show", "waiting.example");
   await stage.agentReturns();
-  const time =
-    /^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z: it is suspended, once more, because the agent of the node embedded/;
+  const time = /^at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z: it is suspended \(retry: the agent of the node embedded/;
   assert.match(String(shown.next), time);
   const { body } = await gateway.send(reseller, "GET", "/hostingaccounts/waiting.example/history");
   const { next, history } = body as { next: string; history: { event: string; text: string }[] };
-  assert.match(next, /it is suspended, once more, because its server did not do it yet$|^nothing/);
-  assert.ok(history.some(({ text }) => text === "the operator wanted it suspended"));
+  assert.match(next, /it is suspended \(retry: its server has not applied it yet\)$|^nothing/);
+  assert.ok(history.some(({ text }) => text === "the operator requested its suspension"));
   assert.doesNotMatch(JSON.stringify(body), /the agent|unpaid|embedded/);
 });
 
-test("a pack that is revised changes no account that has it, and new ones get the next version", async () => {
+test("the revision of a pack changes no existing account, and new ones get the next version", async () => {
   const { id } = await tool("packs", "create", "Growing", "--disk-mb", "1", "--files", "10", "--traffic-mb", "5");
   const packId = String(id);
   const create = async (identifier: string) => {
@@ -128,7 +129,10 @@ test("a pack that is revised changes no account that has it, and new ones get th
     files_max,
     traffic_bytes_month,
   }: Record<string, unknown>) => ({
-    ...{ servicepack_version, disk_quota_bytes, files_max, traffic_bytes_month },
+    servicepack_version,
+    disk_quota_bytes,
+    files_max,
+    traffic_bytes_month,
   });
   const first = { servicepack_version: 1, disk_quota_bytes: 1_000_000, files_max: 10, traffic_bytes_month: 5_000_000 };
   const second = { ...first, servicepack_version: 2, disk_quota_bytes: 2_000_000 };
@@ -164,7 +168,7 @@ test("a pack that is revised changes no account that has it, and new ones get th
   await assertRefused(gateway, ["packs", "revise", packId, "--disk-mb", "3"], 4, /no service pack .* is on offer/);
 });
 
-test("an account gets no pack that is too small for what it has, or too large for its node or owner", async () => {
+test("an account gets no pack that is too small for its usage, or too large for its node or owner", async () => {
   const identifier = "full.example";
   await ready(identifier);
   await upload({ host: "127.0.0.1", port: stage.ftp.port }, identifier, password, "/www/second.html", "open");
@@ -175,11 +179,11 @@ test("an account gets no pack that is too small for what it has, or too large fo
     changePack(context, identifier, Number(await createPack(context, { ...terms, ...pack })));
   await assert.rejects(change({ filesMax: 1 }), /2 files and folders, and the pack allows 1/);
   await assert.rejects(change({ diskBytesMax: 1 }), /bytes, and the pack allows 1/);
-  await assert.rejects(change({ diskBytesMax: 10 ** 15 }), /more disk than they may/);
+  await assert.rejects(change({ diskBytesMax: 10 ** 15 }), /exceed their disk limit/);
   await assert.rejects(change({ nodeTags: ["nvme"] }), /its node embedded does not have nvme: move/);
   const room = (bytes: string) => runSql(gateway.databaseUrl, `UPDATE hosting_nodes SET capacity_bytes = ${bytes}`);
   await room("committed_bytes");
-  await assert.rejects(change({}), /its node embedded has no room for 900000 bytes more: move/);
+  await assert.rejects(change({}), /its node embedded has no room for 900000 more bytes: move/);
   await room(String(nodeRoom.capacityBytes));
   assert.equal((await stage.read(identifier)).changes_pending, false, "what is refused changes nothing");
   const committed = async () => {
@@ -203,7 +207,7 @@ test("the files of an account whose pack has no FTP are served, and nobody can l
   );
 });
 
-test("the operator's alarms tell of an account that was given up, until it is deleted", async () => {
+test("the alarm of an account that was given up stays until it is deleted", async () => {
   await stage.node.driver.ensureAccount(testAccount("taken.example", 1));
   await stage.create("taken.example");
   assert.equal((await stage.settled("taken.example")).status, "Failed");

@@ -9,7 +9,7 @@ import { eventually, startHostingStage } from "./stage.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** Nothing happens by itself here: a test moves the clock, and runs the account's job when it wants to. */
+/** No worker runs here: a test moves the clock and runs an account's step when it needs to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
 afterEach(async () => {
@@ -33,7 +33,7 @@ for (const port of ["ftp", "web"] as const) {
   });
 }
 
-test("each failure waits longer than the one before, up to five minutes", async () => {
+test("each retry waits longer than the one before, up to five minutes", async () => {
   await stage.agentLeaves();
   const id = await stage.create("waits.example");
   for (const ceilingMs of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000)) {
@@ -44,7 +44,7 @@ test("each failure waits longer than the one before, up to five minutes", async 
   }
 });
 
-test("an account that is not ready after ten minutes calls the operator, until it is", async () => {
+test("an account that is not ready after ten minutes raises an alarm until it is", async () => {
   stage.web.cut();
   const id = await stage.create("late.example");
   await stage.advance(id);
@@ -132,7 +132,7 @@ test("an account whose node is down stays Provisioning, and is ready once the no
   const running = await startHostingStage(t);
   for (const relay of [running.control, running.ftp, running.web]) relay.cut();
   const id = await running.create("down.example");
-  await eventually("the node was tried", async () => (await running.story(id)).includes("doubtful"));
+  await eventually("the node was called", async () => (await running.story(id)).includes("doubtful"));
   const reply = await running.gateway.send(running.reseller, "GET", "/v1/hostingaccounts/down.example");
   assert.equal((reply.body as Record<string, unknown>).status, "Provisioning");
   assert.match(reply.headers["check-after"] ?? "", /^[1-9][0-9]*$/);

@@ -1,13 +1,12 @@
-/** What is found out or done about an account that somebody else changes at the same time. */
+/** Steps of accounts, moves and host names that are changed at the same time. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
-import { findAccount } from "#hosting/accounts/accounts.ts";
+import { findAccount, requestChange } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
 import { provisionAccount } from "#hosting/accounts/provision.ts";
 import { checkHostName } from "#hosting/host-names/check.ts";
 import { getMove } from "#hosting/moves/manage.ts";
-import { claimMove, happenToMove, MoveOvertaken, startMove } from "#hosting/moves/move.ts";
+import { applyMoveEvent, claimMove, MoveOvertaken, startMove } from "#hosting/moves/move.ts";
 import { advanceMove } from "#hosting/moves/steps.ts";
 import { type HostingNodes, openHostingNodes } from "#hosting/nodes/open.ts";
 import { askReconcile, reconcileNode } from "#hosting/nodes/reconcile.ts";
@@ -18,7 +17,7 @@ import { holdAt } from "../orders/hold.ts";
 import type { HostName } from "./host-names-stage.ts";
 import { startHostingStage } from "./stage.ts";
 
-/** Nothing happens by itself here: a test moves the clock, and runs the account's step when it wants to. */
+/** No worker runs here: a test moves the clock and runs an account's step when it needs to. */
 const clock = createManualClock(unixSeconds(systemClock));
 const stage = await startHostingStage({ after }, { clock, worker: false });
 const { context, databaseUrl } = stage.gateway;
@@ -34,7 +33,7 @@ async function ready(identifier: string): Promise<number> {
   return id;
 }
 
-test("an account that is as it shall be calls nobody when its node is away for a while, and waits for nothing after it", async () => {
+test("a settled account raises no alarm when its node is down for a while, and has nothing left to do after it", async () => {
   const id = await ready("settled.example");
   clock.advance(60 * 60_000);
   await stage.agentLeaves();
@@ -46,7 +45,7 @@ test("an account that is as it shall be calls nobody when its node is away for a
   assert.equal((await stage.inside(id)).next_step_at, null);
 });
 
-test("an account that is deleted in the moment in which its node is chosen is not called ready", async () => {
+test("an account that is deleted while its node is chosen does not become Ready", async () => {
   const identifier = "unwanted.example";
   const id = await stage.create(identifier);
   const found = (await findAccount(context.database, id)) ?? assert.fail();
@@ -58,7 +57,7 @@ test("an account that is deleted in the moment in which its node is chosen is no
   assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);
 });
 
-test("a look at a host name that another one has overtaken is made again, and what it finds is not lost", async () => {
+test("a check of a host name that was overtaken by another one is repeated, and its finding is not lost", async () => {
   const identifier = "looks.example";
   const id = await ready(identifier);
   await stage.ask("PUT", `${identifier}/hosts/www.customer.example`);
@@ -84,7 +83,7 @@ test("a look at a host name that another one has overtaken is made again, and wh
   assert.deepEqual([added?.status, looks], ["Proven", 2]);
 });
 
-test("an account that was not probed on its new node is switched to it only if it is suspended, whose resumption probes it", async () => {
+test("an account that was not probed on its new node is switched only if it is suspended: its resumption probes it", async () => {
   const identifier = "resumed.example";
   const id = await ready(identifier);
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 0 });
@@ -92,13 +91,13 @@ test("an account that was not probed on its new node is switched to it only if i
   await runSql(databaseUrl, "UPDATE hosting_accounts SET is_frozen = true WHERE id = $1", [id]);
   const move = (await claimMove(context, moveId)) ?? assert.fail();
   const usage = { bytes: 0, files: 0 };
-  // It was to be suspended when the move looked, and is not any more.
-  await assert.rejects(happenToMove(context, move, { event: "switched", usage, isProbed: false }), MoveOvertaken);
+  // It was to be suspended when the move read it, and is not any more.
+  await assert.rejects(applyMoveEvent(context, move, { event: "switched", usage, isProbed: false }), MoveOvertaken);
   await runSql(databaseUrl, "UPDATE hosting_accounts SET status = 'Suspended' WHERE id = $1", [id]);
-  assert.equal((await happenToMove(context, move, { event: "switched", usage, isProbed: false })).state, "Leaving");
+  assert.equal((await applyMoveEvent(context, move, { event: "switched", usage, isProbed: false })).state, "Leaving");
 });
 
-test("an account whose removal waits for the end of its move is an alarm after ten minutes", async () => {
+test("an account whose removal waits for the end of its move raises an alarm after ten minutes", async () => {
   const identifier = "leaving.example";
   const id = await ready(identifier);
   await startMove(context, { identifier, to: "second", graceSeconds: 0 });
@@ -110,7 +109,7 @@ test("an account whose removal waits for the end of its move is an alarm after t
   assert.match((await stage.inside(id)).alarm ?? "", /^still not removed: another node has a copy/);
 });
 
-/** Nodes before whose next account this is done, once. */
+/** Nodes that do this once, before their next command. */
 function nodesAfter(work: () => Promise<unknown>): HostingNodes {
   let isDone = false;
   return {
@@ -131,7 +130,7 @@ function nodesAfter(work: () => Promise<unknown>): HostingNodes {
   };
 }
 
-/** A move that has nothing left to do but to wait for the end of its grace time. */
+/** A move that only waits for the end of its grace time. */
 async function leaving(identifier: string) {
   const id = await ready(identifier);
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 3_600 });
@@ -148,7 +147,7 @@ const dueOf = async (table: "hosting_accounts" | "hosting_moves") => {
   return (await runSql<{ id: string }>(databaseUrl, due, [clock.now()])).map(({ id }) => Number(id));
 };
 
-test("a move that is called while it puts itself off is not put off", async () => {
+test("a move that is made due while it postpones itself stays due", async () => {
   const identifier = "called.example";
   const { moveId } = await leaving(identifier);
   const late = nodesAfter(() => stage.ask("DELETE", identifier));
@@ -159,7 +158,7 @@ test("a move that is called while it puts itself off is not put off", async () =
   assert.equal((await getMove(context, moveId)).state, "Moved");
 });
 
-test("a removal that puts itself off in the moment in which the move ends is not put off", async (t) => {
+test("a removal that postpones itself while the move ends stays due", async (t) => {
   const identifier = "ends.example";
   const { id, moveId } = await leaving(identifier);
   await stage.ask("DELETE", identifier);
@@ -167,7 +166,7 @@ test("a removal that puts itself off in the moment in which the move ends is not
   const moved = advanceMove(context, nodes, moveId);
   await hold.reached();
   const removed = stage.advance(id);
-  // The move itself, and the removal that waits for its end.
+  // The move, and the removal that waits for its end.
   await untilHeldUp(databaseUrl, 2);
   await hold.release();
   await Promise.all([moved, removed]);
@@ -177,7 +176,7 @@ test("a removal that puts itself off in the moment in which the move ends is not
   assert.equal((await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}`)).status, 403);
 });
 
-test("a host name that a late step took back on the node is given to whose it is again", async () => {
+test("a host name that a late step took over on the node returns to its account", async () => {
   const [first, second] = [await ready("had.example"), await ready("has.example")];
   const host = "www.shared.example";
   const give = (from: number | null, to: number) =>
@@ -188,7 +187,7 @@ test("a host name that a late step took back on the node is given to whose it is
         [to, host],
       );
       for (const id of [from, to]) {
-        if (id !== null) await changeAccount(context, tx, id, { event: "host-names-wanted" });
+        if (id !== null) await requestChange(context, tx, id, "host-names-wanted");
       }
     });
   await give(null, first);
@@ -205,7 +204,7 @@ test("a host name that a late step took back on the node is given to whose it is
   assert.deepEqual((await stage.node.driver.find("has.example"))?.hostNames, ["has.example", host]);
 });
 
-test("a repair of a node that is asked for is made also when another comparison is asked for before it begins", async () => {
+test("a requested repair of a node is not lost when another comparison is requested before it begins", async () => {
   await askReconcile(context, "embedded", { repairs: true, removes: [] });
   const id = await ready("repaired.example");
   await runSql(databaseUrl, "UPDATE hosting_accounts SET files_max = 7 WHERE id = $1", [id]);
@@ -213,7 +212,7 @@ test("a repair of a node that is asked for is made also when another comparison 
   await askReconcile(context, "embedded", { repairs: false, removes: [] });
   await reconcileNode(context, nodes, "embedded");
   assert.ok((await dueOf("hosting_accounts")).includes(id));
-  // Once it is done it is not done again.
+  // After it is done, it is not repeated.
   await stage.advance(id);
   await askReconcile(context, "embedded", { repairs: false, removes: [] });
   await reconcileNode(context, nodes, "embedded");

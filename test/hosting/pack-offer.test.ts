@@ -1,4 +1,4 @@
-/** What is on offer is changed between the moments in which a creation looks at it and is written down. */
+/** A pack's offer changes between a creation's check and its insert. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Client } from "pg";
@@ -10,7 +10,7 @@ const stage = await startHostingStage({ after }, { worker: false, node: false })
 const { gateway, reseller } = stage;
 const { context, databaseUrl } = gateway;
 
-/** POSTs an account of a pack while `lock` is held, and changes the offer before it is let go. */
+/** POSTs an account of a pack while `lock` is held, and changes the offer before releasing it. */
 async function createDuring(identifier: string, packId: string, lock: string, change: () => Promise<unknown>) {
   const holder = new Client({ connectionString: databaseUrl });
   await holder.connect();
@@ -39,20 +39,20 @@ async function stored(identifier: string): Promise<string[]> {
   return (await runSql<{ pack: string }>(databaseUrl, sql, [identifier])).map(({ pack }) => pack);
 }
 
-test("a pack that is retired while an account of it is ordered is not sold any more", async () => {
+test("a pack that is retired during a creation is not sold", async () => {
   const packId = await gateway.addPack();
   const reply = await createDuring("retired.example", packId, lockReseller, () => retirePack(context, Number(packId)));
   assert.deepEqual([reply, await stored("retired.example")], [[400, "invalid_service_pack"], []]);
 });
 
-test("a pack that is being retired when an account of it is written down is not sold any more", async () => {
+test("a pack that is being retired during a creation's insert is not sold", async () => {
   const packId = await gateway.addPack();
   const retire = `UPDATE service_packs SET retired_at = now() WHERE id = ${packId}`;
   const reply = await createDuring("retiring.example", packId, retire, async () => {});
   assert.deepEqual([reply, await stored("retiring.example")], [[400, "invalid_service_pack"], []]);
 });
 
-test("a pack that is offered to others only while an account of it is ordered is not sold any more", async () => {
+test("a pack that is taken off the reseller's offer during a creation is not sold", async () => {
   const packId = await gateway.addPack();
   const other = await gateway.addReseller();
   const reply = await createDuring("others.example", packId, lockReseller, () =>
@@ -61,7 +61,7 @@ test("a pack that is offered to others only while an account of it is ordered is
   assert.deepEqual([reply, await stored("others.example")], [[400, "invalid_service_pack"], []]);
 });
 
-test("an account that is ordered while its pack is revised gets what is on offer by then, within the reseller's caps", async () => {
+test("an account whose pack is revised during its creation gets the new version, within the reseller's caps", async () => {
   const packId = await gateway.addPack({ diskBytesMax: 1_000_000 });
   const revise = (diskBytesMax: number) => () => revisePack(context, Number(packId), { diskBytesMax });
   const reply = await createDuring("revised.example", packId, lockReseller, revise(2_000_000));

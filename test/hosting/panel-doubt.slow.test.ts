@@ -1,4 +1,4 @@
-/** What a panel answers is never the proof: whatever gets lost, there is one account, and nobody else's is touched. */
+/** A panel's answer is no proof: whatever gets lost, there is one account, and no other one is changed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Secret } from "#lib/secret.ts";
@@ -9,7 +9,7 @@ import type { Account } from "../../sandbox/whm/accounts.ts";
 import { manners } from "../../sandbox/whm/faults.ts";
 import { type PanelStage, panelMarker, panelToken, startPanel } from "./panel-stage.ts";
 
-/** How long a silent panel is waited for; one that answers later than that is only asked once more. */
+/** How long to wait for a silent panel. A late answer only causes another attempt. */
 const silenceMs = 300;
 const doubtsMax = 10;
 
@@ -22,7 +22,7 @@ async function panelFor(t: { after(close: () => Promise<void>): void }): Promise
 const refuses = (reason: RefusalReason, run: Promise<unknown>) =>
   assert.rejects(run, (error) => error instanceof NodeRefused && error.reason === reason);
 
-/** As the gateway does: again, until the panel does it. @param first the driver of the first try */
+/** Retries until the panel succeeds, as the gateway does. @param first the driver of the first attempt */
 async function untilDone(run: Case["run"], first: HostingNode, driver: HostingNode): Promise<void> {
   for (let doubts = 0; ; doubts += 1) {
     try {
@@ -38,23 +38,31 @@ const desired = testAccount("doubt.example", 200_001, { diskBytesMax: 3_000_000 
 function assertMade({ stub }: PanelStage, isSuspended = false, hash = passwordHash): void {
   assert.deepEqual(
     [...stub.accounts.byUser.values()].map(({ user, domain, email, suspended, quotaMb, ftp }) => ({
-      ...{ user, domain, email, suspended, quotaMb },
+      user,
+      domain,
+      email,
+      suspended,
+      quotaMb,
       ftp: ftp.map((login) => [login.name, login.hash]),
     })),
     [
       {
-        ...{ user: "dh004abl", domain: "doubt.example.sites.test", email: "deedhouse+a1b2c3d4-200001@ops.example" },
-        ...{ suspended: isSuspended, quotaMb: 3, ftp: [["site", hash.reveal()]] },
+        user: "dh004abl",
+        domain: "doubt.example.sites.test",
+        email: "deedhouse+a1b2c3d4-200001@ops.example",
+        suspended: isSuspended,
+        quotaMb: 3,
+        ftp: [["site", hash.reveal()]],
       },
     ],
   );
 }
 
 interface Case {
-  /** What is there before. */
+  /** The state before. */
   before(driver: HostingNode): Promise<void>;
   run(driver: HostingNode): Promise<void>;
-  /** The functions that it calls to change something, and those that it looks with. */
+  /** The functions that change something, and those that only read. */
   calls: string[];
   assertDone(stage: PanelStage): void;
 }
@@ -101,7 +109,7 @@ const cases: Record<string, Case> = {
 };
 
 for (const [what, { before, run, calls, assertDone }] of Object.entries(cases)) {
-  test(`${what} ends the same, whatever answer of the panel gets lost`, async (t) => {
+  test(`${what} ends the same, whichever answer of the panel gets lost`, async (t) => {
     const stage = await panelFor(t);
     const { stub, driver } = stage;
     const impatient = stage.open({ requestMs: silenceMs });
@@ -127,7 +135,9 @@ test("adopts an account that carries our marker for this uid and identifier, and
     user: panelUser(desired.uid),
     domain: "doubt.example.sites.test",
     email: `deedhouse+${panelMarker.installation}-${desired.uid}@${panelMarker.mailDomain}`,
-    ...{ owner: "reseller", plan: "default", quotaMb: 3 },
+    owner: "reseller",
+    plan: "default",
+    quotaMb: 3,
   };
   const others: [change: Partial<Account>, RefusalReason][] = [
     [{ email: "somebody@customer.example" }, "identifier_taken"],
@@ -137,7 +147,7 @@ test("adopts an account that carries our marker for this uid and identifier, and
     [{ user: "customer" }, "identifier_taken"],
     [{ domain: "doubt.example.elsewhere.test" }, "identifier_taken"],
     [{ domain: "other.example.sites.test" }, "uid_taken"],
-    // Another reseller's: it cannot be looked at.
+    // Another reseller's account, which cannot be read.
     [{ owner: "root" }, "identifier_taken"],
     [{ owner: "root", user: "customer" }, "identifier_taken"],
   ];
@@ -160,7 +170,7 @@ test("adopts an account that carries our marker for this uid and identifier, and
   assertMade({ stub } as PanelStage);
 });
 
-test("lists its own accounts alone, and finds them again by its marker", async (t) => {
+test("lists only its own accounts, and finds them by its marker", async (t) => {
   const { stub, driver, open } = await panelFor(t);
   await driver.ensureAccount(desired);
   const foreign = { user: "customer", domain: "customer.example", email: "somebody@customer.example" };
@@ -174,7 +184,7 @@ test("lists its own accounts alone, and finds them again by its marker", async (
   assert.equal(await another.find("doubt.example"), undefined);
 });
 
-test("user names are told apart by eight characters, for every uid", () => {
+test("user names differ in their first eight characters for every uid", () => {
   for (const uid of [1, 200_001, 999_999, 1_000_000, 2 ** 31 - 1]) assert.equal(panelUser(uid).length, 8);
   assert.equal(new Set([1, 36, 1_296, 1_000_000, 1_000_001, 2 ** 31 - 1].map(panelUser)).size, 6);
 });
@@ -189,15 +199,15 @@ test("an account gets the node's package, and waits while the panel does not hav
   assert.equal([...stub.accounts.byUser.values()][0]?.plan, "reseller_gold");
 });
 
-test("a panel whose certificate nobody vouches for, or that does not know the token, is unavailable", async (t) => {
+test("a panel with an untrusted certificate, or that does not know the token, is unavailable", async (t) => {
   const { stub, open } = await panelFor(t);
   await assert.rejects(open({ ca: undefined }).list(), NodeUnavailable);
-  // Not a byte of the request, and so of the token, was sent.
+  // Nothing of the request, and so of the token, was sent.
   assert.deepEqual(stub.requests, []);
   await assert.rejects(open({ token: new Secret("another") }).list(), /HTTP 403/);
 });
 
-test("no secret stands in an address, a log or an error, and all parameters are in the body", async (t) => {
+test("no secret is in a URL, a log or an error, and all parameters are in the body", async (t) => {
   const { stub, open, logged } = await panelFor(t);
   const driver = open({ requestMs: silenceMs });
   const errors: string[] = [];

@@ -37,7 +37,7 @@ else {
   );
 }
 
-test("a new password cuts the sessions that are open, and leaves the files", { skip: cannotServeFtp }, async (t) => {
+test("a new password cuts open sessions, and keeps the files", { skip: cannotServeFtp }, async (t) => {
   const { stub, driver } = await startPanel({ servesFtp: true });
   t.after(() => stub.close());
   const account = testAccount("kicked.example", 200_001);
@@ -50,7 +50,7 @@ test("a new password cuts the sessions that are open, and leaves the files", { s
   assert.equal((await panelPage(stub, "kicked.example.sites.test", "/kept.txt")).body, "kept");
 });
 
-test("a probe that was killed leaves a login, which the next one takes away", { skip: cannotServeFtp }, async (t) => {
+test("a killed probe leaves a login, which the next probe removes", { skip: cannotServeFtp }, async (t) => {
   const { stub, driver } = await startPanel({ servesFtp: true });
   t.after(() => stub.close());
   const account = testAccount("probed.example", 200_001);
@@ -90,7 +90,7 @@ test("a panel's FTP server whose certificate is for another name fails the probe
   );
 });
 
-test("what a panel's driver remembers is not taken for an answer of the panel", async (t) => {
+test("an answer from a panel driver's cache does not count as an answer of the panel", async (t) => {
   const { stub, open } = await startPanel();
   t.after(() => stub.close());
   const driver = open({ usagePollMs: 3_600_000 });

@@ -1,4 +1,4 @@
-/** A stub of a cPanel & WHM server, and the driver that speaks to it. */
+/** A stub of a cPanel & WHM server, and its driver. */
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -29,19 +29,25 @@ export async function startPanel({ servesFtp = false, readsBcrypt = true } = {})
   const open = (changes: Partial<CpanelDriverOptions>) =>
     createCpanelDriver({
       ...panelMarker,
-      ...{ url: stub.url, user: "reseller", token: new Secret(panelToken), requestMs: 20_000 },
+      url: stub.url,
+      user: "reseller",
+      token: new Secret(panelToken),
+      requestMs: 20_000,
       ca: readFileSync(stub.caFile, "utf8"),
       plan: undefined,
       ftp: { host: "127.0.0.1", port: stub.ftpPort ?? 0 },
       web: { host: "127.0.0.1", port: stub.webPort },
       siteDomain: "sites.test",
-      ...{ clock: systemClock, random: systemRandom, log, usagePollMs: 50 },
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      usagePollMs: 50,
       ...changes,
     });
   return { stub, driver: open({}), open, logged: () => lines.join("") };
 }
 
-/** The status of a page; what it redirects to is not followed. */
+/** The status of a page; redirects are not followed. */
 export async function panelPage({ webPort }: WhmStub, host: string, path: string) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const question = request({ host: "127.0.0.1", port: webPort, path, headers: { host }, agent: false }, (response) =>

@@ -1,4 +1,4 @@
-/** Accounts on a panel, as resellers and operators have them. */
+/** Accounts on a panel, for resellers and operators. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,7 +33,13 @@ async function addPanel(t: TestContext, gateway: TestGateway): Promise<WhmStub> 
   await assertRefused(gateway, ["node", "add", "panel", ...room, ...places, ...trust], 2, /--panel-url/);
   const added = await operated<Record<string, string>>(
     gateway,
-    ...["node", "add", "panel", ...room, ...places, ...panel, ...trust],
+    "node",
+    "add",
+    "panel",
+    ...room,
+    ...places,
+    ...panel,
+    ...trust,
   );
   assert.match(added.installation ?? "", /^[0-9a-f]{8}$/);
   return stub;
@@ -55,12 +61,12 @@ async function startPanelGateway(t: TestContext) {
   return { gateway, start, stub, reseller, create, settled, put };
 }
 
-test("an account on a panel is made, changed, compared and removed", { skip: cannotServeFtp }, async (t) => {
+test("an account on a panel is created, changed, compared and removed", { skip: cannotServeFtp }, async (t) => {
   const { gateway, start, stub, reseller, create, settled, put } = await startPanelGateway(t);
   await start();
   const identifier = "hello.example";
   const path = `/hostingaccounts/${identifier}`;
-  // Called as a domain of its reseller's, it has a host name from the beginning, which a panel does not serve.
+  // Its identifier is a domain of its reseller, so it has a host name from the beginning, which a panel does not serve.
   await runSql(
     gateway.databaseUrl,
     `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
@@ -86,7 +92,7 @@ test("an account on a panel is made, changed, compared and removed", { skip: can
   await gateway.send(reseller, "PUT", `${path}/password`, { body: { password: newPassword } });
   await resumeAccount(gateway.context, identifier);
   await eventually("it is resumed", () => isStatus("Ready"));
-  await eventually("all is in force", async () => !(await settled(identifier)).changes_pending);
+  await eventually("all is in effect", async () => !(await settled(identifier)).changes_pending);
   await assert.rejects(put(identifier, password), /530/);
   await put(identifier, newPassword);
 

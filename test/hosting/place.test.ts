@@ -10,7 +10,7 @@ import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept } from "./move-stage.ts";
 import { eventually, startHostingStage } from "./stage.ts";
 
-/** Nothing happens by itself: accounts are placed when a test says so. Quotas are 100 kB. */
+/** No worker runs here: the tests place the accounts. Quotas are 100 kB. */
 const stage = await startHostingStage({ after }, { worker: false, node: false, diskBytesMax: 100_000 });
 const { gateway } = stage;
 const { context } = gateway;
@@ -35,7 +35,7 @@ const create = () => {
   return stage.create(`place-${made}.example`);
 };
 
-test("many accounts placed at once never overrun what any node can hold, and all that fit are placed", async (t) => {
+test("concurrent placements never exceed a node's capacity, and all accounts that fit are placed", async (t) => {
   t.after(reset);
   await addNode("a", { capacityBytes: 700_000 });
   await addNode("b", { capacityBytes: 1_000_000, accountsMax: 4 });
@@ -59,7 +59,7 @@ test("many accounts placed at once never overrun what any node can hold, and all
   );
 });
 
-test("an account goes to the node with the most free room among those that have its pack's tags", async (t) => {
+test("an account is placed on the node with the most free room among those with its pack's tags", async (t) => {
   t.after(reset);
   await addNode("roomy", { capacityBytes: 900_000 });
   await addNode("ssd-small", { capacityBytes: 200_000, tags: ["ssd", "eu"] });
@@ -71,7 +71,7 @@ test("an account goes to the node with the most free room among those that have 
   assert.deepEqual(await place(await create(), ["tape"]), { note: "no hosting node has the tags tape" });
 });
 
-test("a draining node, and one whose machine has not joined, take no account", async (t) => {
+test("a draining node, and one whose machine has not joined, accept no account", async (t) => {
   t.after(reset);
   await addNode("draining", {});
   await setNode(context, "draining", { isDraining: true });
@@ -81,7 +81,7 @@ test("a draining node, and one whose machine has not joined, take no account", a
   });
 });
 
-test("an account is placed once, and what it held is free again when it has failed", async (t) => {
+test("an account is placed once, and its room is free again when it has failed", async (t) => {
   t.after(reset);
   await addNode("only", { capacityBytes: 100_000 });
   const id = await create();
@@ -89,25 +89,25 @@ test("an account is placed once, and what it held is free again when it has fail
   assert.equal(await place(id), undefined);
   const next = await create();
   assert.deepEqual(await place(next), { note: "no hosting node has room: 1 full" });
-  // Somebody else's on the node.
+  // Another account on the node.
   await stage.node.driver.ensureAccount(testAccount(`place-${made - 1}.example`, 1));
   await stage.advance(id);
   assert.equal((await stage.read(`place-${made - 1}.example`)).status, "Failed");
   assert.equal((await place(next))?.nodeId, "only");
 });
 
-test("accounts that wait for room go on at once when a node is added or gets more room", async (t) => {
+test("accounts that wait for room are retried at once when a node is added or gets more room", async (t) => {
   const running = await startHostingStage(t, { node: false, diskBytesMax: 100_000 });
   const waiting = ["first.wait.example", "second.wait.example"];
   for (const identifier of waiting) await running.create(identifier);
-  // They are woken together, and either may come first.
+  // They are woken together, and either may be first.
   const areReady = (count: number) =>
     eventually(`${count} of them are ready`, async () => {
       const accounts = await Promise.all(waiting.map((identifier) => running.read(identifier)));
       return accounts.filter(({ status }) => status === "Ready").length === count;
     });
   const url = running.gateway.databaseUrl;
-  // Their own next tries are minutes away: what goes on now was woken.
+  // Their own retries are minutes away, so an attempt now shows that they were woken.
   await untilTried(url);
   await runSql(
     url,
@@ -125,7 +125,7 @@ test("accounts that wait for room go on at once when a node is added or gets mor
 });
 
 async function untilTried(url: string): Promise<void> {
-  await eventually("both were tried", async () => {
+  await eventually("both were attempted", async () => {
     const [row] = await runSql<{ waiting: string }>(
       url,
       "SELECT count(*) AS waiting FROM hosting_accounts WHERE backoff_count > 0",
@@ -134,7 +134,7 @@ async function untilTried(url: string): Promise<void> {
   });
 }
 
-test("a node whose row was lost holds room for its accounts and for those that move, as soon as it is added again", async (t) => {
+test("a node whose row was lost and is added again has room committed for its accounts and for those that move", async (t) => {
   t.after(reset);
   await addNode("from", {});
   const moving: number[] = [];
@@ -147,7 +147,7 @@ test("a node whose row was lost holds room for its accounts and for those that m
   await addNode("to", {});
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET status = 'Ready' WHERE id = ANY ($1)", [moving]);
   for (const identifier of identifiers) await startMove(context, { identifier, graceSeconds: 60 });
-  // What the switch writes, as far as room goes.
+  // The switch's effect on room.
   const switched = "UPDATE hosting_moves SET state = 'Leaving', switched_at = now() WHERE account_id = $1";
   await runSql(gateway.databaseUrl, switched, moving.slice(1));
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET node_id = 'to' WHERE id = $1", moving.slice(1));

@@ -1,44 +1,24 @@
-/** The step from the queue to rows that are due: what is queued is not lost, and a release that knows only the queue goes on. */
+/** The migration from the queue to rows that are due: no queued job is lost, and releases that know only the queue still work. */
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { migrate } from "#db/migrate.ts";
-import { emptyDatabase } from "../harness/database.ts";
 import { runSql } from "../harness/sql.ts";
+import { olderAccounts } from "./older-accounts.ts";
 
-const migrations = new URL("../../db/migrations/", import.meta.url).pathname;
-
-/** The last schema whose hosting was in the queue. */
-const before = "0026";
-
-/** A database of that schema, with accounts of this identifier, status, wanted and applied version and next try. */
-async function olderDatabase(t: TestContext): Promise<string> {
-  const { url } = await emptyDatabase(t);
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-migrations-"));
-  t.after(() => rm(folder, { recursive: true }));
-  const names = (await readdir(migrations)).filter((name) => name.slice(0, 4) <= before);
-  for (const name of names) await copyFile(join(migrations, name), join(folder, name));
-  await migrate(url, { migrationsDir: folder });
+/** @returns a database of the last schema in which hosting had jobs in the queue */
+async function databaseWithQueue(t: TestContext): Promise<string> {
+  const url = await olderAccounts(t, "0026", "status, wanted_version, applied_version, next_step_at", [
+    "('new.example', 'Provisioning', 1, 0, NULL)",
+    "('waits.example', 'Ready', 2, 1, now() + interval '4 minutes')",
+    "('changed.example', 'Ready', 3, 2, NULL)",
+    "('lost.example', 'Ready', 2, 1, NULL)",
+    "('repaired.example', 'Ready', 1, 1, NULL)",
+    "('rests.example', 'Ready', 1, 1, NULL)",
+    "('failed.example', 'Failed', 1, 1, now())",
+  ]);
   await runSql(
     url,
-    `WITH owner AS (INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
-         VALUES ('own', 'reseller', 1, 99, 99, now()) RETURNING id),
-       pack AS (INSERT INTO service_packs (name, disk_quota_bytes, files_max, ftp_sessions_max, created_at)
-         VALUES ('Test', 1, 1, 1, now()) RETURNING id)
-     INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes, files_max,
-         ftp_sessions_max, status, wanted_version, applied_version, next_step_at, created_at, updated_at)
-       SELECT identifier, owner.id, pack.id, '', 1, 1, 1, status, wanted, applied, next_step_at, now(), now()
-       FROM owner, pack, (VALUES
-         ('new.example', 'Provisioning', 1, 0, NULL),
-         ('waits.example', 'Ready', 2, 1, now() + interval '4 minutes'),
-         ('changed.example', 'Ready', 3, 2, NULL),
-         ('lost.example', 'Ready', 2, 1, NULL),
-         ('repaired.example', 'Ready', 1, 1, NULL),
-         ('rests.example', 'Ready', 1, 1, NULL),
-         ('failed.example', 'Failed', 1, 1, now())) AS account (identifier, status, wanted, applied, next_step_at);
-     SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id) FROM hosting_accounts
+    `SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id) FROM hosting_accounts
        WHERE identifier IN ('new.example', 'changed.example', 'repaired.example');
      SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id, 240000, 0, 'preserve_run_at')
        FROM hosting_accounts WHERE identifier = 'waits.example';
@@ -67,8 +47,8 @@ const accountsOf = async (url: string, condition: string) =>
     )
   ).map(({ identifier }) => identifier);
 
-test("what is queued is due in its row, what waits for its time goes on waiting, and what was lost is found", async (t) => {
-  const url = await olderDatabase(t);
+test("rows with queued jobs are due, rows that wait for a time still wait, and lost jobs are found", async (t) => {
+  const url = await databaseWithQueue(t);
   await migrate(url);
   assert.deepEqual(await accountsOf(url, "next_step_at <= now()"), [
     "changed.example",
@@ -102,25 +82,25 @@ test("what is queued is due in its row, what waits for its time goes on waiting,
   ]);
 });
 
-test("what a release that knows only the queue writes and enqueues is due for this one", async (t) => {
-  const url = await olderDatabase(t);
+test("rows and jobs that an earlier release writes are due for this one", async (t) => {
+  const url = await databaseWithQueue(t);
   await migrate(url);
   await runSql(url, "UPDATE hosting_accounts SET applied_version = wanted_version, next_step_at = NULL");
   const due = "next_step_at <= clock_timestamp()";
   assert.deepEqual(await accountsOf(url, due), []);
-  // A change, whose job comes with it.
+  // A change, which enqueues its job.
   const change = (identifier: string) =>
     `UPDATE hosting_accounts SET wanted_version = wanted_version + 1, next_step_at = NULL, updated_at = clock_timestamp()
      WHERE identifier = '${identifier}'`;
   await runSql(url, change("rests.example"));
   assert.deepEqual(await accountsOf(url, due), ["rests.example"]);
-  // A node that is chosen: its worker is killed before it goes on.
+  // A worker that is killed after it has chosen the node.
   await runSql(
     url,
     "UPDATE hosting_accounts SET node_id = 'one', next_step_at = NULL WHERE identifier = 'rests.example'",
   );
   assert.deepEqual(await accountsOf(url, due), ["rests.example"]);
-  // A call of an account that is as it is wanted.
+  // A job for an account without a pending change.
   const call = `SELECT call_job('provision', json_build_object('accountId', id), 'account:' || id) FROM hosting_accounts
     WHERE identifier IN ('waits.example', 'failed.example')`;
   await runSql(url, call);

@@ -16,7 +16,7 @@ const stage = await startHostingStage({ after }, { diskBytesMax: quotaBytes });
 await stage.create("shop.example");
 const account = await stage.settled("shop.example");
 
-/** Logs in at the address that the API told, as a customer does. */
+/** Logs in at the address in the API's answer, as a customer does. */
 async function withFtp<Result>(
   work: (client: Client) => Promise<Result>,
   { user = account.ftp.username, secret = password } = {},
@@ -33,7 +33,7 @@ const upload = (content: string, path: string) =>
 const page = (path: string, host = "shop.example.localhost") => getPage(stage.web.port, path, { host });
 const refusesWith = (code: number) => (error: unknown) => error instanceof FTPError && error.code === code;
 
-test("a ready account was announced with what its owner needs", () => {
+test("the API shows a ready account with all that its owner needs", () => {
   assert.equal(account.status, "Ready");
   assert.equal(account.ftp.username, "shop.example");
   assert.equal(account.web.url, `http://shop.example.localhost:${stage.web.port}/`);
@@ -49,7 +49,7 @@ test("a ready account is in its owner's list", async () => {
   );
 });
 
-test("a ready account is opened by the customer's password and by no other", async () => {
+test("only the customer's password opens a ready account", async () => {
   await withFtp(async (client) => assert.equal(await client.pwd(), "/"));
   await assert.rejects(
     withFtp(async () => {}, { secret: `${password}x` }),
@@ -57,7 +57,7 @@ test("a ready account is opened by the customer's password and by no other", asy
   );
 });
 
-test("a ready account shows what is uploaded at the platform's name and at the bare identifier, and nowhere else", async () => {
+test("a ready account serves uploads at the platform's name and at the bare identifier, and nowhere else", async () => {
   await upload("<h1>Open</h1>", "/www/index.html");
   for (const host of ["shop.example.localhost", `shop.example:${stage.web.port}`, "SHOP.example."]) {
     const { status, body } = await page("/", host);
@@ -66,7 +66,7 @@ test("a ready account shows what is uploaded at the platform's name and at the b
   assert.equal((await page("/", "other.example")).status, 404);
 });
 
-test("a ready account takes uploads from curl, over TLS", { skip: !hasCurl && "curl is not installed" }, async () => {
+test("a ready account accepts uploads from curl over TLS", { skip: !hasCurl && "curl is not installed" }, async () => {
   const { ftp, web } = account;
   const url = `ftp://${ftp.host}:${ftp.port}/www/notes/by-curl.txt`;
   const login = ["--user", `${ftp.username}:${password}`, "--ssl-reqd", "--insecure"];
@@ -76,7 +76,7 @@ test("a ready account takes uploads from curl, over TLS", { skip: !hasCurl && "c
   assert.equal((await run("curl", ["-sS", `${web.url}notes/by-curl.txt`])).stdout, "sent by curl");
 });
 
-test("a ready account refuses with 552 what is over the pack's quota, and keeps the file that was there", async () => {
+test("a ready account refuses uploads over the pack's quota with 552, and keeps the old file", async () => {
   const old = "a".repeat(quotaBytes / 2);
   await upload(old, "/www/page.txt");
   await assert.rejects(upload("b".repeat(quotaBytes + 1), "/www/page.txt"), refusesWith(552));
@@ -85,7 +85,7 @@ test("a ready account refuses with 552 what is over the pack's quota, and keeps 
   assert.equal((await page("/second.txt")).status, 404);
 });
 
-test("a ready account is a world of its own: no way leads out of its folder", async () => {
+test("a ready account is confined to its folder", async () => {
   await stage.create("neighbour.example");
   await stage.settled("neighbour.example");
   await withFtp(async (client) => {
@@ -103,7 +103,7 @@ test("a ready account is a world of its own: no way leads out of its folder", as
   }
 });
 
-test("a ready account tells within seconds how much disk it uses", async () => {
+test("a ready account shows within seconds how much disk it uses", async () => {
   const user = "usage.example";
   await stage.create(user);
   await stage.settled(user);
@@ -119,7 +119,7 @@ test("a ready account tells within seconds how much disk it uses", async () => {
   );
 });
 
-test("a ready account's use is known again when the worker was away", async () => {
+test("a ready account's usage is updated after a worker was down", async () => {
   const user = "restart.example";
   await stage.create(user);
   await stage.settled(user);
@@ -127,5 +127,5 @@ test("a ready account's use is known again when the worker was away", async () =
   await withFtp((client) => client.uploadFrom(Readable.from([Buffer.alloc(321)]), "/www/data.bin"), { user });
   assert.equal((await stage.read(user)).disk_used_bytes, 0);
   await stage.gateway.startWorker();
-  await eventually("its use is known", async () => (await stage.read(user)).disk_used_bytes === 321);
+  await eventually("its usage is updated", async () => (await stage.read(user)).disk_used_bytes === 321);
 });

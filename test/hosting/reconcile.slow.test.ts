@@ -33,13 +33,13 @@ const alarmsOf = async (subject: string, kind = "hosting-node") =>
     (alarm) => alarm.kind === kind && alarm.subject === subject,
   );
 
-test("what a node has, has not, or has otherwise is found, told to the operator, and repaired when that is asked for", async () => {
+test("strays, missing and different accounts of a node are found, reported by an alarm, and repaired on request", async () => {
   const names = ["good", "different", "missing"].map((name) => `${name}.reconcile.example`);
   for (const name of names) await stage.createOnFirst(name);
   assert.deepEqual(shortly(await reconcile("embedded")), []);
   const changes = { diskBytesMax: 5, filesMax: 100, sessionsMax: 10, suspended: true };
   await changeAccount(node.driver, names[1] ?? "", changes);
-  // The node has lost it, and the uid with it: nothing of it is in the trash.
+  // The node has lost it together with the uid: nothing of it is in the trash.
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET uid = nextval('hosting_uid') WHERE identifier = $1", [
     names[2],
   ]);
@@ -56,7 +56,7 @@ test("what a node has, has not, or has otherwise is found, told to the operator,
   assert.equal((await node.driver.find(names[1] ?? ""))?.diskBytesMax, 50_000_000);
 });
 
-test("strays are listed, and those are removed that an operator names; what has appeared since is not", async () => {
+test("strays are listed, and those that an operator names are removed; strays that appeared since are not", async () => {
   const { second } = stage;
   const names = ["lost.strays.example", "kept.strays.example"];
   for (const [index, name] of names.entries()) await second.driver.ensureAccount(testAccount(name, 70 + index));
@@ -84,8 +84,8 @@ test("strays are listed, and those are removed that an operator names; what has 
   const removed = await operate(gateway, ...stop, "lost.strays.example", "--yes", "--json");
   assert.equal(removed.code, 1, removed.stderr);
   assert.deepEqual(await isThere(), ["kept.strays.example", "new.strays.example"]);
-  assert.equal((await alarmsOf("second")).length, 1, "what is left is told");
-  // An account of that name that came after the list has another uid.
+  assert.equal((await alarmsOf("second")).length, 1, "what is left is in the alarm");
+  // An account of that name that was created after the list has another uid.
   await second.driver.ensureAccount(testAccount("lost.strays.example", 80));
   await reconcile("second", { removes: [{ identifier: "lost.strays.example", uid: 70 }] });
   assert.deepEqual(await isThere(), ["kept.strays.example", "lost.strays.example", "new.strays.example"]);
@@ -97,7 +97,7 @@ test("strays are listed, and those are removed that an operator names; what has 
   assert.deepEqual(await alarmsOf("second"), []);
 });
 
-test("an account on its way to another node is no stray on either", async () => {
+test("an account that is being moved is no stray on either node", async () => {
   const identifier = "moving.reconcile.example";
   await stage.createOnFirst(identifier);
   await stage.comes(await stage.move(identifier, "second"), "Leaving");
@@ -110,7 +110,7 @@ test("an account on its way to another node is no stray on either", async () => 
   }
 });
 
-test("a node that has been asked in vain for ten minutes is an alarm until it answers, whoever restarts meanwhile", async () => {
+test("a node that has not answered for ten minutes raises an alarm until it answers, also across restarts", async () => {
   const { databaseUrl } = gateway;
   await eventually("it was seen", async () => (await getNode(context, "embedded")).last_seen_at !== null);
   // Work of the tests before may ask it yet, and its answer would end the silence.

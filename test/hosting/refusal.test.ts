@@ -7,7 +7,7 @@ import { type Account, startHostingStage } from "./stage.ts";
 const stage = await startHostingStage({ after }, { worker: false });
 const { node, gateway, reseller } = stage;
 
-test("an account that its node refuses fails, and its owner is told", async () => {
+test("an account that its node refuses fails, and its owner can read why", async () => {
   await node.driver.ensureAccount(testAccount("refused.example", 1));
   const id = await stage.create("refused.example");
   await stage.advance(id);
@@ -21,7 +21,7 @@ test("an account that its node refuses fails, and its owner is told", async () =
   assert.equal((await node.driver.find("refused.example"))?.uid, 1, "what was in the way is untouched");
 });
 
-test("a failed identifier is free for another reseller, and its first owner reads Failed all the same", async () => {
+test("a failed identifier is free for another reseller, and its first owner still reads Failed", async () => {
   await node.driver.ensureAccount(testAccount("second.example", 2));
   await stage.advance(await stage.create("second.example"));
   await node.driver.remove({ identifier: "second.example", uid: 2 });
@@ -34,7 +34,7 @@ test("a failed identifier is free for another reseller, and its first owner read
   assert.ok(!(body as Account[]).some(({ identifier }) => identifier === "second.example"));
 });
 
-test("whoever failed can try again and reads the new account", async () => {
+test("after a failure the owner can create the account again, and reads the new one", async () => {
   await node.driver.ensureAccount(testAccount("again.example", 3));
   const failed = await stage.create("again.example");
   await stage.advance(failed);
@@ -45,7 +45,7 @@ test("whoever failed can try again and reads the new account", async () => {
   assert.notEqual((await stage.inside(made)).uid, (await stage.inside(failed)).uid);
 });
 
-test("an account whose uid its node has for another, or had, gets another uid and is Ready", async () => {
+test("an account whose uid the node has or had for another account gets another uid and is Ready", async () => {
   const id = await stage.create("mixed.example");
   const { uid } = await stage.inside(id);
   await node.driver.ensureAccount(testAccount("stranger.example", uid));
@@ -65,11 +65,11 @@ test("an account whose uid its node has for another, or had, gets another uid an
   assert.notEqual((await stage.inside(again)).uid, retired);
 });
 
-test("a uid that turns out to be taken only when the node is told of it is drawn again", async () => {
+test("a uid that the node refuses as taken is drawn again", async () => {
   const id = await stage.create("conflict.example");
   const { uid } = await stage.inside(id);
   await node.driver.ensureAccount(testAccount("conflicting.example", uid));
-  // As if it was compared with what a node of an earlier release could say.
+  // As if it was compared with the report of a node of an earlier release.
   const { databaseUrl } = gateway;
   await runSql(databaseUrl, "UPDATE hosting_accounts SET node_id = 'embedded', must_check_uid = false WHERE id = $1", [
     id,
@@ -82,7 +82,7 @@ test("a uid that turns out to be taken only when the node is told of it is drawn
   assert.equal((await node.driver.find("conflicting.example"))?.uid, uid);
 });
 
-test("an account that failed is never made afterwards, however late its job comes", async () => {
+test("a failed account is never created afterwards, however late a step runs", async () => {
   await node.driver.ensureAccount(testAccount("late.example", 4));
   const id = await stage.create("late.example");
   await stage.advance(id);

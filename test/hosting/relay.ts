@@ -1,13 +1,13 @@
-/** Stands in front of a TCP port: can take it away, give it back, and lead to another one. */
+/** A relay in front of a TCP port: it can cut connections, restore them, and lead to another port. */
 import { startTcpRelay } from "../harness/tcp-relay.ts";
 
 export interface Relay {
   readonly port: number;
   /** Cuts all connections and refuses new ones. */
   cut(): void;
-  /** Lets a chunk that begins with this text through, and cuts before an answer comes back. */
+  /** Forwards a chunk that begins with this text, and cuts before an answer returns. */
   cutAfter(text: string): void;
-  /** Connections are taken again; they lead to `target`, when it is given. */
+  /** Accepts connections again; with `target`, they lead there. */
   join(target?: number): void;
   close(): Promise<void>;
 }

@@ -24,14 +24,14 @@ const alarmed = async () =>
     .filter(({ kind }) => kind === "hosting-node-restored")
     .map(({ subject }) => subject);
 
-/** The driver of a process of its own. */
+/** A driver with its own process. */
 async function openDriver(scope: Scope, nodeId: string): Promise<HostingNode> {
   const nodes = await openHostingNodes(context);
   scope.after(() => nodes.close());
   return (await nodes.find(nodeId)) ?? assert.fail(`${nodeId} is not open`);
 }
 
-test("changes that overtake each other, are interrupted or come from several processes are no restore", async (t) => {
+test("changes that are reordered, interrupted or sent by several processes are no sign of a restore", async (t) => {
   const drivers = await Promise.all([1, 2, 3].map(() => openDriver(t, "second")));
   const all = Array.from({ length: 60 }, (_, index) => testAccount(`site-${index}.example`, 2_001 + index));
   await Promise.all(
@@ -50,7 +50,7 @@ test("changes that overtake each other, are interrupted or come from several pro
   assert.deepEqual(await alarmed(), []);
 });
 
-test("a node that was brought back from an older disk of its own is no restore, and is commanded as before", async (t) => {
+test("a node that returns with an older disk is no sign of a restore, and accepts commands as before", async (t) => {
   const driver = await openDriver(t, "second");
   const older = `${second.dataDir}.older`;
   t.after(() => rm(older, { recursive: true }));
@@ -68,7 +68,7 @@ test("a node that was brought back from an older disk of its own is no restore, 
   assert.deepEqual(await alarmed(), []);
 });
 
-test("a node that cannot be asked keeps only those accounts waiting that are placed on it", async () => {
+test("a node that cannot be reached delays only its own accounts", async () => {
   await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id = 'second'");
   const waiting = await stage.create("waiting.example");
   await stage.agentLeaves();
@@ -83,7 +83,7 @@ test("a node that cannot be asked keeps only those accounts waiting that are pla
   assert.equal((await stage.read("waiting.example")).status, "Ready");
 });
 
-test("a node that claims a uid which nobody can have given out spends none, and only its own accounts wait", async () => {
+test("a node that reports an impossible uid uses up no uids, and delays only its own accounts", async () => {
   await second.driver.ensureAccount(testAccount("liar.example", 2_000_000_000));
   // Its agent reports the uid.
   await stage.agentReturns();
@@ -98,7 +98,7 @@ test("a node that claims a uid which nobody can have given out spends none, and 
   assert.ok(uid < 1_000_000);
   assert.deepEqual(await alarmed(), []);
 
-  // One that claims what can be is believed once, and calls the operator.
+  // A possible uid is believed once, and raises an alarm.
   const claims = async (claimed: number) =>
     learnUids(context, { ...second.driver, highestUid: async () => claimed }, "second");
   await claims(uid + 1_000_000);
@@ -124,7 +124,7 @@ test("a panel, which keeps no version, shows a restore by its newest account", a
     false,
   );
   await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id <> 'panel'");
-  // Without an FTP server no account there is Ready; they are made all the same.
+  // Without an FTP server no account becomes Ready there, but all are created.
   const make = async (identifier: string) => {
     const id = await stage.create(identifier);
     await stage.advance(id);

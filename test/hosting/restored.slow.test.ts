@@ -1,4 +1,4 @@
-/** The gateway's database is restored from a backup, and its nodes have gone on since that was made. */
+/** The gateway's database is restored from a backup, which is older than its nodes. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
@@ -25,7 +25,7 @@ const alarms = async () =>
   (await listAlarms(context, { all: false, limit: 100 })).filter(({ kind }) => kind === "hosting-node-restored");
 const identifiersOn = async ({ driver }: typeof node) =>
   (await driver.list()).map(({ identifier }) => identifier).sort();
-/** Of the last job of an account: what it waits for. */
+/** The reason why an account waits. */
 const noteOf = async (identifier: string) => {
   const sql =
     "SELECT operator_note FROM hosting_accounts WHERE identifier = $1 AND status NOT IN ('Failed', 'Removed')";
@@ -56,11 +56,11 @@ async function makeNewAccounts(lostUids: readonly number[]): Promise<string[]> {
   return wanted;
 }
 
-test("after a restore nothing is removed from a node until an operator goes on, and new accounts get uids that it never had", async (t) => {
+test("after a restore nothing is removed from a node until an operator continues, and new accounts get uids that it never had", async (t) => {
   for (const name of ["kept.example", "doomed.example", "moved.example"]) await stage.createOnFirst(name);
   const move = await stage.move("moved.example", "second");
   await stage.comes(move, "Leaving");
-  // All of what follows is on the first node.
+  // Everything below is on the first node.
   await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = true WHERE id = 'second'");
   await gateway.stopWorker();
   await stage.ask("DELETE", "doomed.example");
@@ -71,7 +71,7 @@ test("after a restore nothing is removed from a node until an operator goes on, 
   await backup.restore();
   await gateway.startWorker();
 
-  await eventually("the operator is called", async () => (await alarms()).length === 1);
+  await eventually("an alarm is raised", async () => (await alarms()).length === 1);
   const [alarm] = await alarms();
   assert.equal(alarm?.subject, "embedded");
   assert.match(
@@ -82,10 +82,10 @@ test("after a restore nothing is removed from a node until an operator goes on, 
 
   const wanted = await makeNewAccounts(lostUids);
 
-  // What the restored database has yet to remove, what a move has yet to leave, and the nightly comparison.
+  // Removals and moves that the restored database still has to finish, and the nightly comparison.
   await endMove(context, "moved.example", "finish");
   await askAllReconciles(context);
-  await eventually("the removal was tried", async () => /nothing is removed/.test(await noteOf("doomed.example")));
+  await eventually("the removal was attempted", async () => /nothing is removed/.test(await noteOf("doomed.example")));
   await eventually("the move has tried to leave", async () => {
     const sql = "SELECT note FROM hosting_moves WHERE id = $1";
     return /nothing is removed/.test((await runSql<{ note: string }>(databaseUrl, sql, [move]))[0]?.note ?? "");
@@ -107,7 +107,7 @@ test("after a restore nothing is removed from a node until an operator goes on, 
   assert.equal((await alarms()).length, 1, "who is not there to confirm it does not go on");
   await operated(gateway, "node", "restored", "embedded", "--yes");
   assert.deepEqual(await alarms(), []);
-  await eventually("what waited to be removed is gone", async () => {
+  await eventually("pending removals are done", async () => {
     const there = await identifiersOn(node);
     return !there.includes("doomed.example") && !there.includes("moved.example");
   });
@@ -124,10 +124,10 @@ test("after a restore nothing is removed from a node until an operator goes on, 
   await assertRefused(gateway, ["node", "restored", "embedded", "--yes"], 3, /nothing to do/);
 });
 
-test("an account whose name a lost one has on its node waits for an operator, and is made once that is removed", async () => {
+test("an account whose identifier a lost account holds on the node waits for an operator, and is created after that is removed", async () => {
   const [, name = ""] = lost;
   const id = await stage.create(name);
-  await eventually("it was tried", async () => /identifier_taken by a stray/.test(await noteOf(name)));
+  await eventually("it was attempted", async () => /identifier_taken by a stray/.test(await noteOf(name)));
   assert.match((await stage.inside(id)).alarm ?? "", /still not ready/);
   assert.equal((await stage.read(name)).status, "Provisioning");
   await operate(gateway, "node", "reconcile", "embedded", "--remove-strays");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findAccount, happenToAccount } from "#hosting/accounts/accounts.ts";
+import { applyAccountEvent, findAccount } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
 import type { HostingEvent } from "#hosting/accounts/states.ts";
 import { suspendAccount } from "#hosting/accounts/suspend.ts";
@@ -31,13 +31,13 @@ async function assertMadeOnce(identifier: string, id: number): Promise<void> {
   assert.deepEqual(await readdir(join(node.dataDir, "homes", String(uid), "www")), []);
 }
 
-/** Reads the account now; what is returned lets the event happen to it as it was read. */
+/** Reads the account now. @returns applies the event to the account as it was read */
 async function prepare(id: number, event: HostingEvent, rest = {}) {
   const account = (await findAccount(context.database, id)) ?? assert.fail();
-  return () => context.database.transaction((tx) => happenToAccount(context, tx, account, { event, ...rest }));
+  return () => context.database.transaction((tx) => applyAccountEvent(context, tx, account, { event, ...rest }));
 }
 
-test("two workers at once make each account once", async (t) => {
+test("two workers create each account once", async (t) => {
   const names = ["one", "two", "three", "four", "five", "six"].map((name) => `${name}.pair.example`);
   const workers = await Promise.all([1, 2].map(() => startWorker(context, gateway.databaseUrl)));
   t.after(() => Promise.all(workers.map((worker) => worker.close())));
@@ -51,7 +51,7 @@ test("two workers at once make each account once", async (t) => {
   assert.equal(homes.length, new Set(homes).size);
 });
 
-test("abuse 6: of fifty requests for one identifier at once one is accepted, and one account is made", async () => {
+test("abuse 6: of fifty concurrent requests for one identifier one is accepted, and one account is created", async () => {
   const body = { servicepack_id: stage.packId, identifier: "popular.example", password };
   const replies = await Promise.all(
     Array.from({ length: 50 }, () => gateway.send(stage.reseller, "POST", "/hostingaccounts", { body })),
@@ -66,7 +66,7 @@ test("abuse 6: of fifty requests for one identifier at once one is accepted, and
   await assertMadeOnce("popular.example", Number(row?.id));
 });
 
-test("an account whose job runs three times at once is made once", async () => {
+test("an account whose step runs three times at once is created once", async () => {
   const id = await stage.create("thrice.example");
   await Promise.all([1, 2, 3].map(() => stage.advance(id)));
   assert.equal((await stage.read("thrice.example")).status, "Ready");
@@ -74,7 +74,7 @@ test("an account whose job runs three times at once is made once", async () => {
   await assertMadeOnce("thrice.example", id);
 });
 
-test("abuse 7: a worker that was killed after any step is taken over, and leaves nothing behind", async () => {
+test("abuse 7: another worker finishes the steps of a killed worker, and nothing is left behind", async () => {
   const steps: Record<string, (id: number, identifier: string) => Promise<unknown>> = {
     placed: async (id) => (await prepare(id, "placed", { nodeId: "embedded" }))(),
     checked: async (id) => {
@@ -103,7 +103,7 @@ test("abuse 7: a worker that was killed after any step is taken over, and leaves
   }
 });
 
-test("what a worker decides that comes late changes nothing", async () => {
+test("a late decision of a worker changes nothing", async () => {
   const ready = await stage.create("ready.late.example");
   const abandonLate = await prepare(ready, "abandoned", { errorText: "too late" });
   await stage.advance(ready);
@@ -124,7 +124,7 @@ test("what a worker decides that comes late changes nothing", async () => {
   assert.equal(await placeLate(), undefined);
 });
 
-test("a worker that was overtaken by a newer change says the newest again", async (t) => {
+test("a worker that was overtaken by a newer change sends the newest again", async (t) => {
   const id = await stage.create("overtaken.example");
   await stage.advance(id);
   const nodes = await openHostingNodes(context);
@@ -148,13 +148,13 @@ test("a worker that was overtaken by a newer change says the newest again", asyn
   assert.equal((await stage.read("overtaken.example")).status, "Suspended");
   overtaken.resolve();
   await late;
-  // It cannot know whose command came last, and has called for another step.
+  // It cannot know whose command came last, and has made the account due.
   await stage.advance(id);
   assert.equal((await node.driver.find("overtaken.example"))?.suspended, true);
   assert.equal((await stage.read("overtaken.example")).status, "Suspended");
 });
 
-test("an account that nobody was told of is made by the next worker", async (t) => {
+test("an account whose notification was lost is created by the next worker", async (t) => {
   const id = await stage.create("lost.example");
   await gateway.startWorker();
   t.after(() => gateway.stopWorker());

@@ -22,13 +22,13 @@ const newPassword = "Another-horse-8-stable";
 
 interface Observed {
   stage: HostingStage;
-  /** Sends a request and keeps its answer. */
+  /** Sends a request and stores its answer. */
   send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<number>;
-  /** How often a node was asked in vain. */
+  /** How many attempts failed. */
   doubts(): Promise<number>;
-  /** The hash that the account's row holds, opened; nothing once there is none. */
+  /** The unsealed hash of the account's row, if it has one. */
   readHash(identifier: string): Promise<string | undefined>;
-  /** Looks for secrets in everything that was logged, answered, notified and stored, and in these places. */
+  /** Searches for secrets in all logs, answers, notifications and tables, and in these places. */
   assertNone(secrets: string[], places: Record<string, string>): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ test("abuse 30: neither a new account's password nor its hash is in a log, job, 
   const good = { servicepack_id: stage.packId, identifier: "secret.example", password };
   const key = { "idempotency-key": "once" };
 
-  // Everything that can happen to a password: refused, taken, repeated, kept from a node, refused by it.
+  // All cases of a password: refused, accepted, repeated, not sent to a node that is down, refused by the node.
   assert.equal(await post({ ...good, identifier: "not a name" }), 400);
   assert.equal(await post({ ...good, servicepack_id: "999" }), 400);
   assert.equal(await post({ ...good, password: `${password}\r\n` }), 400);
@@ -106,7 +106,7 @@ test("abuse 30: neither a new account's password nor its hash is in a log, job, 
   assert.equal(await post(good, key), 202);
   assert.equal(await post({ ...good, password: `${password}!` }, key), 422);
   assert.equal(await post(good), 400);
-  await eventually("the node was tried", async () => (await doubts()) > 0);
+  await eventually("the node was called", async () => (await doubts()) > 0);
   const jobs = await dumpDatabase(gateway.databaseUrl);
   await stage.agentReturns();
   await stage.settled("secret.example");
@@ -123,7 +123,7 @@ test("abuse 30: neither a new account's password nor its hash is in a log, job, 
   await assertNone([password, hash], { "the database while the node was down": jobs });
 });
 
-test("abuse 30: nor is another password, while it waits for its node, in a report or after the account is gone", async (t) => {
+test("abuse 30: nor is a new password, while it waits for its node, in a report or after the account's removal", async (t) => {
   const { stage, send, doubts, readHash, assertNone } = await observe(t);
   const { gateway, node } = stage;
   const { context } = gateway;
@@ -135,7 +135,7 @@ test("abuse 30: nor is another password, while it waits for its node, in a repor
   assert.equal(await send("PUT", "/secret.example/password", { password: `${newPassword}\0` }), 400);
   assert.equal(await send("PUT", "/secret.example/password", { password: newPassword }), 202);
   await suspendAccount(context, "secret.example", "unpaid");
-  await eventually("the change was tried", async () => (await doubts()) > 0);
+  await eventually("the change was attempted", async () => (await doubts()) > 0);
   const waiting = await dumpDatabase(gateway.databaseUrl);
   assert.equal(await send("GET", "/secret.example/history"), 200);
   const [listed] = await reportAccounts(context, { isPending: true, limit: 1 });
@@ -146,12 +146,12 @@ test("abuse 30: nor is another password, while it waits for its node, in a repor
   await tryToLogIn(node.ports.ftpPort, [password, newPassword]);
 
   assert.equal(await send("DELETE", "/secret.example"), 202);
-  await eventually("its hash is gone with it", async () => (await readHash("secret.example")) === undefined);
+  await eventually("its hash is deleted with it", async () => (await readHash("secret.example")) === undefined);
   const places = { "the database while the change waited": waiting, "the operator's report": report };
   await assertNone([password, hash, newPassword, newHash], places);
 });
 
-/** What is told on each channel that something here listens to. */
+/** The payloads on each notification channel. */
 async function listenToAll(t: TestContext, databaseUrl: string): Promise<string[]> {
   const told: string[] = [];
   const client = new Client({ connectionString: databaseUrl });

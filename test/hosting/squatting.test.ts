@@ -1,4 +1,4 @@
-/** Accounts that are called by names that are, or come to be, somebody else's. */
+/** Accounts whose identifiers are names that others own, or register later. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Client } from "pg";
@@ -23,7 +23,7 @@ const alarmOf = async (hostName: string) => {
   return (await runSql<{ note: string }>(gateway.databaseUrl, sql, [hostName]))[0]?.note;
 };
 
-test("an identifier of one label, or one that is a public suffix, is refused and says what to do", async () => {
+test("an identifier of one label, or a public suffix, is refused with advice", async () => {
   const refused = async (identifier: string, message: RegExp) => {
     const { validation_errors } = assertError(await create(identifier), "bad_request");
     assert.deepEqual(
@@ -38,7 +38,7 @@ test("an identifier of one label, or one that is a public suffix, is refused and
   assert.equal((await create("somebody.github.io")).status, 202);
 });
 
-test("an identifier is a served suffix, or above one, for nobody", async (t) => {
+test("a served suffix, or a name above one, is available to nobody as an identifier", async (t) => {
   const more = [{ id: "deep", suffixes: ["shops.city.example"] }];
   const other = await startTestGateway(t, { worker: false, moreRegistries: more });
   const reseller = await other.addReseller();
@@ -60,21 +60,21 @@ test("abuse 24: an identifier above or under another reseller's identifier or ho
   for (const identifier of [...near, "brand.test", "a.www.brand.test"]) {
     assertError(await create(identifier), "hosting_already_exist");
   }
-  // What only looks alike, stands beside it, or is the reseller's own.
+  // Similar names, siblings, and the reseller's own names.
   for (const identifier of ["my-shop.owner.example", "ashop.owner.example"]) {
     assert.equal((await create(identifier)).status, 202, identifier);
   }
   assert.equal((await create("www.shop.owner.example", owner)).status, 202);
 });
 
-test("under a name of their own portfolio resellers call their accounts as they like, whoever was there before", async () => {
+test("under names of their own portfolio resellers choose identifiers freely, whatever others had there before", async () => {
   await ready("early.example", squatter);
   await stage.register("early.example");
   assert.equal((await create("www.early.example", owner)).status, 202);
   assertError(await create("mail.early.example"), "hosting_already_exist");
 });
 
-test("of two resellers who make accounts one above the other at the same time, one gets his", async () => {
+test("of two resellers who create accounts above and under each other at the same time, one succeeds", async () => {
   for (let round = 0; round < 6; round += 1) {
     const parent = `round-${round}.race.test`;
     const pair = [create(parent, owner), create(`www.${parent}`, squatter)];
@@ -83,14 +83,14 @@ test("of two resellers who make accounts one above the other at the same time, o
   }
 });
 
-test("abuse 24: an account stops answering at its bare identifier once somebody else registers the name, and the operator is told", async () => {
+test("abuse 24: an account is no longer served at its bare identifier once another reseller registers the name, and an alarm is raised", async () => {
   await ready("squat.example", squatter);
   await publish("squat.example");
   await answers("squat.example", 200);
   await stage.register("squat.example");
   await answers("squat.example", 404);
   await answers("squat.example.localhost", 200);
-  await eventually("the operator is told", async () => /squat\.example/.test((await alarmOf("squat.example")) ?? ""));
+  await eventually("an alarm is raised", async () => /squat\.example/.test((await alarmOf("squat.example")) ?? ""));
 
   await ready("home.owner.test");
   await publish("home.owner.test");
@@ -98,7 +98,7 @@ test("abuse 24: an account stops answering at its bare identifier once somebody 
   await answers("squat.example", 200);
 });
 
-test("abuse 24: proof by DNS takes a bare name from the account that is only called so, and the operator is told", async () => {
+test("abuse 24: proof by DNS takes a name from the account that only has it as its identifier, and an alarm is raised", async () => {
   await ready("www.proven.test", squatter);
   await publish("www.proven.test");
   await answers("www.proven.test", 200);
@@ -109,14 +109,14 @@ test("abuse 24: proof by DNS takes a bare name from the account that is only cal
   prove(asked);
   assert.equal((await add("real.owner.test", "www.proven.test")).proven_by, "dns");
   await answers("www.proven.test", 404);
-  assert.match((await alarmOf("www.proven.test")) ?? "", /www\.proven\.test does not answer there any more/);
+  assert.match((await alarmOf("www.proven.test")) ?? "", /www\.proven\.test is no longer served there/);
   assert.equal((await read("www.proven.test", "www.proven.test", squatter)).status, "Waiting");
   await publish("real.owner.test");
   await answers("www.proven.test", 200);
   await answers("www.proven.test.localhost", 200);
 });
 
-test("a name that is registered while an account is made under it stops answering for that account", async () => {
+test("a name that is registered during the creation of an account under it is not served for that account", async () => {
   const client = new Client({ connectionString: gateway.databaseUrl });
   await client.connect();
   try {
@@ -126,23 +126,23 @@ test("a name that is registered while an account is made under it stops answerin
          will_renew, status) VALUES ('moment.example', $1, 'sandbox', now(), now(), now(), true, 'ok')`,
       [owner.id],
     );
-    // Nobody can see the registration yet, which has not seen the account either.
+    // Nobody can see the registration yet, and it has not seen the account.
     assert.equal((await create("www.moment.example")).status, 202);
     assert.equal((await stage.settled("www.moment.example", squatter)).status, "Ready");
     await client.query("COMMIT");
   } finally {
     await client.end();
   }
-  await eventually("the operator is told", async () => (await alarmOf("www.moment.example")) !== undefined);
+  await eventually("an alarm is raised", async () => (await alarmOf("www.moment.example")) !== undefined);
   await answers("www.moment.example", 404);
 });
 
-test("accounts that were made before go on answering at their bare identifiers, in a sandbox", async () => {
+test("in a sandbox, accounts of earlier releases are still served at their bare identifiers", async () => {
   const id = await stage.create("before.example");
   assert.equal((await stage.settled("before.example")).status, "Ready");
   await publish("before.example");
   await answers("before.example", 200);
-  // As it was when their node answered there by itself.
+  // As in the releases whose nodes served it by themselves.
   await runSql(gateway.databaseUrl, "DELETE FROM host_names WHERE account_id = $1", [id]);
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET next_step_at = now() WHERE id = $1", [id]);
   await answers("before.example", 404);
@@ -151,7 +151,7 @@ test("accounts that were made before go on answering at their bare identifiers, 
   await answers("squat.example", 200);
 });
 
-test("in production a site does not answer at its bare identifier before the name is proven", async (t) => {
+test("in production a site is not served at its bare identifier before the name is proven", async (t) => {
   const production = await startHostNamesStage(t, { bareIdentifiers: false });
   await production.ready("bare.example");
   const place = { host: "127.0.0.1", port: production.ftp.port };

@@ -14,7 +14,7 @@ import { type Relay, startRelay } from "./relay.ts";
 
 export const password = "Correct-horse-9-battery";
 
-/** What a condition may take on a machine that does other things too. */
+/** The time-out of a condition, on a busy machine. */
 const patienceMs = 60_000;
 const pollMs = 25;
 
@@ -39,18 +39,18 @@ export interface HostingStage {
   web: Relay;
   reseller: TestReseller;
   packId: string;
-  /** POSTs an account and takes its 202. Returns its row's id. */
+  /** POSTs an account, which must be accepted. @returns its row's id */
   create(identifier: string, owner?: TestReseller): Promise<number>;
   read(identifier: string, owner?: TestReseller): Promise<Account>;
-  /** Waits until it is made, or given up. */
+  /** Waits until it is created or given up. */
   settled(identifier: string, owner?: TestReseller): Promise<Account>;
-  /** Runs the account's job now, in this process: for tests that steer the clock and have no worker. */
+  /** Runs the account's step now, in this process: for tests that control the clock and have no worker. */
   advance(accountId: number): Promise<void>;
-  /** What an owner asks for, under `/hostingaccounts/<identifier>`; it must be accepted. */
+  /** An owner's request under `/hostingaccounts/<identifier>`, which must be accepted. */
   ask(method: "PUT" | "DELETE", path: string, body?: object, owner?: TestReseller): Promise<void>;
-  /** The events of its history; of equal ones in a row, one. */
+  /** The events of its history, without repetitions in a row. */
   story(accountId: number): Promise<string[]>;
-  /** What the account's row says to the worker, and the alarm that it has raised. */
+  /** The parts of the account's row that the worker reads, and its alarm. */
   inside(accountId: number): Promise<Inside>;
   /** The agent of the node `embedded` cannot reach the gateway, and has been silent for so long that nobody waits for it. */
   agentLeaves(): Promise<void>;
@@ -106,7 +106,7 @@ export async function startHostingStage(
   };
   leadToNode();
   const gateway = await startTestGateway(scope, options);
-  // The gateway's own hook, made before, ends the worker first.
+  // The gateway's own hook was added earlier, and ends the worker first.
   scope.after(async () => {
     await Promise.all(relays.map((relay) => relay.close()));
     await node.close();
@@ -175,7 +175,7 @@ export async function startHostingStage(
   };
 }
 
-/** Asks until the answer is no longer undefined or false. */
+/** Repeats until the result is not undefined or false. */
 export async function eventually<Value>(what: string, ask: () => Promise<Value | undefined | false>): Promise<Value> {
   const deadlineMs = systemClock.monotonicMs() + patienceMs;
   for (;;) {

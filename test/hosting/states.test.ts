@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { findAccount, happenToAccount } from "#hosting/accounts/accounts.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
+import { applyAccountEvent, findAccount, requestChange } from "#hosting/accounts/accounts.ts";
 import {
   type HostingStatus,
   hostingEvents,
   hostingStatuses,
-  hostingWishes,
   nextHostingStatus,
+  requestedChanges,
 } from "#hosting/accounts/states.ts";
 import { runSql } from "../harness/sql.ts";
 import { startHostingStage } from "./stage.ts";
 
-// Every state, and everything that can happen or be wished in it, in the database as the table says.
+// Every event and every requested change in every status: the database does what the table says.
 
 const stage = await startHostingStage({ after }, { worker: false });
 const { context, databaseUrl } = stage.gateway;
@@ -27,49 +26,51 @@ async function accountIn(status: HostingStatus): Promise<number> {
 const read = async (id: number) => (await findAccount(context.database, id)) ?? assert.fail();
 
 for (const status of hostingStatuses) {
-  test(`what can happen to an account in ${status} leads where the table says, and nothing else can`, async () => {
+  test(`an event of an account in ${status} leads where the table says, or is refused`, async () => {
     for (const event of hostingEvents) {
       const id = await accountIn(status);
       const account = await read(id);
       const next = nextHostingStatus(status, event);
-      const happen = () => context.database.transaction((tx) => happenToAccount(context, tx, account, { event }));
-      if (next) assert.equal((await happen())?.status, next, event);
-      else await assert.rejects(happen(), /has no transition/, event);
+      const apply = () => context.database.transaction((tx) => applyAccountEvent(context, tx, account, { event }));
+      if (next) assert.equal((await apply())?.status, next, event);
+      else await assert.rejects(apply(), /has no transition/, event);
       assert.equal((await read(id)).status, next ?? status, event);
     }
   });
 
-  test(`what can be wished of an account in ${status} counts its versions up and makes it due, or does nothing`, async () => {
-    for (const event of hostingWishes) {
+  test(`a change requested of an account in ${status} counts its versions up and makes it due, or does nothing`, async () => {
+    for (const change of requestedChanges) {
       const id = await accountIn(status);
       const later = "UPDATE hosting_accounts SET next_step_at = now() + interval '1 hour' WHERE id = $1";
       await runSql(databaseUrl, later, [id]);
       const before = await read(id);
-      const isPossible = nextHostingStatus(status, event) !== undefined;
-      const isTaken = await context.database.transaction((tx) => changeAccount(context, tx, id, { event }));
-      assert.equal(isTaken, isPossible, event);
+      const isPossible = nextHostingStatus(status, change) !== undefined;
+      const isAccepted = await context.database.transaction((tx) => requestChange(context, tx, id, change));
+      assert.equal(isAccepted, isPossible, change);
       const { status: then, wanted_version, version } = await read(id);
-      assert.deepEqual([then, wanted_version - before.wanted_version], [status, isPossible ? 1 : 0], event);
-      assert.equal(version > before.version, isPossible, event);
+      assert.deepEqual([then, wanted_version - before.wanted_version], [status, isPossible ? 1 : 0], change);
+      assert.equal(version > before.version, isPossible, change);
       const due = "SELECT FROM hosting_accounts WHERE id = $1 AND next_step_at <= now()";
-      assert.equal((await runSql(databaseUrl, due, [id])).length, isPossible ? 1 : 0, event);
+      assert.equal((await runSql(databaseUrl, due, [id])).length, isPossible ? 1 : 0, change);
     }
   });
 }
 
-test("what was found out about an account that shall be otherwise by now is not written", async () => {
+test("an event of a step is not written when a change was requested meanwhile", async () => {
   const id = await accountIn("Ready");
   const account = await read(id);
-  await context.database.transaction((tx) => changeAccount(context, tx, id, { event: "password-wanted" }));
-  const late = await context.database.transaction((tx) => happenToAccount(context, tx, account, { event: "applied" }));
+  await context.database.transaction((tx) => requestChange(context, tx, id, "password-wanted"));
+  const late = await context.database.transaction((tx) =>
+    applyAccountEvent(context, tx, account, { event: "applied" }),
+  );
   assert.equal(late, undefined);
   assert.ok((await read(id)).applied_version < (await read(id)).wanted_version);
 });
 
-test("after the wish to be gone an account takes no other", async () => {
+test("after its removal was requested an account accepts no other change", async () => {
   const id = await accountIn("Ready");
   await runSql(databaseUrl, "UPDATE hosting_accounts SET removal_requested_at = now() WHERE id = $1", [id]);
-  for (const event of hostingWishes) {
-    assert.equal(await context.database.transaction((tx) => changeAccount(context, tx, id, { event })), false, event);
+  for (const change of requestedChanges) {
+    assert.equal(await context.database.transaction((tx) => requestChange(context, tx, id, change)), false, change);
   }
 });

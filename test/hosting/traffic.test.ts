@@ -20,12 +20,12 @@ const read = async (identifier: string) =>
 const alarmsOf = async (identifier: string) =>
   (await listAlarms(context, { all: false, limit: 100 })).filter(({ subject }) => subject === identifier);
 
-/** What a node tells of an account that uses nothing. */
+/** A node's report of an account without usage. */
 async function tell(identifier: string, uid: number, bytes: number, nodeId = "embedded", at = month): Promise<void> {
   await saveUsage(context, nodeId, [{ identifier, uid, bytes: 0, files: 0, traffic: { month: at, bytes } }]);
 }
 
-test("an account shows what its site has sent this month, of what it may, counted on all its nodes", async () => {
+test("an account shows its site's traffic of this month on all its nodes, and its limit", async () => {
   const id = await stage.create("busy.example");
   await stage.advance(id);
   const { uid } = await stage.inside(id);
@@ -42,19 +42,19 @@ test("an account shows what its site has sent this month, of what it may, counte
   assert.deepEqual(await alarmsOf("busy.example"), []);
 });
 
-test("what a site sent before it left a node counts on when it comes back there in the same month", async () => {
+test("traffic from before a move counts when the site returns to the node in the same month", async () => {
   const identifier = "returns.example";
   const id = await stage.create(identifier);
   await stage.advance(id);
   await tell(identifier, (await stage.inside(id)).uid, 300);
-  // As a move to another node and back does: there it is counted from 0, under another uid.
+  // As after a move to another node and back: its traffic is counted from 0, under another uid.
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET uid = nextval('hosting_uid') WHERE id = $1", [id]);
   const { uid } = await stage.inside(id);
   for (const bytes of [0, 50, 40, 70]) await tell(identifier, uid, bytes);
   assert.equal((await read(identifier)).traffic_used_bytes, 370);
 });
 
-test("the operator is told once at 80 % and once at 100 %, until the month ends; the site goes on", async () => {
+test("the alarm is raised at 80 % and again at 100 % until the month ends, and the site stays online", async () => {
   const identifier = "popular.example";
   const id = await stage.create(identifier);
   await stage.advance(id);
@@ -78,7 +78,7 @@ test("the operator is told once at 80 % and once at 100 %, until the month ends;
   assert.deepEqual(await alarmsOf(identifier), []);
 });
 
-test("an account whose pack lets it send as much as it likes is no alarm, however much it sends", async () => {
+test("an account whose pack has no traffic limit raises no alarm", async () => {
   await runSql(gateway.databaseUrl, "UPDATE service_packs SET traffic_bytes_month = 0");
   const id = await stage.create("free.example");
   await stage.advance(id);

@@ -1,4 +1,4 @@
-/** Accounts that have waited for their node: they try when it is back, or when an operator says so. */
+/** Accounts that wait for their node: they are retried when it is back, or when an operator requests it. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
@@ -21,17 +21,17 @@ const stage = await startHostingStage({ after });
 const { gateway } = stage;
 const { context, databaseUrl } = gateway;
 
-/** An account whose node is away, and whose next try is minutes away: what goes on after this was woken. */
+/** An account whose node is down and whose retry is minutes away, so an attempt shows that it was woken. */
 async function waits(identifier: string): Promise<number> {
   for (const relay of [stage.ftp, stage.web]) relay.cut();
   await stage.agentLeaves();
   const id = await stage.create(identifier);
-  await eventually("the node was tried", async () => (await stage.story(id)).includes("doubtful"));
-  await eventually("its next try is minutes away", () => isPutOff(id));
+  await eventually("the node was called", async () => (await stage.story(id)).includes("doubtful"));
+  await eventually("its retry is minutes away", () => isPutOff(id));
   return id;
 }
 
-/** Returns false while a try is under way, whose end would set a time of its own. */
+/** @returns false during an attempt, whose end would set another time */
 async function isPutOff(id: number): Promise<boolean> {
   const put = await runSql(
     databaseUrl,
@@ -46,13 +46,13 @@ const comeBack = async () => {
   await stage.agentReturns();
 };
 
-test("an account that waits for its node tries at once when the node answers again", async () => {
+test("an account that waits for its node is retried at once when the node answers again", async () => {
   await waits("woken.example");
   await comeBack();
   assert.equal((await stage.settled("woken.example")).status, "Ready");
 });
 
-test("an account whose next try is further away than it ever waits is tried now: a clock was put forward and back", async () => {
+test("an account whose retry is further away than the longest wait is retried now: a clock was set forward and back", async () => {
   const id = await waits("jumped.example");
   const read = `SELECT backoff_count AS tries FROM hosting_accounts WHERE id = ${id}`;
   const triesOf = async () => (await runSql<{ tries: number }>(databaseUrl, read))[0]?.tries ?? 0;
@@ -65,7 +65,7 @@ test("an account whose next try is further away than it ever waits is tried now:
   assert.equal((await stage.settled("jumped.example")).status, "Ready");
 });
 
-test("an operator lets an account, or all of a node, try now", async () => {
+test("an operator retries an account, or everything on a node, now", async () => {
   const retry = (...args: string[]) => operated(gateway, "hosting", "retry", ...args);
   const id = await waits("asked.example");
   await gateway.stopWorker();
@@ -81,8 +81,10 @@ test("an operator lets an account, or all of a node, try now", async () => {
   };
   assert.equal(await isCalled(), false);
   assert.deepEqual(await retry("Asked.Example"), {
-    ...{ identifier: "asked.example", status: "Provisioning" },
-    ...{ changes_pending: true, next_step: "now" },
+    identifier: "asked.example",
+    status: "Provisioning",
+    changes_pending: true,
+    next_step: "now",
   });
   assert.equal(await isCalled(), true);
   await isPutOffAgain(id);
@@ -108,7 +110,7 @@ test("an operator lets an account, or all of a node, try now", async () => {
 const isPutOffAgain = (id: number) =>
   runSql(databaseUrl, `UPDATE hosting_accounts SET next_step_at = now() + interval '4 minutes' WHERE id = ${id}`);
 
-test("what began while the node was away, and fails after its return, is woken too", async (t) => {
+test("an operation that began while the node was down and fails after its return is retried too", async (t) => {
   const quiet = await startHostingStage(t, { worker: false });
   const clock = createManualClock(unixSeconds(systemClock));
   const returns = watchReturns({ ...quiet.gateway.context, clock }, "embedded");
@@ -141,7 +143,7 @@ test("what began while the node was away, and fails after its return, is woken t
   assert.equal(await wokenBy(() => returns.answered()), true);
 });
 
-test("an account that waits for a node with an agent tries at once when the agent asks again", async (t) => {
+test("an account that waits for a node with an agent is retried at once when the agent returns", async (t) => {
   const channel = await startTestChannel(t);
   const machine = await channel.join("web-1");
   const url = channel.context.databaseUrl;
@@ -164,7 +166,7 @@ test("an account that waits for a node with an agent tries at once when the agen
   assert.equal(await isWoken(), false, "it was not away");
 });
 
-test("a panel that answers is not away, however long it is a node", async (t) => {
+test("a panel that answers is not reported as down", async (t) => {
   const stub = await startWhmStub({ user: "reseller", token: panelToken, servesFtp: false });
   t.after(() => stub.close());
   const web = { host: "127.0.0.1", port: stub.webPort, isHttps: false };
@@ -185,7 +187,7 @@ test("a panel that answers is not away, however long it is a node", async (t) =>
     return alarms.length > 0;
   };
   await eventually("it is not away", async () => !(await isAway()));
-  // It is asked every five minutes: each look may find its last answer older than a minute.
+  // It is asked every five minutes, so its last answer may be older than a minute.
   await runSql(
     databaseUrl,
     `UPDATE hosting_nodes SET last_seen_at = now() - interval '4 minutes', silent_since = now() - interval '11 minutes'

@@ -5,7 +5,7 @@ import { runSql } from "../harness/sql.ts";
 import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 
-test("an order waits as NotProvisioned while the registry is down, then finishes by itself (row 3)", async (t) => {
+test("an order waits as NotProvisioned while the registry is down, and then finishes (row 3)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 700);
@@ -36,7 +36,7 @@ test("a name that is reserved after the order was accepted fails its validation,
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 700);
   const order = await place(gateway, reseller, "later.example");
-  // The sandbox reserves names by how they begin, so the order's name changes in place of the registry's mind.
+  // The sandbox reserves names by how they begin, so the test changes the order's name instead of the registry's answer.
   const rename = `UPDATE registration_orders SET domain_name = 'reserved-later.example', checked_at = NULL
     WHERE order_code = $1 AND status = 'NotProvisioned' RETURNING id`;
   assert.equal((await runSql(gateway.databaseUrl, rename, [order.code])).length, 1);
@@ -61,7 +61,7 @@ test("answers that come one byte at a time are answers", async (t) => {
   await assertEnds(gateway, reseller, await place(gateway, reseller, "dribble-1.example"), "Finished");
 });
 
-test("the delays between an order's tries grow until one succeeds", async (t) => {
+test("the delays between an order's retries grow until one succeeds", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "slow-500-again.example");

@@ -1,4 +1,4 @@
-/** An order is called (by an operator, a message, the end of what held it) in the moment in which it puts itself off. */
+/** An order is made due (by an operator, a message, the end of a pause) at the moment in which it writes that it waits. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { retryOrder } from "#domains/orders/requests.ts";
@@ -12,7 +12,7 @@ import { countEvents, decide, putMessage } from "./stage.ts";
 
 const hourMs = 3_600_000;
 
-/** What is put off here comes after the test's end, and the registry has time to be held. */
+/** Whatever backs off here is due after the test's end, and the registry has time to be held. */
 async function start(t: TestContext) {
   const longMs = { backoffFirstMs: hourMs, backoffMaxMs: hourMs, reconcileIntervalMs: hourMs };
   const gateway = await startTestGateway(t, {
@@ -21,7 +21,7 @@ async function start(t: TestContext) {
   return { gateway, reseller: await gateway.addReseller() };
 }
 
-/** A pending order whose look at the registry is under way, and was answered that it is pending still. */
+/** A pending order during its look at the registry, which has answered that it is still pending. */
 async function lookingAtPending(t: TestContext, name: string) {
   const { gateway, reseller } = await start(t);
   const order = await place(gateway, reseller, name);
@@ -32,7 +32,7 @@ async function lookingAtPending(t: TestContext, name: string) {
   return { gateway, reseller, order, look };
 }
 
-test("an order that an operator hurries while it looks, and finds nothing new, looks again at once", async (t) => {
+test("an order that an operator retries while it looks, and finds nothing new, looks again at once", async (t) => {
   const { gateway, reseller, order, look } = await lookingAtPending(t, "pending-never-hurried.example");
   decide(gateway, order.name, true);
   await retryOrder(gateway.context, order.code);
@@ -40,17 +40,17 @@ test("an order that an operator hurries while it looks, and finds nothing new, l
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("a message that comes while its order looks, and finds nothing new, lets it look again soon", async (t) => {
+test("a message that comes while its order looks, and finds nothing new, makes it look again soon", async (t) => {
   const { gateway, reseller, order, look } = await lookingAtPending(t, "pending-never-told.example");
   putMessage(gateway, "told", order.name, true, "approved");
-  await until("the message is taken", () => gateway.registry.store.messages.find("told") === undefined);
+  await until("the message is acknowledged", () => gateway.registry.store.messages.find("told") === undefined);
   look.release();
-  // The registry shows it a little later than it says it.
+  // The registry shows its decision a little later than its message.
   decide(gateway, order.name, true);
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("an order that is hurried while its command is refused goes on at once, and what it was answered stands", async (t) => {
+test("an order that is retried while its command is refused continues at once, and the answer is kept", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await place(gateway, reseller, "code-2104-hurried.example");
   const refused = (count: number) =>
@@ -67,16 +67,16 @@ test("an order that is hurried while its command is refused goes on at once, and
   assert.deepEqual(await runSql(gateway.databaseUrl, unanswered), []);
 });
 
-/** What ends the wait of orders is done while one is about to write down that it waits. */
+/** Ends the wait of orders while one is about to write that it waits. */
 async function endWhileHeld({ databaseUrl }: TestGateway, end: () => Promise<unknown>, release: () => Promise<void>) {
   const ended = end();
-  // It waits for the order, or is done already.
+  // It waits for the order's lock, or is done already.
   await Promise.race([ended, untilHeldUp(databaseUrl, 2)]);
   await release();
   await ended;
 }
 
-/** An order that waits, because the registry was not ready for it. */
+/** An order that waits because the registry was not ready. */
 async function waiting(t: TestContext, name: string) {
   const { gateway, reseller } = await start(t);
   const order = await place(gateway, reseller, name);
@@ -84,7 +84,7 @@ async function waiting(t: TestContext, name: string) {
   return { gateway, reseller, order };
 }
 
-test("an order that is about to wait for the end of a maintenance goes on when it ends in that moment", async (t) => {
+test("an order that is about to wait for the end of a maintenance continues when it ends at that moment", async (t) => {
   const { gateway, reseller, order } = await waiting(t, "once-2502-maintained.example");
   const { context, databaseUrl } = gateway;
   const now = context.clock.now();
@@ -97,7 +97,7 @@ test("an order that is about to wait for the end of a maintenance goes on when i
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("an order that is about to wait because creates are paused goes on when they are resumed in that moment", async (t) => {
+test("an order that is about to wait because creates are paused continues when they are resumed at that moment", async (t) => {
   const { gateway, reseller, order } = await waiting(t, "once-2502-paused.example");
   const { context, databaseUrl } = gateway;
   await pauseCreates(context, "sandbox", "operator", "prices change");

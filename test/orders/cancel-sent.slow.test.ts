@@ -1,4 +1,4 @@
-/** Rows 23 and 24: cancelling an order whose create was sent, which is resolved first and then undone or kept. */
+/** Cancels orders whose create was sent: the steps find out whether it was executed, and then delete or keep the name. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { cancelOrder } from "#domains/orders/cancel.ts";
@@ -15,18 +15,18 @@ async function start(t: TestContext, options: Parameters<typeof startTestGateway
   return { gateway, reseller: await gateway.addReseller() };
 }
 
-/** Cancels an order while the registry, which has executed its create, holds back the answer. */
+/** Cancels an order while the registry holds back the answer to its create, which it has executed. */
 async function cancelSent(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
   const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
   const order = await place(gateway, reseller, name);
   await hold.reached(1);
   assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
-  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling", "asking twice is asking once");
+  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling", "a second request changes nothing");
   hold.release();
   return order;
 }
 
-/** An order is in the portfolio exactly from the moment on in which it is Finished. */
+/** Asserts that the name is in the portfolio if and only if its order is Finished. */
 async function assertNeverFinished({ databaseUrl }: TestGateway, order: PlacedOrder): Promise<void> {
   const finished = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
     WHERE order_code = $1 AND order_history.status = 'Finished'`;
@@ -37,18 +37,18 @@ const cancel = (order: PlacedOrder, ...more: string[]) => ["orders", "cancel", o
 
 const codesOf = (entries: { code?: number }[]) => entries.map(({ code }) => code);
 
-test("a name whose create was under way is deleted in its add grace period, and is never in the portfolio (row 23)", async (t) => {
+test("a name whose create was in progress is deleted in its add grace period, and is never in the portfolio (row 23)", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await cancelSent(gateway, reseller, "unwanted.example");
   await assertEnds(gateway, reseller, order, "Cancelled");
   await assertNeverFinished(gateway, order);
   assert.deepEqual([creates(gateway, order.name).length, deletes(gateway, order.name).length], [1, 1]);
   assert.equal(await cancelOrder(gateway.context, order.code), "ended");
-  // It is free again, also for the one that did not want it.
+  // It is free again, also for the same reseller.
   await assertEnds(gateway, reseller, await place(gateway, reseller, order.name), "Finished");
 });
 
-test("a create whose answer is lost is looked for before it is cancelled (row 23)", async (t) => {
+test("a create whose answer is lost is verified before it is cancelled (row 23)", async (t) => {
   const { gateway, reseller } = await start(t, { sandbox: { lateMs: 10_000, undoDelayMs: 200 } });
   const labels = { "late-": 1, "drop-after-": 1, "drop-before-": 0, "undo-after-": 0 };
   const ends = Object.entries(labels).map(async ([label, deleted]) => {
@@ -111,19 +111,19 @@ test("a name that the registry deletes later is cancelled only once it is gone (
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
-test("a message about its create does not put off the delete of a name that is not wanted", async (t) => {
-  // The delete is tried again after the message, and long before a lost one would have settled.
+test("a message about its create does not delay the delete of an unwanted name", async (t) => {
+  // The delete is retried after the message, and long before the settle time of a lost one is over.
   const { gateway, reseller } = await start(t, {
     registry: { pollIntervalMs: 50, backoffFirstMs: 5_000, backoffMaxMs: 5_000, settleMs: 3_600_000 },
   });
   const order = await cancelSent(gateway, reseller, "delete-once-2502-told.example");
   await until("its delete waits", async () => (await countEvents(gateway, order, "not-executed")) > 0);
   putMessage(gateway, "late", order.name, true, "approved");
-  await until("the message is taken", () => gateway.registry.store.messages.find("late") === undefined);
+  await until("the message is acknowledged", () => gateway.registry.store.messages.find("late") === undefined);
   await assertEnds(gateway, reseller, order, "Cancelled");
 });
 
-test("an operator who waits is told how the order ended, or that it goes on", async (t) => {
+test("an operator who waits sees how the order ended, or that it continues", async (t) => {
   // Longer than the command takes to start.
   const { gateway, reseller } = await start(t, { registry: { transformTimeoutMs: 30_000 } });
   const waitFor = async (name: string, ended: (order: PlacedOrder) => Promise<void>) => {
@@ -131,7 +131,10 @@ test("an operator who waits is told how the order ended, or that it goes on", as
     const order = await place(gateway, reseller, name);
     await hold.reached(1);
     const waiting = ended(order);
-    await until("it is to be cancelled", async () => (await countEvents(gateway, order, "cancel-requested")) > 0);
+    await until(
+      "its cancellation is requested",
+      async () => (await countEvents(gateway, order, "cancel-requested")) > 0,
+    );
     hold.release();
     await waiting;
   };
@@ -153,14 +156,14 @@ async function cancelPending(gateway: TestGateway, reseller: TestReseller, name:
   return order;
 }
 
-test("a pending name is cancelled when its registry lets it be deleted (row 24)", async (t) => {
+test("a pending name is cancelled when its registry allows the delete (row 24)", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await cancelPending(gateway, reseller, "pending-deletable-1.example");
   await assertEnds(gateway, reseller, order, "Cancelled");
   await assertNeverFinished(gateway, order);
 });
 
-test("a pending name's delete whose answer is lost is looked up (row 24)", async (t) => {
+test("a pending name's delete whose answer is lost is verified (row 24)", async (t) => {
   const { gateway, reseller } = await start(t);
   const name = "pending-deletable-2.example";
   const hold = gateway.registry.hold({ command: "domain:delete", name, at: "before-answer" });
@@ -172,7 +175,7 @@ test("a pending name's delete whose answer is lost is looked up (row 24)", async
   assert.equal(deletes(gateway, name).length, 1);
 });
 
-test("where a pending name cannot be deleted, the registry's decision is awaited, and an approved one deleted (row 24)", async (t) => {
+test("a pending name that cannot be deleted waits for the registry's decision, and is deleted once approved (row 24)", async (t) => {
   const { gateway, reseller } = await start(t, { registry: { reconcileIntervalMs: 300, pollIntervalMs: 50 } });
   const [told, untold, denied] = await Promise.all(
     ["told", "untold", "denied"].map((end) => cancelPending(gateway, reseller, `pending-never-${end}.example`)),
@@ -190,5 +193,5 @@ test("where a pending name cannot be deleted, the registry's decision is awaited
     await assertNeverFinished(gateway, order);
     assert.deepEqual(codesOf(deletes(gateway, order.name)), [2304, 1000]);
   }
-  assert.deepEqual(await openAlarms(gateway), [], "a message was taken for a contradiction");
+  assert.deepEqual(await openAlarms(gateway), [], "a message counts as a contradiction");
 });

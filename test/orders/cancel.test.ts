@@ -9,7 +9,7 @@ import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 
 const raceRounds = 40;
 
-test("an order that has not begun can be cancelled, and nothing is ever sent for it (row 22)", async (t) => {
+test("an order that has not started can be cancelled, and nothing is ever sent for it (row 22)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 500);

@@ -4,7 +4,7 @@ import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { assertEnds, creates, place } from "./judge.ts";
 
-/** Together, because they have nothing to do with each other. */
+/** At the same time, because they are independent. */
 async function assertAllEnd(
   gateway: TestGateway,
   reseller: TestReseller,
@@ -33,7 +33,7 @@ test("a refusal that is about this name or registrant fails the validation, afte
   for (const name of names) assert.equal(creates(gateway, name).length, 1, name);
 });
 
-test("a contact that the registry has lost is made again, once (row 10)", async (t) => {
+test("a contact that the registry has lost is created again, once (row 10)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await assertAllEnd(gateway, reseller, ["first.example"], "Finished");
@@ -49,7 +49,7 @@ test("a contact that the registry has lost is made again, once (row 10)", async 
 });
 
 test("what was certainly not executed is sent again with a new transaction id (row 13)", async (t) => {
-  // 2200 and 2501 are about who we are: the next log-in has a minute's time otherwise.
+  // 2200 and 2501 end the session: otherwise the next login may take a minute.
   const circuit = { ...circuitSettingsDefault, refusedDelayMs: 100 };
   const gateway = await startTestGateway(t, { registry: { circuit } });
   const reseller = await gateway.addReseller();
@@ -70,7 +70,7 @@ test("what was certainly not executed is sent again with a new transaction id (r
   }
 });
 
-test("many orders at once all end right", async (t) => {
+test("many orders at the same time all end correctly", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await assertAllEnd(

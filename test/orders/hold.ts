@@ -1,5 +1,5 @@
 /**
- * Stops whoever commits a certain change at its COMMIT: a deferred trigger waits for a lock that the test holds. So a
+ * Holds a certain change at its COMMIT: a deferred trigger waits for a lock that the test holds. So a
  * worker can be killed exactly there, and the test decides whether the change was committed before it died.
  */
 import type { TestContext } from "node:test";
@@ -25,11 +25,11 @@ export interface HeldChange {
 }
 
 export interface Hold {
-  /** Somebody is about to commit the change; of several, so many are. */
+  /** Resolves when this many transactions are about to commit the change. */
   reached(count?: number): Promise<void>;
-  /** Lets the change be committed, and everyone after it pass. */
+  /** Lets the change be committed, and later ones pass. */
   release(): Promise<void>;
-  /** Undoes the change that waits, and lets everyone after it pass. */
+  /** Rolls back the change that waits, and lets later ones pass. */
   rollBack(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function holdAt(t: TestContext, databaseUrl: string, ...changes: He
   }
   const letPass = async () => {
     await client.query(`SELECT pg_advisory_unlock(${lockClass}, 0)`);
-    // Waits for the transactions that it has stopped.
+    // Waits for the transactions that were held.
     for (const [index, { table }] of changes.entries()) {
       await client.query(`DROP TRIGGER test_hold_${index} ON ${table}`);
     }
@@ -70,7 +70,7 @@ export async function holdAt(t: TestContext, databaseUrl: string, ...changes: He
       const terminated = `SELECT pid, pg_terminate_backend(pid) FROM (${waiting}) AS waiting`;
       const { rows: undone } = await client.query<{ pid: number }>(terminated);
       const pids = new Set(undone.map(({ pid }) => pid));
-      // Others may be about to commit it by then: whoever takes over from one that was killed is quick.
+      // Others may be about to commit the change by then: the successor of a killed worker is quick.
       const left = async () => (await client.query<{ pid: number }>(waiting)).rows.filter(({ pid }) => pids.has(pid));
       await until("the change is undone", async () => (await left()).length === 0);
       await letPass();
@@ -78,7 +78,7 @@ export async function holdAt(t: TestContext, databaseUrl: string, ...changes: He
   };
 }
 
-/** Makes every new order wait before its first step, so that something can happen in between. */
+/** Makes every new order wait before its first step, so that the test can act in between. */
 export async function delayOrders(databaseUrl: string, delayMs: number): Promise<void> {
   const sql = `
     CREATE FUNCTION test_delay() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
-/** Places orders and judges how they end: by what the registry holds and did, and by what the API says. */
+/** Places orders and checks their ends: what the registry holds and executed, and what the API says. */
 import assert from "node:assert/strict";
 import { sleep } from "#lib/clock.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
@@ -11,7 +11,7 @@ export interface PlacedOrder {
   code: string;
 }
 
-/** A registration that is answered with 202; where the registry did not say in time whether it is free, asked again. */
+/** Places a registration that is answered with 202. Retries when the registry did not answer in time whether the name is free. */
 export async function place(gateway: TestGateway, reseller: TestReseller, name: string): Promise<PlacedOrder> {
   const send = () => gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: name } });
   let reply = await send();
@@ -39,7 +39,7 @@ export async function statusOf(gateway: TestGateway, reseller: TestReseller, ord
 }
 
 /**
- * Waits for the order's end, and holds it against the registry: a finished name is held by us with the expiry date that
+ * Waits for the order's end, and compares it with the registry: a finished name is held by us with the expiry date that
  * the portfolio shows, any other is not held by us, and no create was executed beside one that still stands.
  */
 export async function assertEnds(
@@ -68,11 +68,11 @@ function assertHeldRight({ registry }: TestGateway, name: string, status: string
   assert.equal(created - undone, isHeld ? 1 : 0, `${name}: ${created} creates executed, ${undone} undone`);
 }
 
-/** Waits for something that is on its way. A test that waits this long has failed. */
+/** Waits until something is true. A test that waits this long has failed. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 6_000; looks++) {
     if (await isTrue()) return;
     await sleep(10);
   }
-  throw new Error(`it never came to be that ${what}`);
+  throw new Error(`this never became true: ${what}`);
 }

@@ -1,4 +1,4 @@
-/** A worker is killed between any two steps of a hosting account's creation; the account comes to work all the same. */
+/** Kills a worker between any two steps of a hosting account's creation; the account becomes ready nevertheless. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
@@ -18,7 +18,7 @@ async function place(gateway: TestGateway, reseller: TestReseller, pack: string,
   return reply.headers.location ?? "";
 }
 
-test("a hosting account comes to work when its worker is killed", async (t) => {
+test("a hosting account becomes ready although its worker is killed", async (t) => {
   const { gateway, start } = await startWithWorkers(t, { node: true });
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack();

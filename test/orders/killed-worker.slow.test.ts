@@ -1,6 +1,6 @@
 /**
- * A worker is killed between any two steps of an order, while a second one waits to take over. Whatever was and was not
- * written down by then, the order ends right: one create at most, and the name held if and only if it is Finished.
+ * Kills a worker between any two steps of an order, while a second one waits to take over. Whatever had been written by then,
+ * the order ends correctly: at most one create is executed, and the name is held if and only if the order is Finished.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,11 +17,11 @@ interface Point {
   label?: string;
   /** What the worker is about to commit when it is killed. */
   change: HeldChange;
-  /** Whether that is committed all the same. */
+  /** Whether it is committed nevertheless. */
   isCommitted: boolean;
-  /** Orders a name for the reseller before: its contact is known then, and the order goes straight to its create. */
+  /** Orders a name for the reseller first: then its contact is known, and the order sends its create at once. */
   isStraight?: boolean;
-  /** The operator cancels it while its create is under way. */
+  /** The operator cancels it while its create is unanswered. */
   isCancelled?: boolean;
   ends?: string;
 }
@@ -133,7 +133,7 @@ const points: Point[] = [
   },
 ];
 
-test("an order ends right when its worker is killed", async (t) => {
+test("an order ends correctly although its worker is killed", async (t) => {
   const workers = await startWithWorkers(t, { sandbox: { pendingDelayMs: 300 } });
   const { gateway } = workers;
   let owner = await workers.start();
@@ -141,7 +141,7 @@ test("an order ends right when its worker is killed", async (t) => {
   for (const [number, point] of points.entries()) {
     const { label = "", change, isCommitted, ends = "Finished" } = point;
     await t.test(point.name, async (step) => {
-      // Each with a contact of its own, which is made with its order.
+      // Each has its own contact, which is created with its order.
       const reseller = await gateway.addReseller();
       if (point.isStraight) {
         await assertEnds(gateway, reseller, await place(gateway, reseller, `before-${number}.example`), "Finished");

@@ -29,7 +29,7 @@ test("an answer that comes after the timeout is never read (rows 14, 15)", async
   assert.equal(creates(gateway, "late-1.example").length, 1);
 });
 
-test("a create that the registry never saw, or failed to do, is sent again (row 17)", async (t) => {
+test("a create that the registry never received, or failed to execute, is sent again (row 17)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const names = ["drop-before-1.example", "once-2400-1.example", "once-2500-1.example"];
@@ -45,13 +45,13 @@ test("a create that the registry undid is noticed by the second look, and sent a
   assert.equal(executed.length, 2);
 });
 
-test("five creates without a trace are enough: then an operator is asked (row 17)", async (t) => {
+test("after five creates without a trace an operator decides (row 17)", async (t) => {
   const gateway = await startTestGateway(t, { registry: { settleMs: 50 } });
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "drop-before-ever.example");
   const note = "SELECT FROM registration_orders WHERE operator_note LIKE '5 creates were lost%'";
-  await until("an operator is asked", async () => {
-    // The registry's label acts once; here it acts each time.
+  await until("it needs an operator", async () => {
+    // The registry's label acts once; here it must act each time.
     gateway.registry.store.firedLabels.delete(order.name);
     return (await runSql(gateway.databaseUrl, note)).length > 0;
   });
@@ -60,23 +60,23 @@ test("five creates without a trace are enough: then an operator is asked (row 17
   assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
 });
 
-test("an order never ends on ignorance: it asks until the registry answers (row 19)", async (t) => {
+test("an order never ends without an answer: it asks until the registry answers (row 19)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "drop-after-down.example");
   await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
   gateway.registry.pause();
   const ignorant = "SELECT FROM order_history WHERE event = 'verify-lost'";
-  await until("it was asked in vain", async () => (await runSql(gateway.databaseUrl, ignorant)).length > 1);
+  await until("it was asked without an answer", async () => (await runSql(gateway.databaseUrl, ignorant)).length > 1);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   gateway.registry.resume();
   await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("an order that asks in vain for a day is in the operator's queue until the registry answers (row 19)", async (t) => {
+test("an order that gets no answer for a day is in the operator's queue until the registry answers (row 19)", async (t) => {
   const clock = createSteeredClock();
-  // The watch for an absent registry has its rounds meanwhile: its alarm is another one.
+  // Meanwhile the check for absent registries runs too: its alarm is another one.
   const gateway = await startTestGateway(t, { clock, registry: { pollIntervalMs: 20 } });
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "drop-after-day.example");
@@ -89,13 +89,13 @@ test("an order that asks in vain for a day is in the operator's queue until the 
   await askedInVain(2);
   assert.deepEqual(await alarmedOrders(gateway), []);
   clock.skip(2);
-  await until("an operator is told", async () => (await alarmedOrders(gateway)).length > 0);
+  await until("it raises an alarm", async () => (await alarmedOrders(gateway)).length > 0);
   assert.deepEqual(await alarmedOrders(gateway), [order.code]);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   const logins = () => gateway.registry.store.journal.entries({ command: "login" }).length;
   const loginsBefore = logins();
   gateway.registry.resume();
-  // Asked without a session, the order would wait for another quarter of an hour by this clock.
+  // Without a session, the order would wait for another quarter of an hour by this clock.
   await until("there is a session again", () => logins() > loginsBefore);
   clock.skip(0.5);
   await assertEnds(gateway, reseller, order, "Finished");
@@ -103,11 +103,11 @@ test("an order that asks in vain for a day is in the operator's queue until the 
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a failure of our own after the registry's answer is no refusal: the name is found (row 14)", async (t) => {
+test("a failure of ours after the registry's answer is not a refusal: the name is found (row 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "slow-300-ours.example");
-  // What the registry has said is written down together with the name.
+  // The registry's answer is written together with the name.
   const raise = `CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
     CREATE TRIGGER test_raise BEFORE INSERT ON domains FOR EACH ROW EXECUTE FUNCTION test_raise()`;
   await runSql(gateway.databaseUrl, raise);
@@ -121,13 +121,13 @@ test("a failure of our own after the registry's answer is no refusal: the name i
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a name found taken after a create of ours was sent is asked about, for it may be ours (row 5a)", async (t) => {
+test("a name that is taken after we sent a create is verified, because it may be ours (row 5a)", async (t) => {
   const gateway = await startTestGateway(t, { registry: { backoffFirstMs: 1_500, backoffMaxMs: 1_500 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["first.example"]);
   const order = await place(gateway, reseller, "once-2200-late.example");
   await until("its create was refused", () => creates(gateway, order.name).length > 0);
-  // The registry does it after all.
+  // The registry executes it after all.
   const [row] = await runSql<{ auth_info_sealed: Buffer }>(
     gateway.databaseUrl,
     "SELECT auth_info_sealed FROM registration_orders WHERE order_code = $1",
@@ -142,20 +142,20 @@ test("a name found taken after a create of ours was sent is asked about, for it 
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a create that is executed after its order's end is an alarm, for no order explains the name", async (t) => {
+test("a create that is executed after its order's end raises an alarm, because no order explains the name", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  // The first order has its contact made, the second one goes straight to its create: its reseller's contact is known.
+  // The first order creates the contact. The second one sends its create at once: its reseller's contact is known.
   for (const name of ["by-steps.example", "straight.example"]) {
     const hold = gateway.registry.hold({ command: "domain:create", name, at: "before-execution" });
     const order = await place(gateway, reseller, name);
     await hold.reached(1);
-    // As the successor of a process that stands still would: it looks for the name, and the operator wants none.
+    // As the successor of a suspended process would: it looks for the name, and the operator cancels the order.
     const end =
       "UPDATE registration_orders SET status = 'Cancelled', phase = NULL, ended_at = now() WHERE order_code = $1";
     await runSql(gateway.databaseUrl, end, [order.code]);
     hold.release();
-    await until("an operator is told", async () => (await openAlarms(gateway)).at(-1)?.subject === order.code);
+    await until("it raises an alarm", async () => (await openAlarms(gateway)).at(-1)?.subject === order.code);
     assert.equal(await statusOf(gateway, reseller, order), "Cancelled");
   }
 });

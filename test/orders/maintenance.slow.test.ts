@@ -1,4 +1,4 @@
-/** A registry is away because somebody said so: announced maintenance, and a pause that an operator wants. */
+/** Announced maintenance of a registry, and pauses by an operator. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setMaintenance } from "#domains/registry/maintenance.ts";
@@ -14,7 +14,7 @@ import { countEvents, openAlarms } from "./stage.ts";
 const hourMs = 3_600_000;
 const nextSteps = "SELECT next_step_at, backoff_count FROM registration_orders WHERE order_code = $1";
 
-test("during a registry's maintenance nothing is ordered, and what was accepted waits without failing", async (t) => {
+test("during a registry's maintenance nothing is ordered, and accepted orders wait without failing", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
   const { context, databaseUrl, registry } = gateway;
@@ -78,7 +78,7 @@ test("says what is wrong with a maintenance or a pause", async (t) => {
   assert.equal(planned.maintenance, "2999-01-01T00:00:00.000Z to 2999-01-01T02:00:00.000Z");
 });
 
-test("an operator's pause holds back what was accepted until it is resumed, and is no alarm", async (t) => {
+test("an operator's pause holds accepted orders back until it ends, and raises no alarm", async (t) => {
   const gateway = await startTestGateway(t, { registry: { backoffFirstMs: hourMs, backoffMaxMs: hourMs } });
   const reseller = await gateway.addReseller();
   const created = { table: "registration_orders", on: "UPDATE", when: "NEW.phase = 'create'" } as const;
@@ -93,7 +93,7 @@ test("an operator's pause holds back what was accepted until it is resumed, and 
   assert.deepEqual([shown.owner, shown.paused, shown.live_orders], ["alive", "operator: prices change", 1]);
   assert.deepEqual(await openAlarms(gateway), []);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
-  // A pause for want of credit would end by itself.
+  // A pause for lack of credit ends when there is credit.
   await pauseCreates(gateway.context, "sandbox", "credit", "none left");
   assert.equal(await resumeCreatesPausedFor(gateway.context, "sandbox", "credit"), false);
   await operated(gateway, "registry", "resume", "sandbox");

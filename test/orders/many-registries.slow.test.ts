@@ -6,7 +6,7 @@ import { place } from "./judge.ts";
 
 const registriesMore = 24;
 
-test("one worker tries orders again at each of two dozen registries", async (t) => {
+test("one worker retries orders at each of two dozen registries", async (t) => {
   const ids = Array.from({ length: registriesMore }, (_, index) => `more-${index}`);
   const gateway = await startTestGateway(t, { moreRegistries: ids.map((id) => ({ id, suffixes: [id] })) });
   const reseller = await gateway.addReseller();

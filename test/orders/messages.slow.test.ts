@@ -1,4 +1,4 @@
-/** Messages of the registry that come too late, or too early to be missed (rows 17, 25). */
+/** Messages of the registry that come late, and messages that must be read before anything else (rows 17, 25). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { cancelOrder } from "#domains/orders/cancel.ts";
@@ -15,7 +15,7 @@ async function start(t: TestContext, options: Parameters<typeof startTestGateway
   return { gateway, reseller: await gateway.addReseller() };
 }
 
-/** A message of the registry about an order's create; resolves when it was taken. */
+/** A message of the registry about an order's create; resolves when it was acknowledged. */
 async function tell(
   gateway: TestGateway,
   { name }: PlacedOrder,
@@ -42,7 +42,7 @@ const endings = [
   { label: "drop-before-1", status: "Cancelled" },
 ];
 
-test("a message that comes after an order's end is an operator's matter exactly when it contradicts it (row 25)", async (t) => {
+test("a message that comes after an order's end needs an operator if and only if it contradicts it (row 25)", async (t) => {
   const { gateway, reseller } = await start(t);
   for (const { label, status } of endings) {
     const order = await place(gateway, reseller, `${label}.example`);
@@ -62,7 +62,7 @@ test("a message that comes after an order's end is an operator's matter exactly 
   }
 });
 
-test("a name that was approved and then deleted as unwanted is no contradiction (row 25)", async (t) => {
+test("a name that was approved, and then deleted because it was cancelled, is no contradiction (row 25)", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await place(gateway, reseller, "drop-after-1.example");
   await until("its create is executed", () => creates(gateway, order.name).length > 0);
@@ -72,7 +72,7 @@ test("a name that was approved and then deleted as unwanted is no contradiction 
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
-test("a message that no order explains waits for an operator, who says what was done about it", async (t) => {
+test("a message that no order explains waits for an operator, who notes what was done about it", async (t) => {
   const { gateway } = await start(t);
   const about = { name: "unknown.example", approved: true, clTRID: "NOT-OURS-1", svTRID: "SBX-0" };
   const message = { id: "odd", registrar: registrarId, queuedAt: "2030-01-01T00:00:00.000Z", text: "hello", ...about };
@@ -108,7 +108,7 @@ test("a name that is gone is not created again before the messages are read: it 
   assert.equal(creates(gateway, name).length, 1);
 });
 
-test("a message about a create that another one followed says nothing of that one", async (t) => {
+test("a message about a create that was repeated does not apply to the repeated one", async (t) => {
   const { gateway, reseller } = await start(t);
   const name = "pending-never-older.example";
   const first = gateway.registry.hold({ command: "domain:create", name, at: "before-execution", times: 1 });

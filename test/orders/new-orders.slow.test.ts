@@ -1,4 +1,4 @@
-/** An order's row is the job: whatever becomes of the notification that it is there, the registry's owner begins it. */
+/** An order's row is the job: even if its notification is lost, the registry's owner starts it. */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
@@ -22,7 +22,7 @@ async function start(t: TestContext, pollIntervalMs: number) {
 
 const unheardCode = "REG-00000000-001";
 
-/** Another order like that one, of which nobody is told. */
+/** Another order like that one, without a notification. */
 async function placeUnheard({ context, databaseUrl }: TestGateway, like: PlacedOrder): Promise<void> {
   const insert = `
     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
@@ -36,23 +36,23 @@ async function placeUnheard({ context, databaseUrl }: TestGateway, like: PlacedO
 async function untilUnheardBegins(databaseUrl: string): Promise<void> {
   const begun = "SELECT FROM attempts WHERE cl_trid = $1";
   const look = () => runSql(databaseUrl, begun, [`${unheardCode}-1`]);
-  await until("the order of which nobody was told has begun", async () => (await look()).length > 0);
+  await until("the order without a notification has started", async () => (await look()).length > 0);
 }
 
-test("an order of which nobody was told is found", async (t) => {
+test("an order whose notification was lost is found", async (t) => {
   const { gateway, first } = await start(t, 50);
   await placeUnheard(gateway, first);
   await untilUnheardBegins(gateway.databaseUrl);
 });
 
-test("an order that was placed while the owner did not listen is begun as soon as it does", async (t) => {
+test("an order that was placed while the owner did not listen is started as soon as it does", async (t) => {
   const { gateway, first } = await start(t, hourMs);
   await placeUnheard(gateway, first);
   await endSessions(gateway.databaseUrl, "deedhouse-listener");
   await untilUnheardBegins(gateway.databaseUrl);
 });
 
-test("a look for orders that are due that fails is made again", async (t) => {
+test("a failed query for due orders is repeated", async (t) => {
   const { gateway, first } = await start(t, hourMs);
   const { database } = gateway.context;
   const query = database.query.bind(database);
@@ -66,7 +66,7 @@ test("a look for orders that are due that fails is made again", async (t) => {
   await untilUnheardBegins(gateway.databaseUrl);
 });
 
-test("an order whose first step fails is tried again", async (t) => {
+test("an order whose first step fails is retried", async (t) => {
   const { gateway, reseller } = await start(t, hourMs);
   const broken = `
     CREATE FUNCTION test_break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$;
@@ -74,14 +74,14 @@ test("an order whose first step fails is tried again", async (t) => {
   await runSql(gateway.databaseUrl, broken);
   const order = await place(gateway, reseller, "second.example");
   const putOff = "SELECT FROM registration_orders WHERE status = 'NotProvisioned' AND next_step_at > updated_at";
-  await until("it is put off", async () => (await runSql(gateway.databaseUrl, putOff)).length > 0);
+  await until("it backs off", async () => (await runSql(gateway.databaseUrl, putOff)).length > 0);
   assert.deepEqual(creates(gateway, order.name), []);
   await runSql(gateway.databaseUrl, "DROP FUNCTION test_break CASCADE");
   await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("orders that wait behind others when their owner is killed are begun by the next one", async (t) => {
+test("orders that wait behind others when their owner is killed are started by the next one", async (t) => {
   const { gateway, start: startProcess } = await startWithWorkers(t, { profile: { sessionsMax: 2 } });
   const worker = await startProcess();
   const reseller = await gateway.addReseller();
@@ -96,7 +96,7 @@ test("orders that wait behind others when their owner is killed are begun by the
   for (const order of orders) await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("what an owner that hangs has begun and not begun is taken up by its successor, and it is an alarm until it is gone", async (t) => {
+test("the successor of an owner that hangs continues all its orders, and the hanging owner is an alarm until it is gone", async (t) => {
   const { gateway, start: startProcess } = await startWithWorkers(t);
   const { databaseUrl, registry } = gateway;
   const hanging = await startProcess();

@@ -17,7 +17,7 @@ async function assertPaused(gateway: TestGateway, reseller: TestReseller): Promi
   assert.ok(Number(refused.headers["retry-after"]) > 0);
 }
 
-test("a refusal of our set-up ends the order and pauses creates until they are resumed (row 11)", async (t) => {
+test("a refusal because of our configuration ends the order and pauses creates until they are resumed (row 11)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   for (const code of [2100, 2101, 2102, 2103, 2201, 2307]) {
@@ -51,7 +51,7 @@ test("an order that was accepted before a pause waits for the operator and is no
   await assertEnds(gateway, reseller, waiting, "Finished");
 });
 
-test("without credit an order waits, and goes on by itself when there is credit again (row 12)", async (t) => {
+test("without credit an order waits, and continues when there is credit again (row 12)", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
   const reseller = await gateway.addReseller();
@@ -71,10 +71,10 @@ const untilResumed = ({ databaseUrl }: TestGateway) =>
     return (await runSql(databaseUrl, resumed)).length > 0;
   });
 
-test("a create that works although it began before the credit was out ends the pause, for all but what was just refused", async (t) => {
+test("a create that succeeds although it began before the credit ran out ends the pause for all orders but those just refused", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  // Only when its contact is known an order goes straight.
+  // An order sends its create at once only when its contact is known.
   await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
   const hold = gateway.registry.hold({ command: "domain:create", name: "paid.example", at: "before-answer" });
   const paid = await place(gateway, reseller, "paid.example");
@@ -89,7 +89,7 @@ test("a create that works although it began before the credit was out ends the p
   assert.equal(creates(gateway, dear.name).length, 1);
 });
 
-test("a lack of credit that is written down after a later create has worked pauses nothing for long", async (t) => {
+test("a lack of credit that is written after a later create has succeeded pauses creates only briefly", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const when = "OLD.phase = 'create' AND NEW.phase = 'waiting'";

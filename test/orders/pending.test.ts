@@ -44,7 +44,7 @@ test("only paResult counts, whatever the message's text says (row 20)", async (t
   await assertEnds(gateway, reseller, no, "Errors");
 });
 
-test("a message that names only the registry's own transaction id finds its order", async (t) => {
+test("a message with only the registry's transaction id finds its order", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const order = await placePending(gateway, reseller, "pending-never-svtrid.example");
   decide(gateway, order.name, true);
@@ -71,7 +71,7 @@ test("a message that comes again after its commit changes nothing and is acknowl
   assert.deepEqual(await runSql(gateway.databaseUrl, stored), [{ message_id: "twice", needs_operator: false }]);
 });
 
-test("a message that nobody understands is kept for an operator and does not hold up the queue", async (t) => {
+test("a message that no order explains is stored for an operator and does not block the queue", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   putMessage(gateway, "0-unknown", "never-ordered.example", true, "approved");
   const order = await placePending(gateway, reseller, "pending-approve-2.example");
@@ -81,17 +81,17 @@ test("a message that nobody understands is kept for an operator and does not hol
   assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "0-unknown" }]);
 });
 
-test("a message that contradicts an order's end changes nothing, and an operator is told (row 25)", async (t) => {
+test("a message that contradicts an order's end changes nothing, and raises an alarm (row 25)", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const order = await placePending(gateway, reseller, "pending-approve-3.example");
   await assertEnds(gateway, reseller, order, "Finished");
   putMessage(gateway, "late", order.name, false, "denied");
   const flagged = "SELECT FROM poll_messages WHERE message_id = 'late' AND needs_operator";
-  await until("it is kept", async () => (await runSql(gateway.databaseUrl, flagged)).length > 0);
+  await until("it is stored", async () => (await runSql(gateway.databaseUrl, flagged)).length > 0);
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("an approval that the registry does not show yet is kept, and the order looks again", async (t) => {
+test("an approval that the registry does not show yet is stored, and the order looks again", async (t) => {
   const { gateway, reseller } = await startWithQueue(t, { reconcileIntervalMs: 300 });
   const order = await placePending(gateway, reseller, "pending-never-slow.example");
   putMessage(gateway, "early", order.name, true, "approved");
@@ -101,7 +101,7 @@ test("an approval that the registry does not show yet is kept, and the order loo
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("a denial is not believed while the registry holds the name for us, and an operator is told (row 20)", async (t) => {
+test("a denial is not believed while the registry holds the name for us, and raises an alarm (row 20)", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const order = await placePending(gateway, reseller, "pending-never-lie.example");
   decide(gateway, order.name, true);
@@ -111,12 +111,12 @@ test("a denial is not believed while the registry holds the name for us, and an 
   const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
   assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "lie" }]);
   assert.deepEqual(await openAlarms(gateway), [{ kind: "message", subject: "sandbox/lie" }]);
-  // The next look finds the same, and that is the proof.
+  // The next look finds the same, which is the proof.
   await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a denial that the registry does not show yet is kept, and the order looks again", async (t) => {
+test("a denial that the registry does not show yet is stored, and the order looks again", async (t) => {
   const { gateway, reseller } = await startWithQueue(t, { reconcileIntervalMs: 300 });
   const order = await placePending(gateway, reseller, "pending-never-slow-no.example");
   putMessage(gateway, "early-no", order.name, false, "denied");
@@ -127,7 +127,7 @@ test("a denial that the registry does not show yet is kept, and the order looks 
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
-test("a decision that comes before the order has written down that it is pending is not lost", async (t) => {
+test("a decision that comes before the order is written as pending is not lost", async (t) => {
   const { gateway, reseller } = await startWithQueue(t, { pendingDelayMs: 50 });
   const hold = await holdAt(t, gateway.databaseUrl, {
     table: "registration_orders",

@@ -1,4 +1,4 @@
-/** A registry that was away is tried again when somebody knows that it is back. */
+/** An operator who knows that a registry is back has it probed at once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
@@ -10,7 +10,7 @@ import { assertRefused, operated } from "./operate.ts";
 
 const longMs = 3_600_000;
 
-test("an operator has a registry tried at once that was away, hears what came of it, and its orders go on", async (t) => {
+test("an operator probes a registry that was away, sees the result, and its orders continue", async (t) => {
   const circuit = { ...circuitSettingsDefault, probeDelayMsMin: longMs, probeDelayMsMax: longMs };
   const patient = { circuit, backoffFirstMs: longMs, backoffMaxMs: longMs };
   const gateway = await startTestGateway(t, { registry: patient });

@@ -24,13 +24,13 @@ test("a thin registry is sent no contacts", async (t) => {
   const reseller = await gateway.addReseller();
   assert.doesNotMatch(await createFrame(gateway, reseller, "thin.example"), /registrant|contact/);
   assert.deepEqual(gateway.registry.store.journal.entries({ command: "contact:create" }), []);
-  // 2303 is about a contact where there are contacts: here it is a refusal.
+  // Only a registry with contacts means a contact by 2303: here it is a refusal.
   const refused = await place(gateway, reseller, "code-2303-1.example");
   await assertEnds(gateway, reseller, refused, "FailedValidation");
   assert.equal(creates(gateway, refused.name).length, 1);
 });
 
-test("a thick registry is sent the contacts that it wants beside the registrant", async (t) => {
+test("a thick registry is sent the contacts that it requires beside the registrant", async (t) => {
   for (const contactTypes of [[], ["admin", "tech", "billing"]] as ("admin" | "tech" | "billing")[][]) {
     const gateway = await startTestGateway(t, { registry: { contactTypes } });
     const frame = await createFrame(gateway, await gateway.addReseller(), "thick.example");
@@ -57,14 +57,14 @@ test("a name with a price of its own is blocked unless the policy allows its pri
   assert.equal((await operated(gateway, "orders", "show", order.code)).fee, "100.00 EUR");
 });
 
-test("a name has only letters that the registry takes under its suffix, or is told which one it does not", async (t) => {
+test("a name may only have letters that the registry allows under its suffix, and the answer names the one that it does not", async (t) => {
   const idn = { example: ["00E0-00F6", "00F8-00FF"] };
   const gateway = await startTestGateway(t, { registry: { idn } });
   const reseller = await gateway.addReseller();
   await createFrame(gateway, reseller, "xn--mller-kva.example");
   const cases: [name: string, text: RegExp][] = [
-    ["łódź.example", /^The name has the character U\+0142, which the registry of \.example does not take\.$/],
-    ["müller.test", /^The name has letters beside a to z, which the registry of \.test does not take\.$/],
+    ["łódź.example", /^The name has the character U\+0142, which the registry of \.example does not accept\.$/],
+    ["müller.test", /^The name has letters other than a to z, which the registry of \.test does not accept\.$/],
   ];
   for (const [name, text] of cases) {
     const refusal = await refusalOf(gateway, reseller, name);

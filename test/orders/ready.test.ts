@@ -5,7 +5,7 @@ import { holdAt } from "./hold.ts";
 import { place } from "./judge.ts";
 import { startWithWorkers } from "./worker-process.ts";
 
-test("a worker is ready once it hears the questions about names, so the first order is not refused", async (t) => {
+test("a worker is ready once it listens to questions about names, so the first order is not refused", async (t) => {
   const { gateway, start } = await startWithWorkers(t);
   const hold = await holdAt(t, gateway.databaseUrl, { table: "registries", on: "INSERT", when: "true" });
   let isReady = false;

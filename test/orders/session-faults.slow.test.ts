@@ -1,5 +1,5 @@
 /**
- * A registry whose sessions end, hang or speak oddly: orders are done all the same, each with one create, and a POST
+ * A registry whose sessions end, hang or send odd answers: orders finish nevertheless, each with one create, and a POST
  * that cannot be decided says so.
  */
 import assert from "node:assert/strict";
@@ -11,9 +11,9 @@ import { styleNames } from "../../sandbox/registry/style.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
 
-/** Short, so that trouble is noticed and forgotten soon. */
+/** Short, so that faults are noticed and forgotten soon. */
 const registry = {
-  // The queue is read when an order asks for it: a count of commands would else depend on who reads when.
+  // The queue is read only for an order: otherwise the number of commands would depend on when it is read.
   pollIntervalMs: 60_000,
   circuit: { ...circuitSettingsDefault, probeDelayMsMin: 100, probeDelayMsMax: 500, refusedDelayMs: 200 },
   timeouts: { ...eppTimeoutsDefault, connectMs: 500, greetingMs: 500, loginMs: 2_000, loginPauseFirstMs: 50 },
@@ -23,7 +23,7 @@ const registry = {
 async function registerUnder(t: TestContext, label: string, faults: Partial<FaultSettings>): Promise<void> {
   const gateway = await startTestGateway(t, { registry });
   const reseller = await gateway.addReseller();
-  // Sessions that are there already get the fault too.
+  // Open sessions get the fault too.
   await assertEnds(gateway, reseller, await place(gateway, reseller, `before-${label}.example`), "Finished");
   gateway.registry.setFaults(faults);
   for (let number = 0; number < 6; number++) {
@@ -33,7 +33,7 @@ async function registerUnder(t: TestContext, label: string, faults: Partial<Faul
   }
 }
 
-/** A session that ends under the question is an honest "not now"; the reseller asks again. */
+/** When a session ends during the question, the answer is "not now", and the reseller asks again. */
 async function placeWhenPossible(...[gateway, reseller, name]: Parameters<typeof place>) {
   let order: Awaited<ReturnType<typeof place>> | undefined;
   await until(`${name} is accepted`, async () => {
@@ -57,17 +57,17 @@ for (const style of styleNames) {
 }
 
 for (const code of [2002, 2200, 2202] as const) {
-  test(`a session that was logged out in silence, and says so with ${code}, is replaced`, (t) =>
+  test(`a session that was logged out silently, and answers ${code}, is replaced`, (t) =>
     registerUnder(t, `logout-${code}`, { logout: { afterCommands: 3, code } }));
 }
 
 test("a session that ends after some commands (2500) costs no order", (t) =>
   registerUnder(t, "commands", { commandsMax: 4 }));
 
-test("fewer sessions than agreed (2502) slow orders down, and stop none", (t) =>
+test("fewer sessions than agreed (2502) slow orders down, but stop none", (t) =>
   registerUnder(t, "sessions", { sessionsMax: 1 }));
 
-test("sessions that the registry ends after a while, with a word or without, are replaced", async (t) => {
+test("sessions that the registry ends after a while, with an answer or without, are replaced", async (t) => {
   await registerUnder(t, "idle", { idleMs: 300, endNoticeCode: 1500 });
   await registerUnder(t, "age", { ageMs: 300 });
 });

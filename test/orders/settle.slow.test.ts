@@ -1,4 +1,4 @@
-/** What a machine must not decide is shown to an operator, who settles it; the registry has to agree (row 26). */
+/** An operator settles orders that the machine must not decide, and the registry must agree (row 26). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { cancelOrder } from "#domains/orders/cancel.ts";
@@ -16,11 +16,11 @@ async function start(t: TestContext, options: Parameters<typeof startTestGateway
   return { gateway, reseller };
 }
 
-const settle = (code: string, as: string, ...more: string[]) => [
-  ...["orders", "settle", code, "--as", as, "--note", "said by the registry's desk", ...more],
-];
+const note = "the registry's support confirmed it";
+const settle = (code: string, as: string, ...more: string[]) =>
+  ["orders", "settle", code, "--as", as, "--note", note].concat(more);
 
-/** What is registered at the registry for us, and in the portfolio, without a create of the order. */
+/** Asserts that the name is registered for us and in the portfolio, without a create of the order. */
 async function assertTaken(gateway: TestGateway, reseller: Parameters<typeof place>[1], name: string): Promise<void> {
   const { status } = await gateway.send(reseller, "GET", `/domains/${name}`);
   assert.equal(status, 200);
@@ -30,7 +30,7 @@ async function assertTaken(gateway: TestGateway, reseller: Parameters<typeof pla
   );
 }
 
-test("an order that nobody can explain is in the operator's queue until a person says that it is registered", async (t) => {
+test("an order whose name no create explains is in the operator's queue until an operator settles it as registered", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await placeUnexplained(gateway, reseller, "by-hand.example");
   const [listed, ...rest] = await operated<Record<string, string>[]>(gateway, "orders", "list", "--attention");
@@ -54,8 +54,8 @@ test("an order that nobody can explain is in the operator's queue until a person
   await assertRefused(gateway, settle(order.code, "failed"), 3, /has ended already, as Finished/);
 });
 
-test("an order failed only if the registry does not hold the name for us, unless a person answers for it", async (t) => {
-  // Its own step would find that the name is gone as well.
+test("an order is settled as failed only if the registry does not hold the name for us, unless an operator forces it", async (t) => {
+  // Its own step would also find that the name is gone.
   const { gateway, reseller } = await start(t, { registry: { backoffMaxMs: 3_600_000 } });
   const [gone, forced] = [
     await placeUnexplained(gateway, reseller, "gone.example"),
@@ -71,28 +71,33 @@ test("an order failed only if the registry does not hold the name for us, unless
   assert.deepEqual(
     history.slice(-2).map(({ event, note }) => [event, note]),
     [
-      ["settle-requested", "said by the registry's desk"],
-      ["settled-failed", "said by the registry's desk"],
+      ["settle-requested", note],
+      ["settled-failed", note],
     ],
   );
 });
 
-test("a pending order is not settled against the registry's silence", async (t) => {
+test("a pending order is not settled while the registry does not answer", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await place(gateway, reseller, "pending-never-1.example");
   await until("it is pending", async () => (await statusOf(gateway, reseller, order)) === "Pending");
   await assertRefused(gateway, settle(order.code, "registered"), 3, /has not decided about the name yet/);
   await assertRefused(gateway, settle(order.code, "failed"), 3, /the registry holds the name for us/);
   gateway.registry.pause();
-  await assertRefused(gateway, settle(order.code, "registered"), 3, /could not be asked just now/);
+  await assertRefused(gateway, settle(order.code, "registered"), 3, /could not be asked: try again/);
   assert.equal(await statusOf(gateway, reseller, order), "Pending");
 });
 
-test("while a create may still be executed an order is neither settled nor hurried", async (t) => {
+test("while a create may still be executed an order is neither settled nor retried", async (t) => {
   const { gateway, reseller } = await start(t, { registry: { settleMs: 3_600_000 } });
   const order = await place(gateway, reseller, "drop-before-1.example");
   await until("its answer is lost", async () => (await countEvents(gateway, order, "unanswered")) > 0);
-  await assertRefused(gateway, ["orders", "retry", order.code], 3, /waits until .*: an answer of the registry is lost/);
+  await assertRefused(
+    gateway,
+    ["orders", "retry", order.code],
+    3,
+    /waits until .*: an answer of the registry was lost/,
+  );
   const failed = settle(order.code, "failed", "--timeout", "1");
   await assertRefused(gateway, failed, 7, /still waiting for its step/);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
@@ -100,18 +105,18 @@ test("while a create may still be executed an order is neither settled nor hurri
   assert.match(String(shown.next), /^at .*whether the create whose answer was lost was executed/);
 });
 
-test("an order that waits for a person looks again when it is told to", async (t) => {
+test("an order that waits for an operator looks again when it is retried", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await placeUnexplained(gateway, reseller, "again.example");
   const shown = await operated(gateway, "orders", "show", order.code);
-  assert.match(String(shown.next), /it needs a person to look: deedhouse orders settle$/);
+  assert.match(String(shown.next), /it needs an operator: deedhouse orders settle$/);
   gateway.registry.store.domains.delete(order.name);
   await operated(gateway, "orders", "retry", order.code);
   await assertEnds(gateway, reseller, order, "FailedValidation");
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
-test("only an order that asks what became of its name can be settled", async (t) => {
+test("only an order that is verified, cancelled or pending can be settled", async (t) => {
   const { gateway, reseller } = await start(t);
   await delayOrders(gateway.databaseUrl, 600_000);
   const early = await place(gateway, reseller, "early.example");
@@ -129,7 +134,7 @@ test("only an order that asks what became of its name can be settled", async (t)
   await assertRefused(gateway, ["orders", "retry", finished.order_code ?? ""], 3, /has ended already/);
 });
 
-test("a name that a person says is registered is not deleted any more, though its cancelling had begun", async (t) => {
+test("a name that an operator settles as registered is no longer deleted, although its order was being cancelled", async (t) => {
   const { gateway, reseller } = await start(t);
   const name = "kept.example";
   const created = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });

@@ -1,4 +1,4 @@
-/** Several registries at once: names go to the one that serves their suffix, and each stands or falls alone. */
+/** Several registries at once: names go to the one that serves their suffix, and each works or fails alone. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { raiseAlarm } from "#alarms.ts";
@@ -10,7 +10,7 @@ import { createSteeredClock } from "../harness/steered-clock.ts";
 import { assertEnds, creates, place, until } from "./judge.ts";
 import { openAlarms } from "./stage.ts";
 
-/** Tries again soon, so that a test need not wait long for a registry that is back. */
+/** Retries soon, so that a test need not wait long for a registry that is back. */
 const circuit = { ...circuitSettingsDefault, probeDelayMsMin: 200, probeDelayMsMax: 1_000 };
 
 async function untilCircuitIsOpen({ databaseUrl }: TestGateway): Promise<void> {
@@ -60,7 +60,7 @@ test("a registry that is down stops its own suffixes, and changes nothing for th
   const isUp = async () =>
     (await gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "a.second" } })).status ===
     202;
-  await until("the registry is taken back by itself", isUp);
+  await until("the registry is available again", isUp);
   await until("the order is done", () => second.store.domains.find("a.second")?.clID === "deedhouse");
 });
 
@@ -68,7 +68,7 @@ test("an order waits for its own registry while those of others are done", async
   const gateway = await startWithTwo(t);
   const second = secondRegistry(gateway);
   const reseller = await gateway.addReseller();
-  // Placed before the registry went away, answered after it came back.
+  // Placed before the registry went away, and finished after it came back.
   const waiting = await place(gateway, reseller, "slow-1500-wait.second");
   second.pause();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "quick.example"), "Finished");
@@ -80,7 +80,7 @@ test("an order waits for its own registry while those of others are done", async
 
 test("a registry that stays away is an alarm, until it is back", async (t) => {
   const clock = createSteeredClock();
-  // Noticed although nobody orders anything: the pool keeps a session open.
+  // Noticed without any order: the pool keeps a session open.
   const gateway = await startTestGateway(t, { clock, registry: { circuit, pollIntervalMs: 20 } });
   gateway.registry.pause();
   await untilCircuitIsOpen(gateway);
@@ -95,7 +95,7 @@ test("a registry that stays away is an alarm, until it is back", async (t) => {
 });
 
 test("the alarm of a registry that was away ends as soon as it is back", async (t) => {
-  // Who looks after its absence does so once, at the start.
+  // The check for absent registries runs once here, at the start.
   const gateway = await startTestGateway(t, { registry: { circuit, pollIntervalMs: 3_600_000 } });
   gateway.registry.pause();
   await untilCircuitIsOpen(gateway);
@@ -104,7 +104,7 @@ test("the alarm of a registry that was away ends as soon as it is back", async (
   await until("the alarm is over", async () => (await openAlarms(gateway)).length === 0);
 });
 
-test("a registry without a profile whose names are here is an alarm, until a process serves it again", async (t) => {
+test("a registry that has names here but no profile is an alarm until a process serves it again", async (t) => {
   const gateway = await startWithTwo(t);
   const reseller = await gateway.addReseller();
   const { location } = await place(gateway, reseller, "kept.second");

@@ -1,12 +1,12 @@
-/** Orders in states that only a registry's oddity brings about. */
+/** Orders in states that only odd behaviour of a registry brings about. */
 import assert from "node:assert/strict";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { type PlacedOrder, place, registrarId, until } from "./judge.ts";
 
 /**
- * An order whose name the registry comes to hold for us between its check and its create, through no order of ours: no
- * machine can say what that means.
+ * An order whose name the registry holds for us from between its check and its create on, through no order of ours: the
+ * machine cannot decide what that means.
  */
 export async function placeUnexplained(
   gateway: TestGateway,
@@ -27,7 +27,7 @@ export async function placeUnexplained(
   return order;
 }
 
-/** The registry holds a name for us, as if by a telephone call. Needs one that we registered before. */
+/** Makes the registry hold a name for us, as after a telephone call. Needs a name that we registered before. */
 export function holdByHand({ registry }: TestGateway, name: string, authInfo = "made-by-hand-1"): void {
   const [any] = registry.store.domains.values();
   assert.ok(any);
@@ -63,7 +63,7 @@ export function decide(gateway: TestGateway, name: string, approved: boolean): v
   }
 }
 
-/** How often something has happened to an order. */
+/** How often an event is in an order's history. */
 export async function countEvents({ databaseUrl }: TestGateway, order: PlacedOrder, event: string): Promise<number> {
   const events = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
     WHERE order_code = $1 AND event = $2`;
@@ -74,7 +74,7 @@ export async function openAlarms({ databaseUrl }: TestGateway): Promise<{ kind: 
   return runSql(databaseUrl, "SELECT kind, subject FROM alarms WHERE resolved_at IS NULL ORDER BY id");
 }
 
-/** The orders that are alarms, by their codes. */
+/** The codes of orders with an open alarm. */
 export async function alarmedOrders(gateway: TestGateway): Promise<string[]> {
   return (await openAlarms(gateway)).filter(({ kind }) => kind === "order").map(({ subject }) => subject);
 }

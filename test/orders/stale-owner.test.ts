@@ -1,4 +1,4 @@
-/** What an owner of a registry's sessions wants to begin or decides after its lease is over counts no more. */
+/** The database refuses what an owner of a registry's sessions begins or decides after its lease is over. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { begin, write } from "#domains/changes/write.ts";
@@ -46,7 +46,7 @@ test("the database refuses the attempts and decisions of an owner whose epoch is
     (epoch: number) =>
       write(asOwner(epoch), orderTable, order, { nextStepAt: new Date(context.clock.now().getTime() + dayMs) }),
   ];
-  // The worker has let go of it.
+  // The worker has released the registry.
   for (const begin of begins) await assert.rejects(begin(present!.epoch), LeaseLost);
   await runSql(databaseUrl, "UPDATE registry_leases SET epoch = epoch + 1, expires_at = now() + interval '1 hour'");
   for (const act of [...begins, ...decisions]) await assert.rejects(act(present!.epoch), LeaseLost);

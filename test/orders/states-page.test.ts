@@ -11,7 +11,7 @@ import { replacePrinted } from "../harness/printed-page.ts";
 
 const rowHead = ["row", "state", "event", "next state"];
 
-/** The tables of each page, by the names of their places. */
+/** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
     "registration orders": printTable(

@@ -6,18 +6,18 @@ import { assertEnds, creates, place } from "./judge.ts";
 
 const cases = [
   {
-    rule: "the registry is asked once and told once about a name that is free and stays so",
+    rule: "a free name costs one check and one create",
     checkFreshMs: 60_000,
     asked: 1,
   },
-  { rule: "the registry is asked again where its answer is not to be kept", checkFreshMs: 0, asked: 2 },
+  { rule: "an answer of the registry that may not be kept costs a second check", checkFreshMs: 0, asked: 2 },
 ];
 
 for (const { rule, checkFreshMs, asked } of cases) {
   test(rule, async (t) => {
     const gateway = await startTestGateway(t, { context: { checkFreshMs } });
     const reseller = await gateway.addReseller();
-    // The reseller's contact is made with its first order.
+    // The reseller's first order creates its contact.
     await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
     const order = await place(gateway, reseller, "second.example");
     await assertEnds(gateway, reseller, order, "Finished");

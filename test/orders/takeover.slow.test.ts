@@ -1,6 +1,6 @@
 /**
- * An owner of a registry's sessions that hangs, or is cut off from the database or the registry, loses them to a worker that
- * works. The registry's journal says what was sent; what is on its way then is never sent twice.
+ * An owner of a registry's sessions that hangs, or is cut off from the database or the registry, loses them to another worker.
+ * The registry's journal says what was sent; a command that was on its way is never executed twice.
  */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
@@ -9,16 +9,15 @@ import { sleep } from "#lib/clock.ts";
 import { ownerLockClass } from "#locks/owner-lock.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../harness/database-proxy.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
-import { startLateRelay } from "../harness/late-relay.ts";
 import { runSql } from "../harness/sql.ts";
 import { startTcpRelay, type TcpRelay } from "../harness/tcp-relay.ts";
-import { holdAt } from "./hold.ts";
 import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
+import { startWithLateNetwork } from "./late-command.ts";
 import { startWithWorkers, type WorkersOptions } from "./worker-process.ts";
 
 const ordersBefore = 6;
 const ordersAfter = 6;
-/** Between two requests of a reseller who goes on ordering. */
+/** Between two requests of a reseller who keeps ordering. */
 const pauseMs = 50;
 
 interface Lease {
@@ -44,7 +43,7 @@ async function untilOwnedBy(gateway: TestGateway, pid: number | undefined): Prom
   return lease!;
 }
 
-/** The connections over which somebody has logged in so far. */
+/** The connections with a login so far. */
 const connectionsOf = ({ registry }: TestGateway) =>
   new Set(registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection));
 
@@ -60,7 +59,7 @@ function relayTo(port: number, onReset: () => void = () => {}): Promise<TcpRelay
   });
 }
 
-/** Somebody who goes on ordering, whatever the answers are. */
+/** A reseller who keeps ordering, whatever the answers are. */
 function keepOrdering(gateway: TestGateway, reseller: TestReseller) {
   const accepted: PlacedOrder[] = [];
   const stopped = new AbortController();
@@ -89,12 +88,12 @@ function keepOrdering(gateway: TestGateway, reseller: TestReseller) {
 
 interface Cut {
   what: string;
-  /** Begins with both workers there, and the first owning the registry. */
+  /** Called while both workers run, and the first owns the registry. */
   hurt(): void;
 }
 
 /**
- * Orders go on being placed while the owner is hurt: each that is accepted ends, and at most one create of each is executed.
+ * Keeps placing orders while the owner is disturbed: each accepted order ends, with at most one create executed.
  * @returns the lease of the second worker, and the connections of the first
  */
 async function takeOver(gateway: TestGateway, pid: number | undefined, { what, hurt }: Cut) {
@@ -125,7 +124,7 @@ async function startTwo(t: TestContext, own: (gateway: TestGateway) => Promise<o
   return { gateway, first, second: await start() };
 }
 
-test("an owner that stands still loses the registry, and sends nothing when it goes on", async (t) => {
+test("an owner that is suspended loses the registry, and sends nothing when it resumes", async (t) => {
   let resets = 0;
   const { gateway, first, second } = await startTwo(t, async ({ registry }) => {
     const relay = await relayTo(registry.port, () => {
@@ -136,7 +135,7 @@ test("an owner that stands still loses the registry, and sends nothing when it g
   });
   const { lease, ofFirst } = await takeOver(gateway, second.pid, { what: "the stop", hurt: first.freeze });
   const stuck = "SELECT FROM alarms WHERE kind = 'worker-stuck' AND subject = 'sandbox' AND resolved_at IS NULL";
-  await until("that is an alarm", async () => (await runSql(gateway.databaseUrl, stuck)).length > 0);
+  await until("it is an alarm", async () => (await runSql(gateway.databaseUrl, stuck)).length > 0);
   const { journal } = gateway.registry.store;
   const [lastFrame] = journal.entries().slice(-1);
   first.thaw();
@@ -152,7 +151,7 @@ test("an owner that stands still loses the registry, and sends nothing when it g
   await untilOwnedBy(gateway, second.pid);
 });
 
-test("a worker that stood still while it waited does not keep the registry from the next one", async (t) => {
+test("a worker that was suspended while it waited does not keep the registry from the next one", async (t) => {
   const { gateway, start } = await startWithWorkers(t, { profile: quick });
   const first = await start();
   await untilOwnedBy(gateway, first.pid);
@@ -179,7 +178,7 @@ for (const way of ["cut", "silence"] as const) {
   });
 }
 
-test("an owner whose link to the registry is cut lets go of it for a worker that the registry greets", async (t) => {
+test("an owner that is cut off from the registry releases it for a worker that can connect", async (t) => {
   let link: TcpRelay | undefined;
   const { gateway, first, second } = await startTwo(t, async ({ registry }) => {
     link = await relayTo(registry.port);
@@ -192,31 +191,22 @@ test("an owner whose link to the registry is cut lets go of it for a worker that
   await first.stop();
 });
 
-test("a create that arrives after the takeover is not sent again: not within its time, and not before another look", async (t) => {
-  const { gateway, start } = await startWithWorkers(t, {
-    // Nothing but the command is on its way when bytes are kept.
-    profile: { queryTimeoutMs: 30_000, takeoverSettleMs: 6_000, pollIntervalMs: 600_000 },
-  });
+test("a create that arrives after the takeover is not sent again, neither within the settle time nor before another look", async (t) => {
+  const { gateway, start, network, killWithCommandOnItsWay } = await startWithLateNetwork(t);
   const { databaseUrl, registry } = gateway;
-  const network = await startLateRelay(registry.port);
-  t.after(() => network.close());
-  const first = await start({ profile: { port: network.port } });
   const reseller = await gateway.addReseller();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
   const second = await start();
   const name = "late-frame.example";
-  const begun = await holdAt(t, databaseUrl, { table: "attempts", on: "INSERT", when: "true" });
-  const order = await place(gateway, reseller, name);
-  await begun.reached();
-  network.keep();
-  await begun.release();
-  await until("its create is under way", () => network.keptBytes() > 0);
-  await first.kill();
+  const order = await killWithCommandOnItsWay("true", () => place(gateway, reseller, name));
   const waits = "SELECT FROM order_history WHERE event = 'verify-lost' AND note LIKE '%still on its way%'";
-  await until("it was not found, and is waited for", async () => (await runSql(databaseUrl, waits)).length > 0);
+  await until(
+    "its order waits after a look that did not find the name",
+    async () => (await runSql(databaseUrl, waits)).length > 0,
+  );
   const looked = registry.hold({ command: "domain:info", name, at: "before-answer", times: 1 });
   await looked.reached(1);
-  assert.deepEqual(creates(gateway, name), [], "it was sent again within its time");
+  assert.deepEqual(creates(gateway, name), [], "it was sent again within the settle time");
   network.deliver();
   await until("the first one arrives", () => creates(gateway, name).length > 0);
   looked.release();

@@ -8,7 +8,7 @@ import { startWithWorkers } from "./worker-process.ts";
 const ordersAtOnce = 12;
 const validLeases = "SELECT FROM registry_leases WHERE expires_at > now()";
 
-test("a registry has one owner at a time, whose killing loses no order and repeats no create", async (t) => {
+test("a registry has one owner at a time, and killing it loses no order and repeats no create", async (t) => {
   const { gateway, start } = await startWithWorkers(t);
   const untilOwned = () =>
     until("one owns it", async () => (await runSql(gateway.databaseUrl, validLeases)).length === 1);
@@ -20,7 +20,7 @@ test("a registry has one owner at a time, whose killing loses no order and repea
     new Set(gateway.registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection)).size;
   const orders = await Promise.all(
     Array.from({ length: ordersAtOnce }, (_, index) =>
-      // Some are in the middle of each step when the owner is killed.
+      // Some orders are in each step when the owner is killed.
       place(gateway, reseller, `${index % 3 === 0 ? "slow-150-" : ""}two-${index}.example`),
     ),
   );
@@ -31,7 +31,7 @@ test("a registry has one owner at a time, whose killing loses no order and repea
   await Promise.all(orders.map((order) => assertEnds(gateway, reseller, order, "Finished")));
 });
 
-test("a worker that is told to stop hands its orders on without a loss", async (t) => {
+test("a worker that is stopped hands its orders over without loss", async (t) => {
   const { gateway, start } = await startWithWorkers(t, { sandbox: { lateMs: 200 } });
   const first = await start();
   const reseller = await gateway.addReseller();
@@ -39,15 +39,15 @@ test("a worker that is told to stop hands its orders on without a loss", async (
   await until("the create is executed", () => creates(gateway, order.name).length > 0);
   await first.stop();
   const settled = await runSql<{ status: string }>(gateway.databaseUrl, "SELECT status FROM registration_orders");
-  assert.deepEqual(settled, [{ status: "Finished" }], "it did not wait for the answer that was under way");
+  assert.deepEqual(settled, [{ status: "Finished" }], "it did not wait for the answer that was in progress");
   const refused = gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "no.example" } });
   assert.equal((await refused).status, 503, "without an owner nothing is accepted");
   await start();
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("a delete whose worker was killed may still be executed: nothing is believed, and none sent, before that is over", async (t) => {
-  // Settling takes a minute.
+test("a delete whose worker was killed may still be executed: nothing is believed or sent before the settle time is over", async (t) => {
+  // The settle time is a minute.
   const { gateway, start } = await startWithWorkers(t, { profile: { transformTimeoutMs: 30_000 } });
   const [first, reseller] = [await start(), await gateway.addReseller()];
   const name = "deleted.example";
@@ -71,8 +71,8 @@ test("a delete whose worker was killed may still be executed: nothing is believe
   assert.deepEqual(await runSql(gateway.databaseUrl, sent), [{ answered_at: null }]);
 });
 
-test("an owner that has lost its lock sends nothing new, for it may have a successor", async (t) => {
-  // One session for creates, and no order gives up waiting for it.
+test("an owner that has lost its lock sends nothing new, because it may have a successor", async (t) => {
+  // There is one session for creates, and no order gives up waiting for it.
   const { gateway, start } = await startWithWorkers(t, { profile: { sessionsMax: 2, transformTimeoutMs: 120_000 } });
   const { databaseUrl, registry } = gateway;
   await start();
@@ -88,14 +88,14 @@ test("an owner that has lost its lock sends nothing new, for it may have a succe
   const attempt = async () => (await runSql<{ answered_at: string | null }>(databaseUrl, attempts))[0];
   await until("the next waits for the session", async () => (await attempt()) !== undefined);
   const ofFirst = new Set(registry.store.journal.entries({ command: "login" }).map(({ connection }) => connection));
-  // The one that waits for the registry's lock is not idle.
+  // The connection that waits for the registry's lock is not idle.
   await endSessions(databaseUrl, "deedhouse-lease-sandbox", "idle");
   await until("the next gives up", async () => (await attempt())?.answered_at !== null);
   hold.release();
-  // The first one waits for its answer while its lease would have lasted; after that the second one waits until it may ask.
+  // The first one waits for its answer as long as its lease would have lasted; then the second one waits until it may ask.
   const known = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
     WHERE domain_name = 'sent.example' AND event IN ('created', 'unanswered')`;
-  await until("the answer is written down, or lost", async () => (await runSql(databaseUrl, known)).length > 0);
+  await until("the answer is written, or lost", async () => (await runSql(databaseUrl, known)).length > 0);
   assert.equal(creates(gateway, sent.name).length, 1);
   await assertEnds(gateway, reseller, await place(gateway, reseller, "successors.example"), "Finished");
   await assertEnds(gateway, reseller, waiting, "Finished");

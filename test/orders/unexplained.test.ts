@@ -7,14 +7,14 @@ import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 import { countEvents, holdByHand, openAlarms, placeUnexplained } from "./stage.ts";
 
-/** As the operator enters a name that was not registered here. */
+/** Inserts a name that was not registered here, as an operator does. */
 async function enterDomain({ databaseUrl }: TestGateway, { id }: TestReseller, name: string): Promise<void> {
   const insert = `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
       registry_ex_date, will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`;
   await runSql(databaseUrl, insert, [name, id]);
 }
 
-test("a name that we hold, but not through this order, is left to an operator and never created again (row 16a)", async (t) => {
+test("a name that we hold, but not through this order, needs an operator and is never created again (row 16a)", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock, context: { checkFreshMs: 0 } });
   const reseller = await gateway.addReseller();
@@ -27,7 +27,7 @@ test("a name that we hold, but not through this order, is left to an operator an
   assert.equal(creates(gateway, order.name).length, 1);
   assert.equal((await openAlarms(gateway)).length, 1, "one alarm for one thing");
 
-  // The operator enters it as a domain of another customer: then it is explained, and the order has lost.
+  // The operator enters it as a domain of another customer: that explains the name, and the order fails.
   const other = await gateway.addReseller();
   await enterDomain(gateway, other, order.name);
   clock.skip(0.5);
@@ -37,7 +37,7 @@ test("a name that we hold, but not through this order, is left to an operator an
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
-test("a name in another portfolio is that one's, where the registry shows no authInfo and it is as young as the order", async (t) => {
+test("a name in another portfolio does not become the order's, even without an authInfo and with a matching date", async (t) => {
   const gateway = await startTestGateway(t, { context: { checkFreshMs: 0 } });
   const reseller = await gateway.addReseller();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "first.example"), "Finished");
@@ -51,7 +51,7 @@ test("a name in another portfolio is that one's, where the registry shows no aut
   assert.equal((await gateway.settled(reseller, order.location)).status, "Errors");
 });
 
-test("a name that once ended here is nobody's when it comes back: an operator decides (row 16a)", async (t) => {
+test("a name that ended here and comes back belongs to no order: an operator decides (row 16a)", async (t) => {
   const gateway = await startTestGateway(t, { context: { checkFreshMs: 0 } });
   const [former, reseller] = [await gateway.addReseller(), await gateway.addReseller()];
   const names = ["first.example", "again.example"];
@@ -63,7 +63,7 @@ test("a name that once ended here is nobody's when it comes back: an operator de
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
 });
 
-test("an order whose steps fail by a fault of ours is an alarm, and goes on once that is mended", async (t) => {
+test("an order whose steps fail by a fault of ours raises an alarm, and continues once that is fixed", async (t) => {
   const gateway = await startTestGateway(t);
   const { databaseUrl } = gateway;
   const reseller = await gateway.addReseller();

@@ -14,23 +14,23 @@ const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 
 export interface WorkerProcess {
   pid: number | undefined;
-  /** SIGSTOP: it does nothing more, but is not gone yet. */
+  /** SIGSTOP: it does nothing more, but still exists. */
   freeze(): void;
-  /** SIGCONT: it goes on where it stood still. */
+  /** SIGCONT: it resumes where it was stopped. */
   thaw(): void;
-  /** SIGKILL: it finds no time for anything. Resolves when it is gone. */
+  /** SIGKILL: it ends at once. Resolves when it is gone. */
   kill(): Promise<void>;
-  /** SIGTERM: it ends what it is doing. Resolves when it is gone. */
+  /** SIGTERM: it finishes its work. Resolves when it is gone. */
   stop(): Promise<void>;
 }
 
 export interface Workers {
   gateway: TestGateway;
-  /** Starts one more; resolves when it works, as a registry's owner or in wait for it. */
+  /** Starts one more; resolves when it owns the registry or waits for it. */
   start(own?: OwnWorker): Promise<WorkerProcess>;
 }
 
-/** What is different about one worker: the links between it and the others, that can be cut. */
+/** One worker's own settings: its links to the database and the registry, which can be cut. */
 export interface OwnWorker {
   databaseUrl?: string;
   profile?: Partial<RegistryEntry>;
@@ -39,7 +39,7 @@ export interface OwnWorker {
 export interface WorkersOptions {
   node?: boolean;
   sandbox?: Partial<Settings>;
-  /** What is different in the workers' registry profile. */
+  /** Changes to the workers' registry profile. */
   profile?: Partial<RegistryEntry>;
   /** Further arguments of the workers' Node. */
   nodeArguments?: string[];
@@ -49,7 +49,7 @@ export interface WorkersOptions {
 export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   const { node = false, sandbox = {}, profile = {}, nodeArguments = [] } = options;
   const processes = new Set<WorkerProcess>();
-  // Before all that they work with: one that is still starting would find its files gone, and say so.
+  // Before everything that they use: a worker that is still starting would miss its files, and report that.
   t.after(() => Promise.all([...processes].map((worker) => worker.kill())));
   const registry = { transformTimeoutMs: 500, pollIntervalMs: 50 };
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry });
@@ -65,6 +65,24 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   return workers;
 }
 
+/** The settings of the gateway's registry that its workers share. */
+const keptSettings = [
+  "id",
+  "host",
+  "servername",
+  "registrarId",
+  "suffixes",
+  "sessionsMax",
+  "commandsPerSecond",
+  "transformTimeoutMs",
+  "queryTimeoutMs",
+  "pollIntervalMs",
+  "reconcileIntervalMs",
+  "backoffFirstMs",
+  "backoffMaxMs",
+  "takeoverSettleMs",
+] as const satisfies (keyof RegistryEntry)[];
+
 async function writeConfiguration(
   gateway: TestGateway,
   folder: string,
@@ -72,15 +90,10 @@ async function writeConfiguration(
 ): Promise<Record<string, string>> {
   const [registry] = gateway.context.registries;
   if (!registry) throw new Error("the gateway has no registry");
-  const { id, host, port, servername, registrarId, password, suffixes, sessionsMax, commandsPerSecond } = registry;
-  const { transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs } =
-    registry;
-  const { takeoverSettleMs } = registry;
   const profile = {
-    ...{ id, host, port, servername, registrarId, suffixes, sessionsMax, commandsPerSecond },
-    ...{ transformTimeoutMs, queryTimeoutMs, pollIntervalMs, reconcileIntervalMs, backoffFirstMs, backoffMaxMs },
-    takeoverSettleMs,
-    password: password.reveal(),
+    ...Object.fromEntries(keptSettings.map((name) => [name, registry[name]])),
+    port: registry.port,
+    password: registry.password.reveal(),
     caFile: gateway.registry.caFile,
     ...own,
   };
@@ -102,7 +115,7 @@ async function startProcess(
 ): Promise<WorkerProcess> {
   const child = spawn(process.execPath, [...nodeArguments, entry, "worker"], {
     env: { ...process.env, ...environment },
-    // Its end of the channel closes with us: it outlives no test.
+    // The channel closes with this process, so the worker does not outlive the test.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const end = async (signal: "SIGKILL" | "SIGTERM") => {

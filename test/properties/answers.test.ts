@@ -21,7 +21,7 @@ import { seed } from "./seed.ts";
 type Fate =
   | { kind: "right" | "stale" | "twice" | "next" | "late" | "silence" | "close" }
   | { kind: "spoiled" | "spoiled-stale"; mutate: (bytes: Buffer) => Buffer }
-  /** So many of ten parts of the answer before, and then the right one. */
+  /** This many tenths of the previous answer, and then the right one. */
   | { kind: "cut-stale"; tenths: number };
 
 const fates: fc.Arbitrary<Fate> = fc.oneof(

@@ -19,7 +19,7 @@ const openAlarms = ({ gateway }: Stage, kind: string) =>
     [kind],
   );
 
-/** Waits until the alarm about the name was raised for the so-manieth time, and returns its note. */
+/** Waits until the alarm about the name was raised `count` times, and returns its note. */
 async function untilRaised(stage: Stage, name: string, count: number): Promise<string> {
   let note = "";
   await until(`alarm ${count} is raised`, async () => {
@@ -30,14 +30,14 @@ async function untilRaised(stage: Stage, name: string, count: number): Promise<s
   return note;
 }
 
-test("a renewal that is not proven is an alarm 30, 7 and 1 days before the end of the term, until it is", async (t) => {
+test("a renewal that is not proven raises an alarm 30, 7 and 1 days before the end of the term", async (t) => {
   const stage = await startStage(t);
   const name = "unproven.example";
   await own(stage, name);
   stage.gateway.registry.pause();
   await stage.travelTo(name, 29.97);
   await untilRenewalIs(stage.gateway, name, "Processing");
-  assert.deepEqual(await openAlarms(stage, "renewal"), [], "what has just begun is no alarm");
+  assert.deepEqual(await openAlarms(stage, "renewal"), [], "a renewal that has just begun is no alarm");
   await stage.travelTo(name, 29.9);
   assert.match(await untilRaised(stage, name, 1), /in 29 days.*not proven/);
   await stage.travelTo(name, 7.1);
@@ -51,7 +51,7 @@ test("a renewal that is not proven is an alarm 30, 7 and 1 days before the end o
   assert.deepEqual(await openAlarms(stage, "renewal"), [], "it is resolved");
 });
 
-test("a name whose renewal cannot be scheduled is an alarm until it is, and holds up no other", async (t) => {
+test("a name whose renewal cannot be scheduled is an alarm until it is scheduled, and delays no other", async (t) => {
   const stage = await startStage(t);
   const [name, other] = ["unscheduled.example", "other.example"];
   await own(stage, name);
@@ -70,7 +70,7 @@ test("a name whose renewal cannot be scheduled is an alarm until it is, and hold
   assert.deepEqual(await openAlarms(stage, "renewal"), []);
 });
 
-test("a name that is not to be renewed raises no alarm", async (t) => {
+test("a name whose renewal is switched off raises no alarm", async (t) => {
   const stage = await startStage(t);
   const name = "unwanted.example";
   await own(stage, name);
@@ -83,7 +83,7 @@ test("a name that is not to be renewed raises no alarm", async (t) => {
   assert.deepEqual(await openAlarms(stage, "renewal"), []);
 });
 
-test("a name switched off while the alarms of others are being raised is not among them", async (t) => {
+test("a name that is switched off while alarms are being raised gets none", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const inDays = (days: number) => new Date(gateway.context.clock.now().getTime() + days * 24 * 60 * 60_000);
@@ -121,12 +121,12 @@ test("switching a name off ends the alarm about it", async (t) => {
   assert.deepEqual(await openAlarms(stage, "renewal"), []);
 });
 
-test("renewals wait for credit, which is one alarm for the registry, and go on when there is some", async (t) => {
+test("renewals without credit raise one alarm for the registry, and continue when there is credit", async (t) => {
   const stage = await startStage(t);
   const names = ["renew-code-2104-a.example", "renew-code-2104-b.example"];
   await own(stage, ...names, "solvent.example");
   await stage.travelTo("solvent.example", 31);
-  // Its renew would be the proof that there is credit.
+  // Its renew would prove that there is credit.
   await setWillRenew(stage, "solvent.example", false);
   await stage.travel(2);
   for (const name of names) {
@@ -140,7 +140,7 @@ test("renewals wait for credit, which is one alarm for the registry, and go on w
   await until("it was resolved", async () => (await runSql(stage.gateway.databaseUrl, resolved)).length > 0);
 });
 
-test("a registry that has another expiry than the portfolio is an alarm, and the name is renewed from there", async (t) => {
+test("a registry with another expiry date than the portfolio's raises an alarm, and the name is renewed from the registry's date", async (t) => {
   const stage = await startStage(t);
   const { gateway } = stage;
   const name = "elsewhere.example";

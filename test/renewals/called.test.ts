@@ -1,4 +1,4 @@
-/** A renewal is woken in the moment in which it puts itself off. */
+/** A renewal is made due at the moment in which it writes that it waits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runRenewal } from "#domains/renewals/report.ts";
@@ -9,7 +9,7 @@ import { commands, own, startStage, untilRenewalIs } from "./stage.ts";
 const hourMs = 3_600_000;
 const longMs = { backoffFirstMs: hourMs, backoffMaxMs: hourMs, reconcileIntervalMs: hourMs };
 
-test("a renewal that is run while its renew is refused goes on at once, and what it was answered stands", async (t) => {
+test("a renewal that is run while its renew is refused continues at once, and the answer is kept", async (t) => {
   const stage = await startStage(t, { registry: { ...longMs, queryTimeoutMs: 30_000, transformTimeoutMs: 30_000 } });
   const { gateway } = stage;
   const name = "renew-code-2104-x.example";
@@ -28,7 +28,7 @@ test("a renewal that is run while its renew is refused goes on at once, and what
   assert.equal(commands(gateway, name, "domain:renew").length, 3);
 });
 
-test("a renewal that is run while it looks, and the registry does not say, looks again at once", async (t) => {
+test("a renewal that is run while it looks, and gets no answer, looks again at once", async (t) => {
   const stage = await startStage(t, { registry: { ...longMs, queryTimeoutMs: 30_000 } });
   const { gateway } = stage;
   const name = "unsaid.example";

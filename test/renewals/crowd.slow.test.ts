@@ -1,4 +1,4 @@
-/** Many names fall due on one day, at a registry that takes fifty commands a second. */
+/** Many names fall due on one day, at a registry that accepts fifty commands a second. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runSql } from "../harness/sql.ts";
@@ -8,19 +8,19 @@ import { giveNames, own, startStage } from "./stage.ts";
 const namesCount = 500;
 const ordersCount = 5;
 const sessionsMax = 10;
-/** In one line with the renewals, an order had some 115 of their commands before it. */
+/** In one queue with the renewals, an order had some 115 of their commands before it. */
 const renewalCommandsMax = 50;
 const dayMs = 24 * 60 * 60_000;
 
-test("new orders go before the renewals that wait for the registry's sessions", async (t) => {
+test("new orders come before the renewals that wait for the registry's sessions", async (t) => {
   const patience = { transformTimeoutMs: 30_000, queryTimeoutMs: 60_000 };
   const stage = await startStage(t, { registry: { ...patience, sessionsMax, commandsPerSecond: 50 } });
   const { gateway, reseller } = stage;
-  // Its registrant is at the registry then.
+  // Then its contact exists at the registry.
   await own(stage, "earlier.example");
   const expirationDate = new Date(gateway.context.clock.now().getTime() + 20 * dayMs);
   const names = Array.from({ length: namesCount }, (_, index) => `due-${index}.example`);
-  // Held up until they are many, however slowly they become due.
+  // The renewals are held until there are many, however slowly they become due.
   const hold = gateway.registry.hold({ command: "domain:info", at: "before-answer" });
   await giveNames(gateway, reseller, new Map(names.map((name) => [name, { expirationDate }])));
   const atWork = "SELECT FROM renewals WHERE status = 'Processing'";
@@ -37,6 +37,6 @@ test("new orders go before the renewals that wait for the registry's sessions", 
     assert.ok(check >= 0 && create > check);
     renewalCommands.push(create - check - 1);
   }
-  // One of them at least was not held up by anything else than the line.
+  // At least one of them was delayed by nothing but the queue.
   assert.ok(Math.min(...renewalCommands) < renewalCommandsMax, `renewals' commands before them: ${renewalCommands}`);
 });

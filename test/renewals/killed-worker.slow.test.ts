@@ -1,6 +1,6 @@
 /**
- * A worker is killed between any two steps of a renewal, while a second one waits to take over. Whatever was and was not
- * written down or executed by then, the name is renewed exactly once, or deleted exactly once.
+ * Kills a worker between any two steps of a renewal, while a second one waits to take over. Whatever had been written or
+ * executed by then, the name is renewed exactly once, or deleted exactly once.
  */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -20,10 +20,10 @@ interface Point {
   name: string;
   /** The beginning of the domain name, which the sandbox registry understands. */
   label?: string;
-  /** What the worker is about to commit when it is killed, and whether that is committed all the same. */
+  /** What the worker is about to commit when it is killed, and whether that is committed nevertheless. */
   change?: HeldChange;
   isCommitted?: boolean;
-  /** Where the registry keeps the frame when the worker is killed, and whether it executes it then. */
+  /** Where the registry holds the frame when the worker is killed, and whether it executes it then. */
   frame?: HoldRequest["at"];
   isExecuted?: boolean;
 }
@@ -71,12 +71,12 @@ const renewPoints: Point[] = [
     isCommitted: true,
   },
   {
-    name: "before its end is written down",
+    name: "before its end is committed",
     change: renewals("NEW.status = 'Renewed'"),
     isCommitted: false,
   },
   {
-    name: "after its end is written down",
+    name: "after its end is committed",
     change: renewals("NEW.status = 'Renewed'"),
     isCommitted: true,
   },
@@ -99,11 +99,11 @@ const deletePoints: Point[] = [
     isCommitted: true,
   },
   {
-    name: "before its end is written down",
+    name: "before its end is committed",
     change: renewals("NEW.status = 'Ended'"),
     isCommitted: false,
   },
-  { name: "after its end is written down", change: renewals("NEW.status = 'Ended'"), isCommitted: true },
+  { name: "after its end is committed", change: renewals("NEW.status = 'Ended'"), isCommitted: true },
 ];
 
 async function startCrew(t: TestContext) {
@@ -114,7 +114,7 @@ async function startCrew(t: TestContext) {
   return {
     gateway,
     reseller: await gateway.addReseller(),
-    /** Kills the owner of the registry's sessions; what is to be done before the next one works is done by `between`. */
+    /** Kills the owner of the registry's sessions, and runs `between` before the next one works. */
     async killOwner(between: () => unknown): Promise<void> {
       const next: WorkerProcess = await successor;
       await owner.kill();
@@ -159,7 +159,7 @@ async function assertNothingLeft({ databaseUrl }: TestGateway): Promise<void> {
 const wholeSeconds = (daysFromNow: number) =>
   new Date(Math.floor(systemClock.now().getTime() / 1000) * 1000 + daysFromNow * dayMs);
 
-test("a name is renewed once when the worker is killed", async (t) => {
+test("a name is renewed once although the worker is killed", async (t) => {
   const crew = await startCrew(t);
   const { gateway, reseller } = crew;
   for (const [number, point] of renewPoints.entries()) {
@@ -184,7 +184,7 @@ async function expirationOf(gateway: TestGateway, reseller: TestReseller, name: 
   return (body as { expiration_date?: string }).expiration_date;
 }
 
-test("a name that is not to be renewed is deleted once when the worker is killed", async (t) => {
+test("a name that is switched off is deleted once although the worker is killed", async (t) => {
   const crew = await startCrew(t);
   const { gateway, reseller } = crew;
   for (const [number, point] of deletePoints.entries()) {

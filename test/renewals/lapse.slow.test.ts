@@ -16,7 +16,7 @@ import {
   yearsLater,
 } from "./stage.ts";
 
-/** A name that is not to be renewed, and when its term ends. */
+/** A name whose renewal is switched off, and the end of its term. */
 async function startUnwanted(t: TestContext, name: string, options: StageOptions = {}) {
   const stage = await startStage(t, options);
   await own(stage, name);
@@ -36,17 +36,17 @@ async function assertLeft({ gateway, reseller }: Stage, name: string): Promise<v
   assert.equal(history.at(-1)?.event, "ended");
 }
 
-/** It was deleted once, in the time in which the registry takes its own renewal back. */
+/** Asserts that it was deleted once, within the grace period of the automatic renewal. */
 function assertDeletedInGrace({ gateway }: Stage, name: string, before: string): void {
   assert.equal(executed(gateway, name, "domain:delete"), 1, "deletes executed");
   assert.deepEqual(commands(gateway, name, "domain:renew"), []);
   const held = gateway.registry.store.domains.find(name);
-  // Kept for redemption, with the year taken back that it was not wanted for.
+  // In redemption, and the year of the automatic renewal is refunded.
   assert.equal(held?.exDate, before);
   assert.equal(held?.deletion?.stage, "redemptionPeriod");
 }
 
-test("a name that is not to be renewed is deleted when the registry has renewed it, and leaves the portfolio", async (t) => {
+test("a name that is switched off is deleted when the registry has renewed it, and leaves the portfolio", async (t) => {
   const name = "unwanted.example";
   const { stage, gateway, before } = await startUnwanted(t, name);
   await stage.travelTo(name, 29);
@@ -65,7 +65,7 @@ for (const [label, sent] of [
   ["delete-once-2400-", 2],
   ["delete-once-2502-", 2],
 ] as const) {
-  test(`a delete is executed once, whatever becomes of its answer (${label})`, async (t) => {
+  test(`a delete is executed once, whatever happens to its answer (${label})`, async (t) => {
     const name = `${label}x.example`;
     const { stage, gateway, before } = await startUnwanted(t, name);
     await stage.travelTo(name, -1);
@@ -75,21 +75,21 @@ for (const [label, sent] of [
   });
 }
 
-test("nothing is sent for a name that its registry lets expire; once that does not hold it, it has left", async (t) => {
+test("nothing is sent for a name that its registry lets expire, and it leaves once the registry no longer holds it", async (t) => {
   const name = "expiring.example";
   const atExpiry = "expire" as const;
   const { stage, gateway } = await startUnwanted(t, name, { registry: { atExpiry }, sandbox: { atExpiry } });
   await stage.travelTo(name, -10);
   await untilRenewalIs(gateway, name, "Lapsing (wait)");
   const looks = () => gateway.registry.store.journal.entries({ name, command: "domain:info" }).length;
-  await until("it was looked at", () => looks() > 0);
+  await until("the registry was asked", () => looks() > 0);
   assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, false);
   await stage.travel(30);
   await assertLeft(stage, name);
   assert.deepEqual([...commands(gateway, name, "domain:delete"), ...commands(gateway, name, "domain:renew")], []);
 });
 
-test("a name switched on again before its term is over is renewed as usual", async (t) => {
+test("a name that is switched on again before its term is over is renewed as usual", async (t) => {
   const name = "late.example";
   const { stage, gateway, before } = await startUnwanted(t, name);
   await stage.travelTo(name, 10);
@@ -100,12 +100,12 @@ test("a name switched on again before its term is over is renewed as usual", asy
   assert.equal(gateway.registry.store.domains.find(name)?.exDate, yearsLater(before, 1));
 });
 
-test("a name switched on again after the registry has renewed it is kept, and not renewed a second time", async (t) => {
+test("a name that is switched on again after the registry has renewed it is kept, and not renewed a second time", async (t) => {
   const name = "later.example";
   const { stage, gateway, before } = await startUnwanted(t, name);
   await stage.travelTo(name, 10);
   await untilRenewalIs(gateway, name, "Lapsing (wait)");
-  // The registry is out of reach when it renews, so that nothing has been sent when the wish changes.
+  // The registry is unreachable when it renews, so nothing has been sent when the name is switched on again.
   gateway.registry.pause();
   await stage.travelTo(name, -2);
   assert.equal(await setWillRenew(stage, name, true), 204);
@@ -116,7 +116,7 @@ test("a name switched on again after the registry has renewed it is kept, and no
   assert.deepEqual([...commands(gateway, name, "domain:delete"), ...commands(gateway, name, "domain:renew")], []);
 });
 
-test("a wish that comes while the registry is being asked about the name is not slept over", async (t) => {
+test("a name that is switched while the registry is being asked is handled at once", async (t) => {
   const name = "asked.example";
   const atExpiry = "expire" as const;
   const { stage, gateway } = await startUnwanted(t, name, { registry: { atExpiry }, sandbox: { atExpiry } });
@@ -127,11 +127,11 @@ test("a wish that comes while the registry is being asked about the name is not 
   await hold.reached(1);
   assert.equal(await setWillRenew(stage, name, true), 204);
   hold.release();
-  // The registry keeps it for redemption: that is an operator's matter, and not one for tomorrow.
+  // The name is in redemption, which needs an operator now and not tomorrow.
   await untilRenewalIs(gateway, name, "Attention");
 });
 
-test("a delete that comes too late to be credited is not sent: an operator decides", async (t) => {
+test("a delete that comes too late for a refund is not sent: an operator decides", async (t) => {
   const name = "grace.example";
   const { stage, gateway } = await startUnwanted(t, name);
   await stage.travelTo(name, 10);
@@ -154,7 +154,7 @@ test("a delete that the registry refuses needs an operator, and the name stays i
   assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [{ kind: "renewal", subject: name }]);
 });
 
-test("a name that is gone from the registry leaves the portfolio once nobody wants it renewed", async (t) => {
+test("a name that is gone from the registry leaves the portfolio once its renewal is switched off", async (t) => {
   const stage = await startStage(t);
   const { gateway } = stage;
   const name = "gone.example";
@@ -166,8 +166,8 @@ test("a name that is gone from the registry leaves the portfolio once nobody wan
   await assertLeft(stage, name);
 });
 
-test("a name that is wished back while the registry says that it is gone stays in the portfolio", async (t) => {
-  const name = "wished.example";
+test("a name that is switched on again while the registry says that it is gone stays in the portfolio", async (t) => {
+  const name = "switched.example";
   const { stage, gateway } = await startUnwanted(t, name);
   await stage.travelTo(name, 29);
   await untilRenewalIs(gateway, name, "Lapsing (wait)");
@@ -181,7 +181,7 @@ test("a name that is wished back while the registry says that it is gone stays i
   assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, true);
 });
 
-test("a name that has left can be registered again, and has a renewal of its own then", async (t) => {
+test("a name that has left can be registered again, and then has its own renewal", async (t) => {
   const name = "again.example";
   const sandbox = { graceDays: { add: 0, renew: 0, autoRenew: 45, redemption: 0, pendingDelete: 0 } };
   const { stage, gateway } = await startUnwanted(t, name, { sandbox });

@@ -1,12 +1,10 @@
-/** A renew whose answer was lost may arrive late: whatever is sent meanwhile, the name is renewed once. */
+/** A renew whose answer was lost may arrive late: whatever was sent meanwhile, the name is renewed once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "#lib/clock.ts";
-import { startLateRelay } from "../harness/late-relay.ts";
 import { runSql } from "../harness/sql.ts";
-import { holdAt } from "../orders/hold.ts";
 import { until } from "../orders/judge.ts";
-import { startWithWorkers } from "../orders/worker-process.ts";
+import { startWithLateNetwork } from "../orders/late-command.ts";
 import {
   commands,
   executed,
@@ -24,29 +22,24 @@ const dayMs = 24 * 60 * 60_000;
 const curExpDates = (frames: readonly { xml?: string | undefined }[]) =>
   frames.map(({ xml }) => /curExpDate>([^<]+)</.exec(xml ?? "")?.[1]);
 
-test("a renew that arrives after the takeover is repeated only after its time and from the same date, so one is executed", async (t) => {
-  const { gateway, start } = await startWithWorkers(t, {
-    // Nothing but the command is on its way when bytes are kept.
-    profile: { renewalIntervalMs: 100, queryTimeoutMs: 30_000, takeoverSettleMs: 6_000, pollIntervalMs: 600_000 },
+test("a renew that arrives after the takeover is repeated only after the settle time and from the same date, so one is executed", async (t) => {
+  const { gateway, start, network, killWithCommandOnItsWay } = await startWithLateNetwork(t, {
+    renewalIntervalMs: 100,
   });
-  const { databaseUrl, registry } = gateway;
-  const network = await startLateRelay(registry.port);
-  t.after(() => network.close());
-  const first = await start({ profile: { port: network.port } });
+  const { databaseUrl } = gateway;
   await start();
   const reseller = await gateway.addReseller();
   const name = "late-renew.example";
-  const begun = await holdAt(t, databaseUrl, { table: "attempts", on: "INSERT", when: "NEW.renewal_id IS NOT NULL" });
   const expirationDate = new Date(Math.floor(systemClock.now().getTime() / 1_000) * 1_000 + 10 * dayMs);
-  await giveNames(gateway, reseller, new Map([[name, { expirationDate }]]));
-  await begun.reached();
-  network.keep();
-  await begun.release();
-  await until("the renew is under way", () => network.keptBytes() > 0);
-  await first.kill();
+  await killWithCommandOnItsWay("NEW.renewal_id IS NOT NULL", () =>
+    giveNames(gateway, reseller, new Map([[name, { expirationDate }]])),
+  );
   const waits = "SELECT FROM renewal_history WHERE event = 'look-lost' AND note LIKE '%still on its way%'";
-  await until("it is not seen, and waited for", async () => (await runSql(databaseUrl, waits)).length > 0);
-  assert.deepEqual(commands(gateway, name, "domain:renew"), [], "it was repeated within its time");
+  await until(
+    "the renewal waits after a look that did not show the renew",
+    async () => (await runSql(databaseUrl, waits)).length > 0,
+  );
+  assert.deepEqual(commands(gateway, name, "domain:renew"), [], "it was repeated within the settle time");
   await until("it is repeated", () => executed(gateway, name, "domain:renew") > 0);
   network.deliver();
   await until("the first one arrives", () => commands(gateway, name, "domain:renew").length > 1);
@@ -83,7 +76,7 @@ test("a renew that may still arrive is not repeated from another date before the
   assert.ok((await portfolioEntry(gateway, reseller, name)).expiration_date > exDate);
 });
 
-test("a delete that arrives when it was given up for lost and sent again is executed once, and the name has left", async (t) => {
+test("a delete that arrives after it counted as lost and was sent again is executed once, and the name leaves", async (t) => {
   const stage = await startStage(t, { registry: { settleMs: 50 } });
   const { gateway } = stage;
   const name = "late-delete.example";

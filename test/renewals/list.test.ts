@@ -21,7 +21,7 @@ async function list(gateway: TestGateway, reseller: TestReseller, query = "") {
   return { rows: body as ListedRenewal[], headers };
 }
 
-/** Names of the reseller's that end in so many days; waits until all of them are listed. */
+/** Gives the reseller names whose terms end in this many days, and waits until all of them are listed. */
 async function giveEnding({ gateway }: Stage, reseller: TestReseller, days: Record<string, number>) {
   const nowMs = Math.floor(gateway.context.clock.now().getTime() / 1000) * 1000;
   const ending = Object.entries(days).map(
@@ -32,7 +32,7 @@ async function giveEnding({ gateway }: Stage, reseller: TestReseller, days: Reco
   return new Map(ending.map(([name, { expirationDate }]) => [name, expirationDate.toISOString()]));
 }
 
-test("the list shows what is due soon and what became of it, by the end of the term", async (t) => {
+test("the list shows scheduled, current and ended renewals by the end of the term", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const ends = await giveEnding(stage, reseller, { "zeta.example": 40, "alpha.example": 80, "done.example": 10 });
@@ -54,7 +54,7 @@ test("the list shows what is due soon and what became of it, by the end of the t
   assert.equal(done?.renewed_until, gateway.registry.store.domains.find("done.example")?.exDate);
 });
 
-test("a status may be asked for in any case, and its pages follow each other without a gap", async (t) => {
+test("a status filter is case-insensitive, and its pages have no gaps", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const days = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`n${index}.example`, 40 + index]));

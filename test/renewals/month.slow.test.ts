@@ -7,7 +7,7 @@ import { giveNames, startStage, yearsLater } from "./stage.ts";
 const namesCount = 1_000;
 const dayMs = 24 * 60 * 60_000;
 const seed = 7;
-/** Some of the names have a registry that loses their answers. */
+/** For some names the registry loses an answer. */
 const labels = ["", "", "", "", "", "", "", "renew-drop-after-", "renew-drop-before-", "renew-once-2400-"];
 
 test("a month of a thousand names renews every one that falls due, each exactly once", async (t) => {
@@ -22,7 +22,7 @@ test("a month of a thousand names renews every one that falls due, each exactly 
   const stage = await startStage(t, { registry: { circuit, sessionsMax: 8, settleMs: 50 } });
   const { gateway, reseller } = stage;
   const start = Math.floor(gateway.context.clock.now().getTime() / 1000) * 1000;
-  // Between 20 and 90 days from now: due are those that end within 60, 30 days from now and 30 days' lead.
+  // Terms end between 20 and 90 days from now. Due are those that end within 60: 30 days of this test and 30 days' lead.
   const names = new Map(
     Array.from({ length: namesCount }, (_, index) => {
       const label = random(10) === 0 ? labels[random(labels.length)] : "";
@@ -48,7 +48,7 @@ test("a month of a thousand names renews every one that falls due, each exactly 
   for (const [name, { expirationDate }] of names) {
     const renews = executed.get(name)?.length ?? 0;
     if (isDue(expirationDate, 30)) assert.equal(renews, 1, name);
-    // The test's own time goes on while the days are counted.
+    // Real time passes too while the days are counted.
     if (!isDue(expirationDate, 30.1)) assert.equal(renews, 0, `${name} was renewed before its time`);
     const exDate = gateway.registry.store.domains.find(name)?.exDate;
     assert.equal(exDate, yearsLater(expirationDate.toISOString(), renews), name);

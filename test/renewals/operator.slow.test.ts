@@ -43,10 +43,11 @@ test("a renewal can be run before it is due, and shows what it did", async (t) =
   await operated(gateway, "renewals", "run", name);
   await untilRenewalIs(gateway, name, "Renewed");
   assert.equal(executed(gateway, name, "domain:renew"), 1);
-  const shown = await operated<{ attempts: { cl_trid: string; result_code: number }[]; history: { event: string }[] }>(
-    gateway,
-    ...["renewals", "show", "Early.EXAMPLE"],
-  );
+  interface Shown {
+    attempts: { cl_trid: string; result_code: number }[];
+    history: { event: string }[];
+  }
+  const shown = await operated<Shown>(gateway, "renewals", "show", "Early.EXAMPLE");
   const { renewal_code: code } = (await renewalOf(gateway, name))!;
   assert.deepEqual(
     shown.attempts.map(({ cl_trid, result_code }) => [cl_trid, result_code]),
@@ -61,7 +62,7 @@ test("a renewal can be run before it is due, and shows what it did", async (t) =
   assert.match(stdout, /^next +nothing: it has ended$/m);
 });
 
-test("an operator ends a name that the registry does not hold any more", async (t) => {
+test("an operator lets a name leave that the registry no longer holds", async (t) => {
   const { gateway, reseller } = await startStage(t);
   const expirationDate = new Date(gateway.context.clock.now().getTime() + 20 * dayMs);
   const name = "gone.example";
@@ -78,20 +79,20 @@ test("an operator ends a name that the registry does not hold any more", async (
   assert.deepEqual(await operated<unknown[]>(gateway, "alarms", "list"), []);
 });
 
-test("an operator is told why a renewal cannot be run or switched", async (t) => {
+test("an error says why a renewal cannot be run or switched", async (t) => {
   const { gateway, reseller } = await startStage(t);
   await giveNames(gateway, reseller, new Map([["far.example", { expirationDate: new Date("2099-01-01T00:00:00Z") }]]));
-  await assertRefused(gateway, ["renewals", "run", "far.example"], 3, /too far ahead/);
+  await assertRefused(gateway, ["renewals", "run", "far.example"], 3, /too far in the future/);
   await assertRefused(gateway, ["renewals", "run", "nobodys.example"], 4, /no portfolio/);
   await assertRefused(gateway, ["renewals", "show", "nobodys.example"], 4, /no portfolio/);
   await assertRefused(gateway, ["renewals", "show", "-"], 2, /name/i);
   await assertRefused(gateway, ["renewals", "switch", "far.example"], 2, /--on or --off/);
   await assertRefused(gateway, ["renewals", "switch", "nobodys.example", "--on"], 4, /no portfolio/);
   const { next } = await operated<{ next: string }>(gateway, "renewals", "show", "far.example");
-  assert.match(next, /too far ahead/);
+  assert.match(next, /too far in the future/);
 });
 
-test("after a lost answer an operator cannot make a renewal believe too early", async (t) => {
+test("after a lost answer an operator cannot cut the settle time short", async (t) => {
   const stage = await startStage(t, { registry: { settleMs: 3_600_000 } });
   const { gateway, reseller } = stage;
   const name = "renew-drop-after-early.example";

@@ -1,4 +1,4 @@
-/** Registries that renew by themselves do so in their own way: for a year, and from the date that they have. */
+/** Registries that renew automatically do so for a year, and from their own date. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { runSql } from "../harness/sql.ts";
@@ -16,7 +16,7 @@ import {
 
 const dayMs = 24 * 60 * 60_000;
 
-/** How the registry's date was off from ours before it renewed the name, and for how long we renew. */
+/** How the registry's date differed from ours before it renewed the name, and for how long we renew. */
 const registries: [is: string, offDays: number, renewalYears: number][] = [
   ["renews for one year where we renew for two", 0, 2],
   ["had an earlier date than ours", -20, 1],
@@ -40,7 +40,7 @@ for (const [is, offDays, renewalYears] of registries) {
       ]),
     );
 
-    test("a name that it has renewed is renewed, and no other period is paid for", async () => {
+    test("a name that it has renewed counts as renewed, and no other period is paid for", async () => {
       await untilRenewalIs(gateway, wanted, "Renewed");
       assert.deepEqual(commands(gateway, wanted, "domain:renew"), []);
       const { expiration_date } = await portfolioEntry(gateway, reseller, wanted);
@@ -49,14 +49,14 @@ for (const [is, offDays, renewalYears] of registries) {
       assert.equal((await runSql(gateway.databaseUrl, alarms)).length, offDays === 0 ? 0 : 1);
     });
 
-    test("a name that nobody wants is deleted once it has renewed it", async () => {
+    test("a name that is switched off is deleted once it has renewed it", async () => {
       await untilRenewalIs(gateway, unwanted, "Ended");
       assert.equal(executed(gateway, unwanted, "domain:delete"), 1);
     });
   });
 }
 
-test("a name that somebody has renewed for years is not deleted as one that the registry has renewed by itself", async (t) => {
+test("a name that was renewed for several years is not deleted as an automatic renewal", async (t) => {
   const { gateway, reseller } = await startStage(t);
   const name = "by-hand.example";
   const expirationDate = new Date(gateway.context.clock.now().getTime() - dayMs);
@@ -67,7 +67,7 @@ test("a name that somebody has renewed for years is not deleted as one that the 
   assert.deepEqual(commands(gateway, name, "domain:delete"), []);
 });
 
-test("the time in which a registry takes its renewal back counts from the registry's own date", async (t) => {
+test("the grace period for a delete counts from the registry's own date", async (t) => {
   const { gateway, reseller } = await startStage(t);
   const inDays = (days: number) => new Date(gateway.context.clock.now().getTime() + days * dayMs);
   const name = "earlier.example";
@@ -82,7 +82,7 @@ test("the time in which a registry takes its renewal back counts from the regist
   assert.deepEqual(commands(gateway, name, "domain:delete"), []);
 });
 
-test("a name whose registry moves its date between two looks is renewed once, from the newer one", async (t) => {
+test("a name whose registry moves its date between two looks is renewed once, from the newer date", async (t) => {
   const { gateway, reseller } = await startStage(t);
   const name = "renew-once-2104-moved.example";
   const expirationDate = new Date(gateway.context.clock.now().getTime() + 20 * dayMs);
@@ -98,7 +98,7 @@ test("a name whose registry moves its date between two looks is renewed once, fr
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(exDate, 1));
 });
 
-test("a name whose registry has a date a year before ours is renewed for the year that it lacks, and then for the next one", async (t) => {
+test("a name whose registry has a date a year before ours is renewed for the missing year, and then for the next one", async (t) => {
   const { gateway, reseller } = await startStage(t, { registry: { renewalLeadDays: 500 } });
   const name = "shorter.example";
   const inDays = gateway.context.clock.now().getTime() + 400 * dayMs;

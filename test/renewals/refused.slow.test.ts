@@ -1,4 +1,4 @@
-/** Registries that say no, say yes and do nothing, or never say: what is tried again, and what an operator hears of it. */
+/** Registries that refuse, report success and do nothing, or never answer: what is retried, and which alarms are raised. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
@@ -24,7 +24,7 @@ interface AlarmRow {
   resolved_at: Date | null;
 }
 
-/** Every alarm that there ever was about the subject. */
+/** All alarms about the subject, also resolved ones. */
 const alarmsOf = ({ gateway }: Stage, kind: string, subject: string) =>
   runSql<AlarmRow>(
     gateway.databaseUrl,
@@ -52,18 +52,18 @@ function setDomain({ gateway }: Stage, name: string, changed: { statuses?: strin
   domains.put({ ...domains.find(name)!, ...changed });
 }
 
-const happened = ({ gateway }: Stage, event: string, times: number) =>
-  until(`${event} happened ${times} times`, async () => {
+const untilInHistory = ({ gateway }: Stage, event: string, times: number) =>
+  until(`${event} is in the history ${times} times`, async () => {
     const sql = "SELECT FROM renewal_history WHERE event = $1";
     return (await runSql(gateway.databaseUrl, sql, [event])).length >= times;
   });
 
 const threeTriesFailed = ({ gateway }: Stage) =>
-  until("three tries have failed", async () => {
+  until("three attempts have failed", async () => {
     return (await runSql(gateway.databaseUrl, "SELECT FROM renewals WHERE backoff_count >= 3")).length === 1;
   });
 
-test("a name that must not be renewed is an operator's matter after five refusals, and is renewed once it may be", async (t) => {
+test("a name that must not be renewed needs an operator after five refusals, and is renewed once it may be", async (t) => {
   const stage = await startStage(t);
   const name = "prohibited.example";
   const before = inDays(stage, 20);
@@ -84,7 +84,7 @@ test("a name that must not be renewed is an operator's matter after five refusal
   assert.notEqual((await alarmsOf(stage, "renewal", name))[0]?.resolved_at, null);
 });
 
-test("a renewal beyond the ten years that a registry allows is an operator's matter, with the registry's reason", async (t) => {
+test("a renewal beyond the ten years that a registry allows needs an operator, with the registry's reason", async (t) => {
   const stage = await startStage(t, { registry: { renewalYears: 10 } });
   const before = await giveName(stage, "decade.example", 20, {});
   await untilRenewalIs(stage.gateway, "decade.example", "Attention");
@@ -93,7 +93,7 @@ test("a renewal beyond the ten years that a registry allows is an operator's mat
   assert.equal(expiration_date, before);
 });
 
-test("a renew that the registry says it did and does not show is no renewal: after a day an operator hears of it", async (t) => {
+test("a renew that the registry reports as done but does not show is no renewal: after a day it raises an alarm", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "said.example";
@@ -102,7 +102,7 @@ test("a renew that the registry says it did and does not show is no renewal: aft
   await hold.reached(1);
   setDomain(stage, name, { exDate: before });
   hold.release();
-  await happened(stage, "not-seen", 2);
+  await untilInHistory(stage, "not-seen", 2);
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, before);
   assert.equal(commands(gateway, name, "domain:renew").length, 1);
   await stage.travel(1.1);
@@ -114,14 +114,14 @@ test("a renew that the registry says it did and does not show is no renewal: aft
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(before, 1));
 });
 
-test("a renew that the registry denies again and again is tried with growing delays", async (t) => {
+test("a renew that the registry denies repeatedly is retried with growing delays", async (t) => {
   const stage = await startStage(t, { registry: { renewalResultCodes: { 2305: "pending" }, reconcileIntervalMs: 10 } });
   await giveName(stage, "renew-code-2305-x.example", 20, {});
   await threeTriesFailed(stage);
   assert.match((await renewalOf(stage.gateway, "renew-code-2305-x.example"))?.reason ?? "", /not approve/);
 });
 
-test("a renew that gets lost again and again is tried with growing delays", async (t) => {
+test("a renew that is lost repeatedly is retried with growing delays", async (t) => {
   const circuit = { ...circuitSettingsDefault, faultsMax: 1_000 };
   const stage = await startStage(t, { registry: { circuit, settleMs: 10, transformTimeoutMs: 200 } });
   const { registry } = stage.gateway;
@@ -130,7 +130,7 @@ test("a renew that gets lost again and again is tried with growing delays", asyn
   await threeTriesFailed(stage);
 });
 
-test("a renew whose answer was lost and which the registry left pending is not sent again", async (t) => {
+test("a renew whose answer was lost, and which the registry left pending, is not sent again", async (t) => {
   const stage = await startStage(t, { registry: { reconcileIntervalMs: 50 } });
   const { gateway } = stage;
   const name = "renew-drop-before-pending.example";
@@ -145,7 +145,7 @@ test("a renew whose answer was lost and which the registry left pending is not s
   assert.equal(commands(gateway, name, "domain:renew").length, 1);
 });
 
-test("an unwanted name that cannot be deleted is one alarm until it is gone, however often that is tried", async (t) => {
+test("an unwanted name that cannot be deleted is one alarm until it is gone, however often it is retried", async (t) => {
   const stage = await startStage(t);
   const name = "undeletable.example";
   const held = stage.gateway.registry.hold({ command: "domain:info", name, at: "before-execution", times: 1 });
@@ -154,7 +154,7 @@ test("an unwanted name that cannot be deleted is one alarm until it is gone, how
   setDomain(stage, name, { statuses: ["serverDeleteProhibited"] });
   held.release();
   for (const tried of [1, 2, 3]) {
-    await happened(stage, "operator-needed", tried);
+    await untilInHistory(stage, "operator-needed", tried);
     assert.deepEqual(await alarmsOf(stage, "renewal", name), [{ count: tried, resolved_at: null }]);
     if (tried === 3) setDomain(stage, name, { statuses: [] });
     await stage.travel(2 / 24);
@@ -163,7 +163,7 @@ test("an unwanted name that cannot be deleted is one alarm until it is gone, how
   assert.notEqual((await alarmsOf(stage, "renewal", name))[0]?.resolved_at, null);
 });
 
-test("a name that could not be deleted and is wished back is kept, and not paid for again", async (t) => {
+test("a name that could not be deleted and is switched on again is kept, and not paid for again", async (t) => {
   const stage = await startStage(t);
   const name = "delete-code-2304-x.example";
   await giveName(stage, name, -1, { registryDays: 364, willRenew: false });
@@ -181,17 +181,17 @@ test("a name that a registry has renewed although it lets names expire is not de
   assert.deepEqual(commands(stage.gateway, "surprise.example", "domain:delete"), []);
 });
 
-test("a delete that is accepted does not end the alarm about credit", async (t) => {
+test("an accepted delete does not end the alarm about credit", async (t) => {
   const stage = await startStage(t);
   await giveName(stage, "renew-code-2104-x.example", 20, {});
-  await happened(stage, "out-of-credit", 1);
+  await untilInHistory(stage, "out-of-credit", 1);
   await giveName(stage, "unwanted.example", -1, { registryDays: 364, willRenew: false });
   await untilRenewalIs(stage.gateway, "unwanted.example", "Ended");
   const alarms = await alarmsOf(stage, "renewal-credit", "sandbox");
   assert.deepEqual([alarms.length, alarms[0]?.resolved_at], [1, null]);
 });
 
-test("a registry that denies the delete of a name which has left the portfolio is an operator's matter", async (t) => {
+test("a denied delete of a name that has left the portfolio needs an operator", async (t) => {
   const stage = await startStage(t, { registry: { pollIntervalMs: 20 } });
   const { registry, databaseUrl } = stage.gateway;
   const name = "denied.example";
@@ -206,7 +206,7 @@ test("a registry that denies the delete of a name which has left the portfolio i
   assert.deepEqual(await runSql(databaseUrl, flagged), [{ message_id: "denied" }]);
 });
 
-test("each registry has its own lead: a name is not renewed before that, and once it has begun at once", async (t) => {
+test("each registry has its own lead: a name is not renewed before that, and at once after it", async (t) => {
   const stage = await startStage(t, { registry: { renewalLeadDays: 5 } });
   await giveName(stage, "not-yet.example", 6, {});
   await giveName(stage, "now.example", 4, {});

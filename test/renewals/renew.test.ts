@@ -35,7 +35,7 @@ test("a name is renewed once, thirty days before its term is over, and again a y
   assert.notEqual((await renewalOf(gateway, name))?.renewal_code, firstCode);
 });
 
-/** What each name's registry does to its renew, and how many renews it is sent before it is renewed once. */
+/** What the registry does to each name's renew, and how many renews are sent until one is executed. */
 const troubles: [trouble: string, label: string, sent: number][] = [
   ["whose first renew was executed and lost its answer", "renew-drop-after-", 1],
   ["whose first renew was lost before it was executed", "renew-drop-before-", 2],
@@ -53,7 +53,7 @@ const troubles: [trouble: string, label: string, sent: number][] = [
 ];
 
 describe("each name is renewed exactly once", async () => {
-  // So many lost answers in so short a time would open the circuit.
+  // This many lost answers in so short a time would open the circuit.
   const circuit = { ...circuitSettingsDefault, faultsMax: 1_000 };
   const stage = await startStage({ after }, { registry: { circuit } });
   const { gateway, reseller } = stage;
@@ -71,7 +71,7 @@ describe("each name is renewed exactly once", async () => {
   }
 });
 
-test("a renew that was executed although its answer said no is seen and not repeated", async (t) => {
+test("a renew that was executed although it was refused is noticed and not repeated", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "renew-code-2304-x.example";
@@ -86,7 +86,7 @@ test("a renew that was executed although its answer said no is seen and not repe
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, exDate);
 });
 
-test("a renew that the registry undoes after it lost the connection is sent again", async (t) => {
+test("a renew that the registry undoes after a lost connection is sent again", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "renew-drop-after-undone.example";
@@ -111,7 +111,7 @@ test("a renew that the registry undoes after it lost the connection is sent agai
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(before, 1));
 });
 
-test("a renew that the registry executes only after another was sent is refused by the date that it names", async (t) => {
+test("a renew that the registry executes after another one is refused because of its date", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "overtaken.example";
@@ -126,7 +126,7 @@ test("a renew that the registry executes only after another was sent is refused 
   await assertRenewedOnce(stage, name, before);
 });
 
-test("a registry that moves the expiry by two periods is an alarm, and the reseller gets one", async (t) => {
+test("a registry that moves the expiry by two periods raises an alarm, and the reseller gets one period", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "renew-drop-after-twice.example";
@@ -142,7 +142,7 @@ test("a registry that moves the expiry by two periods is an alarm, and the resel
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(before, 1));
   const alarms = "SELECT subject FROM alarms WHERE kind = 'renewal-dates' AND resolved_at IS NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [{ subject: name }]);
-  // The term that was given twice is not asked for again.
+  // The second period is not ordered again.
   await stage.travelTo(name, 30);
   await until("the second term is over", async () => {
     return (await portfolioEntry(gateway, reseller, name)).expiration_date === yearsLater(before, 2);
@@ -150,7 +150,7 @@ test("a registry that moves the expiry by two periods is an alarm, and the resel
   assert.equal(executed(gateway, name, "domain:renew"), 1);
 });
 
-test("a renew that the registry leaves pending is renewed when it says so", async (t) => {
+test("a renew that the registry leaves pending is done when its message says so", async (t) => {
   const renewalResultCodes = { 2305: "pending" };
   const stage = await startStage(t, {
     registry: { renewalResultCodes, reconcileIntervalMs: 3_600_000, pollIntervalMs: 20 },
@@ -168,7 +168,7 @@ test("a renew that the registry leaves pending is renewed when it says so", asyn
   await untilRenewalIs(gateway, name, "Processing (pending)");
   const exDate = yearsLater(before, 1);
   domains.put({ ...domains.find(name)!, statuses: [], exDate: exDate });
-  // Only the message makes it look before an hour is over.
+  // Only the message makes it look within the hour.
   const [renew] = commands(gateway, name, "domain:renew");
   const { svTRID, clTRID } = renew!;
   const about = { registrar: registrarId, queuedAt: before, name, svTRID, clTRID };
@@ -179,7 +179,7 @@ test("a renew that the registry leaves pending is renewed when it says so", asyn
   assert.equal(commands(gateway, name, "domain:renew").length, 1);
 });
 
-test("a message about a renew that another one followed does not cut the wait for that one's answer", async (t) => {
+test("a message about an earlier renew does not cut the wait for the answer to a later one", async (t) => {
   const stage = await startStage(t, { registry: { settleMs: 3_600_000, pollIntervalMs: 20 } });
   const { registry, databaseUrl } = stage.gateway;
   const name = "followed.example";
@@ -204,7 +204,7 @@ test("a message about a renew that another one followed does not cut the wait fo
   assert.deepEqual(await runSql(databaseUrl, flagged), []);
 });
 
-test("a name that is gone or was transferred is an operator's matter, and stays in the portfolio", async (t) => {
+test("a name that is gone or was transferred needs an operator, and stays in the portfolio", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const [gone, moved] = ["gone.example", "moved.example"];
@@ -234,7 +234,7 @@ test("a registry that is down delays renewals and loses none", async (t) => {
   gateway.registry.pause();
   await stage.travelTo(name, 30);
   const lost = "SELECT FROM renewal_history WHERE event = 'look-lost'";
-  await until("it was asked in vain", async () => (await runSql(gateway.databaseUrl, lost)).length > 1);
+  await until("it was asked without an answer", async () => (await runSql(gateway.databaseUrl, lost)).length > 1);
   gateway.registry.resume();
   await assertRenewedOnce(stage, name, before);
 });

@@ -1,11 +1,11 @@
-/** A gateway with names whose terms come to their ends: its clock and the registry's are put forward together. */
+/** A gateway with names whose terms end: its clock and the registry's are moved together. */
 import assert from "node:assert/strict";
 import type { RegistryProfile } from "#registry/registries.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { createSteeredClock } from "../harness/steered-clock.ts";
+import { createSteeredClock, type SteeredClock } from "../harness/steered-clock.ts";
 import { place, registrarId, until } from "../orders/judge.ts";
 
 const hoursPerDay = 24;
@@ -14,9 +14,11 @@ const dayMs = hoursPerDay * 60 * 60_000;
 export interface Stage {
   gateway: TestGateway;
   reseller: TestReseller;
-  /** Puts both clocks forward, the registry's first. */
+  /** The gateway's clock. */
+  clock: SteeredClock;
+  /** Moves both clocks forward, the registry's first. */
   travel(days: number): Promise<void>;
-  /** Puts both forward to so many days before the end of the name's term; after it, if negative. */
+  /** Moves both clocks to this many days before the end of the name's term; after it, if negative. */
   travelTo(name: string, daysBefore: number): Promise<void>;
 }
 
@@ -25,7 +27,7 @@ export interface StageOptions {
   sandbox?: Partial<Settings>;
 }
 
-/** Names are registered for a year, and renewed 30 days before it is over. */
+/** Names are registered for a year, and renewed 30 days before its end. */
 export async function startStage(scope: Scope, { registry, sandbox }: StageOptions = {}): Promise<Stage> {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(scope, {
@@ -41,6 +43,7 @@ export async function startStage(scope: Scope, { registry, sandbox }: StageOptio
   return {
     gateway,
     reseller,
+    clock,
     travel,
     async travelTo(name, daysBefore) {
       const { expiration_date } = await portfolioEntry(gateway, reseller, name);
@@ -51,7 +54,7 @@ export async function startStage(scope: Scope, { registry, sandbox }: StageOptio
   };
 }
 
-/** Registers names, each of which ends up in the portfolio. */
+/** Registers names, which enter the portfolio. */
 export async function own({ gateway, reseller }: Stage, ...names: string[]): Promise<void> {
   for (const name of names) {
     const { location } = await place(gateway, reseller, name);
@@ -60,13 +63,13 @@ export async function own({ gateway, reseller }: Stage, ...names: string[]): Pro
 }
 
 interface NameDates {
-  /** Where the registry has another one than the portfolio. */
+  /** The registry's date, if it differs from the portfolio's. */
   registryExDate?: Date;
   expirationDate: Date;
   willRenew?: boolean;
 }
 
-/** Puts names into the registry and into the portfolio, as registrations long ago would have. */
+/** Inserts names into the registry and the portfolio, as if they had been registered long ago. */
 export async function giveNames(
   { registry, databaseUrl }: TestGateway,
   reseller: TestReseller,

@@ -21,7 +21,7 @@ import {
 const body = (will_renew: unknown) => ({ body: { will_renew } });
 const inAYear = () => new Map([["own.example", { expirationDate: new Date("2099-01-01T00:00:00.000Z") }]]);
 
-test("a wish is answered with 204 and no body, shown at once, and kept in the name's history once", async (t) => {
+test("switching is answered with 204 and no body, shown at once, and written to the name's history once", async (t) => {
   const { gateway, reseller } = await startStage(t);
   await giveNames(gateway, reseller, inAYear());
   for (const path of ["/domains/own.example/renew", "/v1/domains/OWN.Example/renew"]) {
@@ -40,7 +40,7 @@ test("a wish is answered with 204 and no body, shown at once, and kept in the na
   ]);
 });
 
-test("the identical resend of a wish does nothing, whatever was wished since", async (t) => {
+test("an identical resend does nothing, even after the name was switched again", async (t) => {
   const { gateway, reseller } = await startStage(t);
   await giveNames(gateway, reseller, inAYear());
   const nonce = newNonce();
@@ -70,7 +70,7 @@ test("another reseller's name cannot be switched", async (t) => {
   assert.equal((await portfolioEntry(gateway, reseller, "own.example")).will_renew, true);
 });
 
-test("a wish counts until the renew is sent; then it is refused, and counts again for the next term", async (t) => {
+test("a name can be switched until the renew is sent, and again once the next term has begun", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "sent.example";
@@ -82,14 +82,14 @@ test("a wish counts until the renew is sent; then it is refused, and counts agai
   const refused = await gateway.send(reseller, "PUT", `/domains/${name}/renew`, body(false));
   assertError(refused, "domain_renewal_underway");
   assert.match(refused.headers["retry-after"] ?? "", /^[1-9][0-9]*$/);
-  assert.equal(await setWillRenew(stage, name, true), 204, "what is wished already is no change");
+  assert.equal(await setWillRenew(stage, name, true), 204, "the current setting again is no change");
   hold.release();
   await assertRenewedOnce(stage, name, before);
   assert.equal(await setWillRenew(stage, name, false), 204);
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, yearsLater(before, 1));
 });
 
-test("a name switched off before it is due is not renewed, although it was scheduled", async (t) => {
+test("a name that is switched off before it is due is not renewed, although it was scheduled", async (t) => {
   const stage = await startStage(t);
   const { gateway } = stage;
   const name = "changed.example";
@@ -103,7 +103,7 @@ test("a name switched off before it is due is not renewed, although it was sched
   assert.deepEqual(commands(gateway, name, "domain:renew"), []);
 });
 
-test("a name whose delete was sent can be wished back no more", async (t) => {
+test("a name whose delete was sent cannot be switched on again", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const name = "deleted.example";
@@ -118,8 +118,8 @@ test("a name whose delete was sent can be wished back no more", async (t) => {
   assert.equal(executed(gateway, name, "domain:delete"), 1);
 });
 
-test("a wish that comes while a renew waits for a session is heard", async (t) => {
-  // One session for all but checks, which another name's question keeps.
+test("a name that is switched off while its renew waits for a session is not renewed", async (t) => {
+  // There is one session for everything but checks, and another name's question occupies it.
   const stage = await startStage(t, { registry: { sessionsMax: 2, pollIntervalMs: 3_600_000 } });
   const { gateway, reseller } = stage;
   const [busy, waiting] = ["busy.example", "waiting.example"];
@@ -140,7 +140,7 @@ test("a wish that comes while a renew waits for a session is heard", async (t) =
   const aboutToSend = `UPDATE renewals SET status = 'Processing', phase = 'renew', base_ex_date = term_ends_at,
     next_step_at = created_at, updated_at = $2 WHERE id = $1`;
   await runSql(gateway.databaseUrl, aboutToSend, [id, gateway.context.clock.now()]);
-  await until("its step is under way", () => readIds.has(Number(id)));
+  await until("its step is in progress", () => readIds.has(Number(id)));
   assert.equal(await setWillRenew(stage, waiting, false), 204);
   hold.release();
   await untilRenewalIs(gateway, busy, "Renewed");
@@ -148,7 +148,7 @@ test("a wish that comes while a renew waits for a session is heard", async (t) =
   assert.deepEqual(commands(gateway, waiting, "domain:renew"), []);
 });
 
-test("of a wish and the sending at the same moment, one sees the other", async (t) => {
+test("of switching and sending at the same moment, one sees the other", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;
   const names = Array.from({ length: 24 }, (_, index) => `raced-${index}.example`);

@@ -26,7 +26,7 @@ test("a hung worker without another one is an alarm that names its process, unti
   const system = await startSystem(await systemFolder(t));
   const { database_url: databaseUrl, pids } = system.ready();
   const beats = () => runSql(databaseUrl, "SELECT FROM workers");
-  await eventually("the worker is at work", async () => (await beats()).length === 1);
+  await eventually("the worker has sent a heartbeat", async () => (await beats()).length === 1);
   assert.deepEqual(await check(system), { code: 0, kinds: [], notes: "" });
   process.kill(pids.worker!, "SIGSTOP");
   // As if it had been paused for two minutes.

@@ -16,7 +16,7 @@ export const createContact: CommandHandler = ({ registry, registrar, element }) 
     authInfo: findAuthInfo(element) ?? "",
     disclose: findDisclosure(element),
   };
-  if (registry.store.contacts.find(id)) throw new Refusal(2302, "a contact with this id is there already");
+  if (registry.store.contacts.find(id)) throw new Refusal(2302, "a contact with this id exists");
   const crDate = registry.now().toISOString();
   const roid = nextRoid(registry, "C");
   registry.store.contacts.put({ id, roid, statuses: [], ...contact, clID: registrar, crID: registrar, crDate });

@@ -4,7 +4,7 @@ import type { Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElement } from "../xml.ts";
 
-/** The contact that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
+/** The contact of a transform. Refuses with 2303 if it does not exist, 2201 if another registrar sponsors it. */
 export function requireOwnContact(registry: Registry, registrar: string, element: XmlElement): Contact {
   const contact = registry.store.contacts.find(childToken(element, "id"));
   if (!contact) throw new Refusal(2303, "there is no such contact");
@@ -12,7 +12,7 @@ export function requireOwnContact(registry: Registry, registrar: string, element
   return contact;
 }
 
-/** Whether a domain uses the contact: derived, never stored. */
+/** Whether a domain uses the contact. */
 export function isLinked(registry: Registry, id: string): boolean {
   return registry.store.domains
     .values()
@@ -36,7 +36,7 @@ function postalInfoOf(element: XmlElement): PostalInfo {
   };
 }
 
-/** `<contact:addr>`. The schema wants two characters for a country; ISO 3166 wants capitals: 2005. */
+/** `<contact:addr>`. The schema requires two characters for a country, ISO 3166 two capitals: 2005. */
 export function addressOf(element: XmlElement): Pick<PostalInfo, "street" | "city" | "sp" | "pc" | "cc"> {
   const cc = childToken(element, "cc");
   if (!/^[A-Z]{2}$/.test(cc)) throw new Refusal(2005, "cc is two capitals");
@@ -49,13 +49,13 @@ export function addressOf(element: XmlElement): Pick<PostalInfo, "street" | "cit
   };
 }
 
-/** `<contact:voice>` or `<contact:fax>`; an empty one is none. */
+/** `<contact:voice>` or `<contact:fax>`; undefined if empty. */
 export function findPhone(element: XmlElement, local: "voice" | "fax"): PhoneNumber | undefined {
   const phone = findChild(element, local);
   return phone && tokenOf(phone) !== "" ? { number: tokenOf(phone), extension: phone.attributes.x } : undefined;
 }
 
-/** `<contact:email>`: something on both sides of one @, else 2005. */
+/** `<contact:email>`: text on both sides of one @, otherwise 2005. */
 export function emailOf(element: XmlElement): string {
   const email = childToken(element, "email");
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Refusal(2005, "not an email address");

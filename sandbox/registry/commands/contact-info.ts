@@ -6,7 +6,7 @@ import { type Content, childToken, optionalTag, tag } from "../xml.ts";
 import { isLinked } from "./contact-data.ts";
 import { findAuthInfo, requireRightAuthInfo } from "./domain-data.ts";
 
-/** RFC 5733 §3.1.2. Personal data is for the sponsor, or for who knows the authInfo: else 2201. */
+/** RFC 5733 §3.1.2. Only the sponsor, or a client with the authInfo, sees personal data: otherwise 2201. */
 export const infoContact: CommandHandler = ({ registry, registrar, element }) => {
   const contact = registry.store.contacts.find(childToken(element, "id"));
   if (!contact) throw new Refusal(2303, "there is no such contact");

@@ -39,7 +39,7 @@ function changesOf(contact: Contact, chg: XmlElement): Partial<Contact> {
   };
 }
 
-/** Changes the postalInfo of the same type; one of a new type must be whole (2003). */
+/** Changes the postalInfo of the same type; a new type must be complete (2003). */
 function changePostalInfo(infos: PostalInfo[], chg: XmlElement): PostalInfo[] {
   const type = chg.attributes.type ?? "";
   const current = infos.find((info) => info.type === type);
@@ -48,7 +48,7 @@ function changePostalInfo(infos: PostalInfo[], chg: XmlElement): PostalInfo[] {
   const name = findChildText(chg, "name") ?? changed.name;
   const { street, city, cc } = changed;
   if (name === undefined || !street || city === undefined || cc === undefined) {
-    throw new Refusal(2003, `the ${type} address is not there yet: name and addr are required`);
+    throw new Refusal(2003, `the ${type} address does not exist yet: name and addr are required`);
   }
   const org = findChildText(chg, "org") ?? changed.org;
   return [...infos.filter((info) => info.type !== type), { ...changed, name, org, street, city, cc }];

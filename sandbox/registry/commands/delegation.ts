@@ -6,8 +6,8 @@ import { childrenOf, childToken, tokenOf, type XmlElement } from "../xml.ts";
 import { addressesOf, hostsMax, requireFittingAddresses } from "./host-data.ts";
 
 /**
- * `<domain:ns>` as it is stored with a name. Refuses with 2306 the form of the other host model, and with 2303 a host
- * object that does not exist. As an attribute, a host has addresses if it lies in the name itself, and only then.
+ * Parses `<domain:ns>`. Refuses with 2306 the form of the other host model, and with 2303 a host object that does not exist. A
+ * host attribute has addresses if and only if it is below the name itself.
  */
 export function delegationOf(registry: Registry, ns: XmlElement, domainName: string): Delegation {
   const objects = childrenOf(ns, "hostObj");
@@ -33,7 +33,7 @@ function attributeServer(host: XmlElement, domainName: string): Delegation["serv
   return { name, addresses };
 }
 
-/** Both together. Refuses with 2306 two of one name, and more than a name can have. */
+/** Merges both. Refuses with 2306 a repeated server, and too many. */
 export function joinDelegations(current: Delegation | undefined, added: Delegation): Delegation {
   if (!current) return added;
   if (current.form !== added.form) throw new Refusal(2306, "hostObj and hostAttr do not mix");
@@ -43,12 +43,12 @@ export function joinDelegations(current: Delegation | undefined, added: Delegati
 function requireSensible(delegation: Delegation): Delegation {
   const names = delegation.servers.map(({ name }) => name);
   const double = names.find((name, index) => names.indexOf(name) < index);
-  if (double !== undefined) throw new Refusal(2306, `${double} is there already`);
+  if (double !== undefined) throw new Refusal(2306, `${double} is set already`);
   if (names.length > hostsMax) throw new Refusal(2306, `at most ${hostsMax} name servers`);
   return delegation;
 }
 
-/** The names in an `<domain:ns>`, in either form: all that a removal needs. */
+/** The names in an `<domain:ns>`, in either form. */
 export function serverNamesOf(ns: XmlElement): string[] {
   const objects = childrenOf(ns, "hostObj").map(tokenOf);
   const attributes = childrenOf(ns, "hostAttr").map((host) => childToken(host, "hostName"));

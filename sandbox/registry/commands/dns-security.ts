@@ -3,7 +3,7 @@ import type { DelegationSigner, DnsKey, DnsSecurity } from "../objects.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, childToken, findChild, type Markup, optionalTag, tag, tokenOf, type XmlElement } from "../xml.ts";
 
-/** Records of one name: more than a resolver would want to look at. */
+/** Records of one name: more than a resolver would use. */
 const recordsMax = 10;
 
 /** Digest lengths of the types that are in use (RFC 4509, 5933, 6605). */
@@ -17,8 +17,8 @@ export function createDnsSecurity(element: XmlElement): DnsSecurity {
 }
 
 /**
- * `<secDNS:update>`: rem, then add, then chg (RFC 5910 §5.2.5); nothing is left where nothing is signed. Refuses with
- * 2306 what is not there to be removed, or is there already, and with 2102 an urgent change, which nobody here hurries for.
+ * `<secDNS:update>`: rem, then add, then chg (RFC 5910 §5.2.5); undefined if no record is left. Refuses with 2306 to remove a
+ * missing record or to add an existing one, and with 2102 an urgent change.
  */
 export function updateDnsSecurity(current: DnsSecurity | undefined, element: XmlElement): DnsSecurity | undefined {
   const rem = findChild(element, "rem");
@@ -58,21 +58,21 @@ function remove(current: DnsSecurity, rem: XmlElement): DnsSecurity {
 function without<Item>(items: Item[], removed: Item[], identityOf: (item: Item) => string): Item[] {
   const gone = new Set(removed.map(identityOf));
   const left = items.filter((item) => !gone.has(identityOf(item)));
-  if (left.length + gone.size > items.length) throw new Refusal(2306, "secDNS: what is not there can't be removed");
+  if (left.length + gone.size > items.length) throw new Refusal(2306, "secDNS: a record to remove does not exist");
   return left;
 }
 
-/** A name is signed by either form, never both (RFC 5910 §4). */
+/** A name has records of one form, never of both (RFC 5910 §4). */
 function requireSensible(security: DnsSecurity): DnsSecurity {
   const { dsData, keyData } = security;
   if (dsData.length > 0 && keyData.length > 0) throw new Refusal(2306, "secDNS: dsData and keyData do not mix");
   if (dsData.length + keyData.length > recordsMax) throw new Refusal(2306, `secDNS: at most ${recordsMax} records`);
   const identities = [...dsData.map(signerIdentity), ...keyData.map(keyIdentity)];
-  if (new Set(identities).size < identities.length) throw new Refusal(2306, "secDNS: a record is there already");
+  if (new Set(identities).size < identities.length) throw new Refusal(2306, "secDNS: a record exists already");
   return security;
 }
 
-/** What makes two records the same one: their key beside them does not count. */
+/** The identity of a record; the key of a DS record is not part of it. */
 function signerIdentity({ keyTag, alg, digestType, digest }: DelegationSigner): string {
   return [keyTag, alg, digestType, digest].join(" ");
 }
@@ -85,7 +85,7 @@ function signerOf(element: XmlElement): DelegationSigner {
   const digestType = Number(childToken(element, "digestType"));
   const digest = childToken(element, "digest").toUpperCase();
   const bytes = digestBytes[digestType];
-  if (bytes === undefined) throw new Refusal(2306, `secDNS: digest type ${digestType} is not served`);
+  if (bytes === undefined) throw new Refusal(2306, `secDNS: digest type ${digestType} is not supported`);
   if (digest.length !== bytes * 2) throw new Refusal(2005, `secDNS: a digest of type ${digestType} has ${bytes} bytes`);
   const key = findChild(element, "keyData");
   return {

@@ -25,13 +25,13 @@ export const checkDomains: CommandHandler = ({ registry, element, extensions }) 
   };
 };
 
-/** Why the name can't be registered, in at most 32 characters (eppcom:reasonBaseType). */
+/** Why the name can't be registered, in 32 characters at most (eppcom:reasonBaseType). */
 function findReason(registry: Registry, text: string, knowsFees: boolean): string | undefined {
   const name = parseDomainName(text);
   if (name === undefined) return "Invalid domain name";
   if (!isServed(name, registry.suffixes)) return "Suffix not served";
   if (findDomain(registry, name)) return "In use";
   const { checkReason, isPremium } = effectOf(name, registry.settings);
-  // Whoever asks for no fee would offer none, and be refused (RFC 8748 §4).
+  // A client that does not ask for the fee will not offer it, and would be refused (RFC 8748 §4).
   return isPremium && knowsFees ? undefined : checkReason;
 }

@@ -14,20 +14,20 @@ import {
   contactsOf,
   findAuthInfo,
   findDomain,
-  holdElsewhere,
   monthsOf,
   monthsPerYear,
   nextRoid,
+  registerForOther,
   requireContact,
 } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
 
-/** RFC 5731 §3.2.1, with RFC 5910 §5.2.1 and RFC 8748 §5.2.1. What a label asks for comes after what is wrong with the command itself. */
+/** RFC 5731 §3.2.1, with RFC 5910 §5.2.1 and RFC 8748 §5.2.1. Mistakes of the command come before the effect of a label. */
 export const createDomain: CommandHandler = (context) => {
   const { registry, effect } = context;
   const domain = newDomain(context);
   const fee = feeFor(context, domain.name);
-  if (effect.raced && !findDomain(registry, domain.name)) holdElsewhere(registry, domain.name);
+  if (effect.raced && !findDomain(registry, domain.name)) registerForOther(registry, domain.name);
   if (findDomain(registry, domain.name)) throw new Refusal(2302, "the name is in use");
 
   const isPending = effect.scheduled !== undefined && effect.scheduled !== "undo";
@@ -50,7 +50,7 @@ export const createDomain: CommandHandler = (context) => {
 
 function newDomain({ registry, registrar, element, extensions }: CommandContext): Domain {
   const name = requireDomainName(childToken(element, "name"));
-  if (!isServed(name, registry.suffixes)) throw new Refusal(2306, "the suffix is not served");
+  if (!isServed(name, registry.suffixes)) throw new Refusal(2306, "this registry does not have the suffix");
   const months = monthsOf(findChild(element, "period"));
   const ns = findChild(element, "ns");
   const delegation = ns && delegationOf(registry, ns, name);
@@ -78,8 +78,8 @@ function newDomain({ registry, registrar, element, extensions }: CommandContext)
 }
 
 /**
- * What the client agreed to pay, or a refusal by the name's label. A premium name needs its fee of a client that has the
- * extension (2003), and is out of reach for any other.
+ * The fee that the client agreed to pay, or a refusal by the name's label. A client with the fee extension must offer the fee of
+ * a premium name (2003); other clients cannot register it.
  */
 function feeFor(context: CommandContext, name: string): Markup[] | undefined {
   const { session, element, effect } = context;

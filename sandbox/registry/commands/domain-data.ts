@@ -9,11 +9,11 @@ import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElem
 
 export const monthsPerYear = 12;
 
-/** Fixed, so that two looks at a `taken-` name never differ. */
+/** Fixed, so that every answer about a `taken-` name is the same. */
 const heldSince = "2020-01-01T00:00:00.000Z";
 const heldUntil = "2040-01-01T00:00:00.000Z";
 
-/** The domain under that name: registered, or held by the other registrar because its label says so. */
+/** The domain of that name: registered, or held by the other registrar because of its label. */
 export function findDomain(registry: Registry, name: string): Domain | undefined {
   const isHeld = effectOf(name, registry.settings).held && isServed(name, registry.suffixes);
   return registry.store.domains.find(name) ?? (isHeld ? heldDomain(name, "D0-SBX", heldSince, heldUntil) : undefined);
@@ -24,8 +24,8 @@ function heldDomain(name: string, roid: string, crDate: string, exDate: string):
   return { name, roid, contacts: [], statuses: [], clID, crID: clID, crDate, exDate, authInfo: "held-elsewhere" };
 }
 
-/** Registers a name for the other registrar, for one year from now. */
-export function holdElsewhere(registry: Registry, name: string): void {
+/** Registers a name for the other registrar, for one year. */
+export function registerForOther(registry: Registry, name: string): void {
   const now = registry.now();
   const exDate = addMonths(now, monthsPerYear).toISOString();
   registry.store.domains.put(heldDomain(name, nextRoid(registry, "D"), now.toISOString(), exDate));
@@ -36,7 +36,7 @@ export function nextRoid(registry: Registry, kind: "D" | "C" | "H"): string {
   return `${kind}${registry.store.nextNumber()}-SBX`;
 }
 
-/** The domain that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
+/** The domain of a transform. Refuses with 2303 if it does not exist, 2201 if another registrar sponsors it. */
 export function requireOwnDomain(registry: Registry, registrar: string, element: XmlElement): Domain {
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
   if (!domain) throw new Refusal(2303, "there is no such name");
@@ -44,7 +44,7 @@ export function requireOwnDomain(registry: Registry, registrar: string, element:
   return domain;
 }
 
-/** Refuses with 2304 while anything is pending, or where client…Prohibited or server…Prohibited says so. */
+/** Refuses with 2304 while anything is pending, or if client…Prohibited or server…Prohibited is set. */
 export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "Transfer" | "Update"): void {
   requireNothingPending(domain);
   const obstacle = domain.statuses.find(
@@ -53,21 +53,21 @@ export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "
   if (obstacle) throw new Refusal(2304, obstacle);
 }
 
-/** Refuses with 2304 while something about the name is not decided or done. */
+/** Refuses with 2304 while anything about the name is pending. */
 export function requireNothingPending({ statuses }: Domain): void {
   const pending = statuses.find((status) => status.startsWith("pending"));
   if (pending) throw new Refusal(2304, pending);
 }
 
-/** The statuses of an add or rem; refuses with 2306 those that are not the client's to set. */
+/** The statuses of an add or rem; refuses with 2306 those that a client may not set. */
 export function clientStatusesOf(element: XmlElement): string[] {
   const statuses = childrenOf(element, "status").map((status) => status.attributes.s ?? "");
   const foreign = statuses.find((status) => !status.startsWith("client"));
-  if (foreign !== undefined) throw new Refusal(2306, `${foreign} is not the client's to set`);
+  if (foreign !== undefined) throw new Refusal(2306, `a client may not set ${foreign}`);
   return statuses;
 }
 
-/** A `<period>` in months, one year where it is absent. Only whole years up to ten are sold: 2306. */
+/** A `<period>` in months; one year if absent. Anything but whole years up to ten is 2306. */
 export function monthsOf(period: XmlElement | undefined): number {
   if (!period) return monthsPerYear;
   const count = Number(tokenOf(period));
@@ -77,7 +77,7 @@ export function monthsOf(period: XmlElement | undefined): number {
   return months;
 }
 
-/** The `<domain:contact>` children; each must exist (2303), and there are none at a thin registry (2306). */
+/** The `<domain:contact>` children; each must exist (2303). A thin registry has no contacts (2306). */
 export function contactsOf(registry: Registry, parent: XmlElement): DomainContact[] {
   return childrenOf(parent, "contact").map((contact) => {
     const id = requireContact(registry, tokenOf(contact));
@@ -85,20 +85,20 @@ export function contactsOf(registry: Registry, parent: XmlElement): DomainContac
   });
 }
 
-/** Refuses with 2303 unless a contact with this id exists, and with 2306 where there are no contacts. */
+/** Refuses with 2303 if no contact has this id, and with 2306 if the registry has no contacts. */
 export function requireContact(registry: Registry, id: string): string {
-  if (registry.settings.dataModel === "thin") throw new Refusal(2306, "this registry keeps no contacts");
+  if (registry.settings.dataModel === "thin") throw new Refusal(2306, "this registry has no contacts");
   if (!registry.store.contacts.find(id)) throw new Refusal(2303, `contact ${id} does not exist`);
   return id;
 }
 
-/** Refuses with 2202 an authInfo that is presented and wrong. An empty one opens nothing, not even what has none. */
+/** Refuses a wrong authInfo with 2202. An empty one is always wrong, even for an object without authInfo. */
 export function requireRightAuthInfo(presented: string | undefined, { authInfo }: { authInfo: string }): void {
   if (presented === undefined) return;
   if (presented === "" || presented !== authInfo) throw new Refusal(2202, "this is not the object's authInfo");
 }
 
-/** The password of an `<authInfo>`, nothing where there is no authInfo; an `<ext>` is not offered (2102). */
+/** The password of an `<authInfo>`; undefined without authInfo. An `<ext>` is not supported (2102). */
 export function findAuthInfo(parent: XmlElement): string | undefined {
   const authInfo = findChild(parent, "authInfo");
   if (!authInfo) return undefined;

@@ -6,8 +6,8 @@ import { Refusal } from "../result-codes.ts";
 import { requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 
 /**
- * RFC 5731 §3.2.2: 2305 while there are hosts below the name. In its add grace period it is free at once: 1000. Later it
- * goes to redemption: 1001, and a message tells when it is gone (RFC 3915 §3).
+ * RFC 5731 §3.2.2: 2305 while hosts below the name exist. In its add grace period the name is free at once: 1000. Later it
+ * enters redemption: 1001, and a message reports its removal (RFC 3915 §3).
  */
 export const deleteDomain: CommandHandler = ({ registry, registrar, element, clTRID, svTRID }) => {
   const domain = requireOwnDomain(registry, registrar, element);

@@ -9,7 +9,7 @@ import { type Content, childToken, findChild, type Markup, optionalTag, tag } fr
 import { dnsSecurityTag } from "./dns-security.ts";
 import { findAuthInfo, findDomain, requireRightAuthInfo } from "./domain-data.ts";
 
-/** RFC 5731 §3.1.2, with the rgpStatus of RFC 3915 and the records of RFC 5910 for who knows them. Anyone sees a name; its authInfo only the sponsor, or who knows it already. */
+/** RFC 5731 §3.1.2, with the rgpStatus of RFC 3915 and the records of RFC 5910 if the login requested them. Every registrar sees a name; only the sponsor, or a client that presents it, sees the authInfo. */
 export const infoDomain: CommandHandler = ({ registry, session, registrar, element }) => {
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
   if (!domain) throw new Refusal(2303, "there is no such name");

@@ -9,7 +9,7 @@ import { childToken, findChild, tag } from "../xml.ts";
 import { monthsOf, monthsPerYear, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
 
-/** RFC 5731 §3.2.3. A curExpDate that is not the exDate is refused, so a renew that is sent twice renews once. */
+/** RFC 5731 §3.2.3. A curExpDate that is not the exDate is refused, so a repeated renew is executed once. */
 export const renewDomain: CommandHandler = (context) => {
   const { registry, registrar, element } = context;
   const domain = requireOwnDomain(registry, registrar, element);

@@ -9,22 +9,23 @@ import { agreedFee } from "./fees.ts";
 const autoRenewMonths = 12;
 
 /**
- * RFC 3915 §4.2.5: request, then report where the registry wants one, brings a name in redemption back. It comes with an
+ * RFC 3915 §4.2.5: a request, then a report if the registry requires one, restores a name in redemption. The command has an
  * empty add, rem or chg, because nothing else may change with it.
  */
 export function restoreDomain(context: CommandContext, domain: Domain, rgpUpdate: XmlElement): Outcome {
   const { registry, registrar, element, extensions } = context;
   const parts = element.children.filter(({ local }) => local !== "name");
-  if (parts.length === 0) throw new Refusal(2003, "a restore comes with an empty add, rem or chg");
-  if (parts.some(({ children }) => children.length > 0)) throw new Refusal(2306, "nothing changes with a restore");
+  if (parts.length === 0) throw new Refusal(2003, "a restore requires an empty add, rem or chg");
+  if (parts.some(({ children }) => children.length > 0))
+    throw new Refusal(2306, "a restore cannot change anything else");
   if (extensions.some(({ uri }) => uri !== rgpUri && uri !== feeUri)) {
-    throw new Refusal(2306, "nothing changes with a restore");
+    throw new Refusal(2306, "a restore cannot change anything else");
   }
   const restore = findChild(rgpUpdate, "restore")!;
   const isReport = restore.attributes.op === "report";
   const report = findChild(restore, "report");
   if (isReport && !report) throw new Refusal(2003, "the report is missing");
-  if (!isReport && report) throw new Refusal(2002, "a request comes without a report");
+  if (!isReport && report) throw new Refusal(2002, "a request has no report");
   const stage = isReport ? "pendingRestore" : "redemptionPeriod";
   if (domain.deletion?.stage !== stage) throw new Refusal(2304, `the name is not in ${stage}`);
 
@@ -42,7 +43,7 @@ export function restoreDomain(context: CommandContext, domain: Domain, rgpUpdate
   return { code: 1000, extension: [upData, ...(fee ?? [])] };
 }
 
-/** The name as if it had never been deleted: with the years that it would have been renewed for in the meantime. */
+/** The name as if it had never been deleted, with the renewals that it has missed. */
 function broughtBack(registry: Registry, domain: Domain): Domain {
   let exDate = new Date(domain.exDate);
   while (exDate <= registry.now()) exDate = addMonths(exDate, autoRenewMonths);

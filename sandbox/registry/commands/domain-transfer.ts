@@ -4,7 +4,7 @@ import { requireDomainName } from "../domain-name.ts";
 import type { Domain } from "../objects.ts";
 import type { CommandContext, CommandHandler, Outcome } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
-import { approveTransfer, cancelTransfer, tellOf, transferTag } from "../transfers.ts";
+import { approveTransfer, cancelTransfer, notifyOfTransfer, transferTag } from "../transfers.ts";
 import { childToken, findChild } from "../xml.ts";
 import { findAuthInfo, findDomain, monthsOf, requireRightAuthInfo, requireStatusAllows } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
@@ -13,7 +13,7 @@ const transferMonths = 12;
 
 type Operation = (context: CommandContext, domain: Domain) => Outcome;
 
-/** RFC 5731 §3.1.3 and §3.2.4. A wrong authInfo is 2202 whatever is asked. */
+/** RFC 5731 §3.1.3 and §3.2.4. A wrong authInfo is 2202 for every operation. */
 export const transferDomain: CommandHandler = (context) => {
   const { registry, element, op } = context;
   const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
@@ -64,11 +64,11 @@ function request(context: CommandContext, domain: Domain): Outcome {
     },
   };
   registry.store.domains.put(asked);
-  tellOf(registry, asked, domain.clID, "A transfer was requested");
+  notifyOfTransfer(registry, asked, domain.clID, "A transfer was requested");
   return { code: 1001, resData: transferTag(registry, asked), extension };
 }
 
-/** Both sides may ask, and whoever knows the authInfo. */
+/** Both registrars may query, and a client with the authInfo. */
 function query(context: CommandContext, domain: Domain): Outcome {
   const { registrar, element } = context;
   const { transfer } = domain;
@@ -80,7 +80,7 @@ function query(context: CommandContext, domain: Domain): Outcome {
 
 function requirePending({ registrar }: CommandContext, { transfer }: Domain, side: "reID" | "acID"): void {
   if (transfer?.status !== "pending") throw new Refusal(2301, "no transfer is pending");
-  if (transfer[side] !== registrar) throw new Refusal(2201, "this is for the other registrar to say");
+  if (transfer[side] !== registrar) throw new Refusal(2201, "only the other registrar may do this");
 }
 
 function answer({ registry }: CommandContext, domain: Domain): Outcome {

@@ -28,7 +28,7 @@ export const updateDomain: CommandHandler = (context) => {
   const secDns = extensions.find(({ uri }) => uri === secDnsUri);
   if (!rem && !add && !chg && !secDns) throw new Refusal(2003, "add, rem or chg is required");
   const removesLock = rem !== undefined && clientStatusesOf(rem).includes("clientUpdateProhibited");
-  // The one update a lock of the client's own allows is the one that takes it away (RFC 5731 §2.3).
+  // clientUpdateProhibited allows only the update that removes it (RFC 5731 §2.3).
   if (
     !removesLock ||
     domain.statuses.some((status) => status !== "clientUpdateProhibited" && /pending|^serverUpdate/.test(status))
@@ -66,7 +66,7 @@ function removeFrom(domain: Domain, rem: XmlElement): Domain {
     statuses.find((status) => !domain.statuses.includes(status)) ??
     contacts.find((contact) => !domain.contacts.some((other) => isSameContact(contact, other)))?.id ??
     servers.find((name) => !current.some((server) => server.name === name));
-  if (missing !== undefined) throw new Refusal(2306, `${missing} is not there to be removed`);
+  if (missing !== undefined) throw new Refusal(2306, `${missing} is not set, so it can't be removed`);
   const left = current.filter((server) => !servers.includes(server.name));
   return {
     ...domain,
@@ -94,7 +94,7 @@ function change(registry: Registry, domain: Domain, chg: XmlElement): Domain {
   return {
     ...domain,
     registrant: registrant ? requireContact(registry, tokenOf(registrant)) : domain.registrant,
-    // <null/> takes the authInfo away (RFC 5731 §3.2.5).
+    // <null/> removes the authInfo (RFC 5731 §3.2.5).
     authInfo: authInfo ? (findAuthInfo(chg) ?? "") : domain.authInfo,
   };
 }

@@ -7,14 +7,14 @@ import { childrenOf, findChild, type Markup, optionalTag, tag, tokenOf, type Xml
 
 const monthsPerYear = 12;
 
-/** Commands that are priced by the year; restore has a price of its own, delete and update have none. */
+/** Commands with a price per year; a restore has a fixed price, delete and update are free. */
 const yearlyCommands = new Set(["create", "renew", "transfer"]);
 
 function isPremium(name: string, settings: Settings): boolean {
   return effectOf(name, settings).isPremium === true;
 }
 
-/** Whether the client has said that it knows of fees, in this command. */
+/** Whether the command uses the fee extension. */
 export function findFee(extensions: readonly XmlElement[]): XmlElement | undefined {
   return extensions.find(({ uri }) => uri === feeUri);
 }
@@ -30,8 +30,8 @@ function amount(value: number): string {
 }
 
 /**
- * The fee of a transform that the client agrees to, as the response repeats it. Refuses with 2004 too small a sum or
- * another currency (RFC 8748 §4). Nothing where the client says nothing about fees: that is for the caller to judge.
+ * The fee of a transform that the client agrees to, for the response. Refuses with 2004 too small a sum or another currency
+ * (RFC 8748 §4). Undefined if the command has no fee, which the caller must judge.
  */
 export function agreedFee(
   { registry: { settings }, extensions }: Pick<CommandContext, "registry" | "extensions">,
@@ -60,7 +60,7 @@ export function agreedFee(
   ];
 }
 
-/** `<fee:chkData>` for the names of a check (RFC 8748 §5.1.1). Refuses with 2004 a launch phase: there is none. */
+/** `<fee:chkData>` for the names of a check (RFC 8748 §5.1.1). Refuses a launch phase with 2004, because there are none. */
 export function feeCheckData(settings: Settings, check: XmlElement, names: readonly string[]): Markup {
   const commands = childrenOf(check, "command");
   if (commands.some(({ attributes }) => attributes.phase !== undefined || attributes.subphase !== undefined)) {

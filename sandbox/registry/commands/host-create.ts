@@ -10,7 +10,7 @@ import { addressesOf, requireFittingAddresses, requireSuperordinate } from "./ho
 export const createHost: CommandHandler = ({ registry, registrar, element }) => {
   const name = requireDomainName(childToken(element, "name"));
   const addresses = addressesOf(element, "addr");
-  if (registry.store.hosts.find(name)) throw new Refusal(2302, "a host of this name is there already");
+  if (registry.store.hosts.find(name)) throw new Refusal(2302, "a host of this name exists");
   requireFittingAddresses(addresses, requireSuperordinate(registry, registrar, name));
   const crDate = registry.now().toISOString();
   const roid = nextRoid(registry, "H");

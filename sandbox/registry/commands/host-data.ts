@@ -6,10 +6,10 @@ import { Refusal } from "../result-codes.ts";
 import { childrenOf, childToken, tokenOf, type XmlElement } from "../xml.ts";
 import { findDomain, requireNothingPending } from "./domain-data.ts";
 
-/** Addresses of one host, and name servers of one name: as many as fit into a DNS answer of old. */
+/** Addresses of one host, and name servers of one name: as many as fit into a DNS answer of 512 bytes. */
 export const hostsMax = 13;
 
-/** The host that a transform names. Refuses with 2303 where there is none, 2201 where the client has no say. */
+/** The host of a transform. Refuses with 2303 if it does not exist, 2201 if another registrar sponsors it. */
 export function requireOwnHost(registry: Registry, registrar: string, element: XmlElement): Host {
   const host = registry.store.hosts.find(requireDomainName(childToken(element, "name")));
   if (!host) throw new Refusal(2303, "there is no such host");
@@ -17,14 +17,16 @@ export function requireOwnHost(registry: Registry, registrar: string, element: X
   return host;
 }
 
-/** Whether a domain delegates to the host: derived, never stored. */
+/** Whether a domain delegates to the host. */
 export function isHostLinked({ store }: Registry, name: string): boolean {
   return store.domains.values().some(({ delegation }) => delegation?.servers.some((server) => server.name === name));
 }
 
 /**
- * Refuses a host below a name of this registry unless the name exists (2303), is the client's (2201) and not on its way in
- * or out (2304). True if the host is below such a name, so that it has glue (RFC 5732 §1.1).
+ * Refuses a host below a name of this registry unless the name exists (2303), the client sponsors it (2201), and nothing about
+ * it is pending (2304).
+ *
+ * @returns whether the host is below such a name, and so has glue (RFC 5732 §1.1)
  */
 export function requireSuperordinate(registry: Registry, registrar: string, hostName: string): boolean {
   const name = superordinateName(hostName, registry.suffixes);
@@ -36,17 +38,19 @@ export function requireSuperordinate(registry: Registry, registrar: string, host
   return true;
 }
 
-/** Refuses with 2003 a host that needs glue and has none, with 2306 one that has what it does not need, or too much. */
+/** Refuses with 2003 a host without the glue that it needs, with 2306 unneeded or too many addresses. */
 export function requireFittingAddresses(addresses: readonly HostAddress[], isSubordinate: boolean): void {
-  if (isSubordinate && addresses.length === 0) throw new Refusal(2003, "a host below a name of ours needs an address");
-  if (!isSubordinate && addresses.length > 0) throw new Refusal(2306, "only a host below a name of ours has addresses");
+  if (isSubordinate && addresses.length === 0)
+    throw new Refusal(2003, "a host below a name of this registry needs an address");
+  if (!isSubordinate && addresses.length > 0)
+    throw new Refusal(2306, "only a host below a name of this registry has addresses");
   if (addresses.length > hostsMax) throw new Refusal(2306, `at most ${hostsMax} addresses`);
   if (new Set(addresses.map(({ address }) => address)).size < addresses.length) {
-    throw new Refusal(2306, "an address is there already");
+    throw new Refusal(2306, "an address is set already");
   }
 }
 
-/** The addresses under `local`; refuses with 2005 what is no address of its version. */
+/** The addresses under `local`; refuses with 2005 one that does not match its version. */
 export function addressesOf(parent: XmlElement, local: "addr" | "hostAddr"): HostAddress[] {
   return childrenOf(parent, local).map((element) => {
     const version = element.attributes.ip === "v6" ? "v6" : "v4";

@@ -5,7 +5,7 @@ import { Refusal } from "../result-codes.ts";
 import { childToken, optionalTag, tag } from "../xml.ts";
 import { isHostLinked } from "./host-data.ts";
 
-/** RFC 5732 §3.1.2. Hosts are in the DNS: anyone sees them. */
+/** RFC 5732 §3.1.2. Hosts are in the DNS, so every registrar sees them. */
 export const infoHost: CommandHandler = ({ registry, element }) => {
   const host = registry.store.hosts.find(requireDomainName(childToken(element, "name")));
   if (!host) throw new Refusal(2303, "there is no such host");

@@ -6,7 +6,7 @@ import { childToken, findChild, type XmlElement } from "../xml.ts";
 import { clientStatusesOf } from "./domain-data.ts";
 import { addressesOf, requireFittingAddresses, requireOwnHost, requireSuperordinate } from "./host-data.ts";
 
-/** RFC 5732 §3.2.5: rem, then add, then chg, all or nothing. A new name is followed by all who delegate to the host. */
+/** RFC 5732 §3.2.5: rem, then add, then chg, all or nothing. Delegations follow a new name. */
 export const updateHost: CommandHandler = ({ registry, registrar, element }) => {
   const host = requireOwnHost(registry, registrar, element);
   const rem = findChild(element, "rem");
@@ -37,13 +37,14 @@ function changedAddresses(
 ): HostAddress[] {
   const removed = rem ? addressesOf(rem, "addr") : [];
   const left = current.filter(({ address }) => !removed.some((other) => other.address === address));
-  if (left.length + removed.length > current.length) throw new Refusal(2306, "what is not there can't be removed");
+  if (left.length + removed.length > current.length)
+    throw new Refusal(2306, "an address or status to remove does not exist");
   return [...left, ...(add ? addressesOf(add, "addr") : [])];
 }
 
-/** A host that names of other registrars delegate to keeps its name: it would change under their feet (2305). */
+/** Refuses to rename a host that names of other registrars delegate to (2305). */
 function requireRenamable(registry: Registry, registrar: string, host: Host, name: string): void {
-  if (registry.store.hosts.find(name)) throw new Refusal(2302, `${name} is there already`);
+  if (registry.store.hosts.find(name)) throw new Refusal(2302, `${name} exists already`);
   requireSuperordinate(registry, registrar, name);
   const foreign = registry.store.domains
     .values()

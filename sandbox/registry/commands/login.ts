@@ -6,10 +6,10 @@ import { Refusal } from "../result-codes.ts";
 import { extensionUrisOf, objectUrisOf } from "../services.ts";
 import { childrenOf, childToken, findChild, type Markup, tag, tokenOf, type XmlElement } from "../xml.ts";
 
-/** What `<pw>` and `<newPW>` say where the password itself is in the extension (RFC 8807 §4.1). */
+/** The value of `<pw>` and `<newPW>` when the password is in the extension (RFC 8807 §4.1). */
 const inExtension = "[LOGIN-SECURITY]";
 
-/** RFC 5730 §2.9.1.1. Everything else is checked before the password, so a refused option is no failed attempt. */
+/** RFC 5730 §2.9.1.1. Everything else is checked before the password, so a refused option does not count as a failed login. */
 export const login: CommandHandler = (context) => {
   const { registry, session, element } = context;
   const registrar = childToken(element, "clID");
@@ -34,7 +34,7 @@ export const login: CommandHandler = (context) => {
   return { code: 1000, extension: services.has(loginSecUri) ? securityEvents(registry) : undefined };
 };
 
-/** The objects and extensions that the login asks for; refuses with 2307 or 2103 what is not served. */
+/** The objects and extensions that the login requests; refuses unsupported ones with 2307 or 2103. */
 function servicesOf({ settings }: Registry, element: XmlElement): ReadonlySet<string> {
   const services = findChild(element, "svcs")!;
   const objects = childrenOf(services, "objURI").map(tokenOf);
@@ -47,7 +47,7 @@ function servicesOf({ settings }: Registry, element: XmlElement): ReadonlySet<st
   return new Set([...objects, ...extensions]);
 }
 
-/** The passwords of the login itself, or of its loginSec extension where it says so. */
+/** The passwords of the login, or of its loginSec extension if the login refers to it. */
 function passwordsOf(
   { element, extensions }: CommandContext,
   services: ReadonlySet<string>,
@@ -55,7 +55,7 @@ function passwordsOf(
   const strange = extensions.find(({ uri }) => uri !== loginSecUri);
   if (strange) throw new Refusal(2103, strange.uri);
   const [security] = extensions;
-  if (security && !services.has(loginSecUri)) throw new Refusal(2002, `the login does not ask for ${loginSecUri}`);
+  if (security && !services.has(loginSecUri)) throw new Refusal(2002, `the login does not request ${loginSecUri}`);
   const chosen = (local: "pw" | "newPW"): string | undefined => {
     const plain = findChild(element, local);
     const extended = security && findChild(security, local);
@@ -77,7 +77,7 @@ function isPassword(registry: Registry, registrar: string, password: string): bo
   );
 }
 
-/** What a client that asked for loginSec hears of its password (RFC 8807 §4.1). */
+/** The warning about the password for a client that requested loginSec (RFC 8807 §4.1). */
 function securityEvents({ settings, now }: Registry): Markup[] | undefined {
   const days = settings.passwordExpiresDays;
   if (days === 0) return undefined;
@@ -85,7 +85,7 @@ function securityEvents({ settings, now }: Registry): Markup[] | undefined {
   const event = tag(
     "loginSec:event",
     { type: "password", level: "warning", exDate },
-    `The password ends in ${days} days`,
+    `The password expires in ${days} days`,
   );
   return [tag("loginSec:loginSecData", { "xmlns:loginSec": loginSecUri }, event)];
 }

@@ -7,8 +7,8 @@ import { Refusal } from "../result-codes.ts";
 import { type Markup, tag } from "../xml.ts";
 
 /**
- * RFC 5730 §2.9.2.3: req shows the oldest message until it is acknowledged by its id. An id that is not in the queue is
- * 2303; one that is, but not at its head, was never shown, and acknowledging it unread breaks the order: 2308.
+ * RFC 5730 §2.9.2.3: req shows the oldest message until its id is acknowledged. An id that is not in the queue is 2303. One that
+ * is not at the head was never shown: 2308.
  */
 export const poll: CommandHandler = ({ registry, registrar, element }) => {
   const queue = queueOf(registry, registrar);

@@ -1,4 +1,4 @@
-/** Frames as a client writes them, with only what differs between tests as parameters. */
+/** Frames as a client writes them, with parameters for what differs between tests. */
 
 const epp = 'xmlns="urn:ietf:params:xml:ns:epp-1.0"';
 const domain = 'xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"';
@@ -17,7 +17,7 @@ export function commandFrame(content: string, clTRID = "test-1"): string {
   return `<epp ${epp}><command>${content}<clTRID>${clTRID}</clTRID></command></epp>`;
 }
 
-/** A command with something in its `<extension>`. */
+/** A command with an `<extension>`. */
 export function extended(frame: string, ...extensions: string[]): string {
   return frame.replace("<clTRID>", `<extension>${extensions.join("")}</extension><clTRID>`);
 }
@@ -33,7 +33,7 @@ export interface LoginChanges {
 
 const loginSec = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
 
-/** Passwords in the extension of RFC 8807, and the login that goes with them. */
+/** Passwords in the extension of RFC 8807, and the login that refers to them. */
 export function secureLoginFrame(registrar: string, password: string, newPassword?: string): string {
   const newPW = newPassword ? `<loginSec:newPW>${newPassword}</loginSec:newPW>` : "";
   return loginFrame(registrar, "[LOGIN-SECURITY]", {

@@ -1,7 +1,7 @@
 import { ackFrame, pollFrame } from "./frames.ts";
 import type { Answer, RawClient } from "./raw-client.ts";
 
-/** Takes all messages out of the client's queue, the oldest first. */
+/** Acknowledges all messages of the client's queue, the oldest first. */
 export async function pollAll(client: RawClient): Promise<Answer[]> {
   const messages: Answer[] = [];
   for (let answer = await client.ask(pollFrame); answer.code === 1301; answer = await client.ask(pollFrame)) {
@@ -11,7 +11,7 @@ export async function pollAll(client: RawClient): Promise<Answer[]> {
   return messages;
 }
 
-/** What a message says to people. */
+/** A message's text for people. */
 export function messageText({ xml }: Answer): string {
   return /<msgQ.*?<msg>([^<]*)/.exec(xml)?.[1] ?? "";
 }

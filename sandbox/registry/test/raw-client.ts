@@ -6,7 +6,7 @@ import { type LoginChanges, loginFrame } from "./frames.ts";
 
 const frameBytesMax = 4 * 1024 * 1024;
 
-/** An answer as a test looks at it. */
+/** An answer, as tests use it. */
 export interface Answer {
   xml: string;
   code: number;
@@ -15,7 +15,7 @@ export interface Answer {
   root: XmlElement;
 }
 
-/** The least that speaks EPP over TLS: sends bytes, receives frames, knows no rule. */
+/** A minimal EPP client over TLS: sends bytes and receives frames, without any rules. */
 export class RawClient {
   readonly socket: TLSSocket;
   readonly #frames: string[] = [];
@@ -36,7 +36,7 @@ export class RawClient {
     });
   }
 
-  /** Connects with the CA pinned, and with `identity` as client certificate. */
+  /** Connects with the CA pinned, and with `identity` as the client certificate. */
   static async connect(
     port: number,
     caFile: string,
@@ -66,7 +66,7 @@ export class RawClient {
     return client;
   }
 
-  /** The next frame's XML; nothing if the connection ends first. */
+  /** The next frame's XML; undefined if the connection ends first. */
   async receive(): Promise<string | undefined> {
     while (this.#frames.length === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ export class RawClient {
     this.socket.write(encodeFrame(xml));
   }
 
-  /** Sends a frame and returns the answer to it. Throws if the connection ends instead. */
+  /** Sends a frame. @returns the answer @throws Error when the connection ends instead */
   async ask(xml: string): Promise<Answer> {
     this.send(xml);
     return this.answer();

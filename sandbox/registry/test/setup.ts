@@ -4,13 +4,13 @@ import { type SandboxRegistry, type SandboxRegistryOptions, startSandboxRegistry
 import { contactCreateFrame, type LoginChanges } from "./frames.ts";
 import { RawClient } from "./raw-client.ts";
 
-/** Two registrars, so that a test can be somebody else. */
+/** Two registrars, for tests with another registrar. */
 export const registrars = [
   { id: "gate-one", password: "secret-1" },
   { id: "gate-two", password: "secret-2" },
 ];
 
-/** A registry of its own for a test, closed with it. */
+/** Starts a registry for a test, which closes it. */
 export async function startFor(
   context: TestContext,
   options: Partial<SandboxRegistryOptions> = {},
@@ -21,7 +21,7 @@ export async function startFor(
   return registry;
 }
 
-/** A registry, a client that is logged in to it, and a contact "reg-1" to register names with. */
+/** Starts a registry with a client that is logged in, and a contact "reg-1" for names. */
 export async function startWithClient(
   context: TestContext,
   options: Partial<SandboxRegistryOptions> = {},

@@ -91,8 +91,8 @@ export class NonceFile implements ListedFile {
 
   /** Ends appending. */
   close(): void {
-    const underWay = this.#nextSync ?? this.#syncing;
-    if (underWay) underWay.catch(() => {}).then(() => this.#release());
+    const inProgress = this.#nextSync ?? this.#syncing;
+    if (inProgress) inProgress.catch(() => {}).then(() => this.#release());
     else this.#release();
   }
 

@@ -105,7 +105,7 @@ export function otherReadings(
   const path = parseTarget(target);
   if (path === undefined) return [];
   const own = `${authorization.timestamp}${authorization.nonce}`;
-  if (!hasOtherDigits(path, authorization.nonce, own)) return [];
+  if (!mayHoldAnotherTime(path, own, nowSeconds - windowSeconds, nowSeconds + windowSeconds)) return [];
   const readings = new Map<string, Reading>();
   for (const form of targetForms(path)) {
     // Characters that a nonce cannot contain cannot move from the target into it.
@@ -121,10 +121,20 @@ export function otherReadings(
 }
 
 /**
- * Whether ten digits stand anywhere except in the timestamp. Almost no request has them, and a closer look costs 4 µs.
+ * Whether a time of the window may stand anywhere except in the timestamp: all of them begin with the same digits. Almost
+ * no request has one, and a closer look costs 4 µs.
  */
-function hasOtherDigits(path: string, nonce: string, own: string): boolean {
-  return path.includes("%") || /[0-9]{10}/.test(path) || /[0-9]{10}/.test(nonce) || /[0-9]{11}/.test(`${path}${own}`);
+function mayHoldAnotherTime(path: string, own: string, earliest: number, latest: number): boolean {
+  if (path.includes("%")) return true;
+  const start = sharedStart(String(earliest), String(latest));
+  const text = path + own;
+  return text.indexOf(start) !== path.length || text.includes(start, path.length + 1);
+}
+
+function sharedStart(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return one.slice(0, length);
 }
 
 /**

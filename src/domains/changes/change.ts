@@ -1,15 +1,16 @@
 /**
- * A change at a registry, as its machine sees it: a row that advances until it is done, and the commands that it has sent.
- * Orders and renewals are such rows; what only one of them has, the machine passes through.
+ * A change at a registry: a row that advances until it is done, and the commands that it has sent. Orders and renewals are such
+ * rows; columns that only one of them has are passed through.
  */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
+import type { StateColumns, StateTable } from "#domains/changes/states.ts";
 import type { Writer } from "#domains/changes/write.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** What writing a change needs. An operator's command has no lease, and needs none. */
+/** What writing a change needs. An operator's command has no lease. */
 export interface ChangeContext extends Pick<Context, "database" | "clock" | "log"> {
   lease?: OwnerLease;
 }
@@ -21,7 +22,7 @@ export interface Attempt {
   /** Null while the command may still be executed. */
   answered_at: Date | null;
   result_code: number | null;
-  /** Of the owner that sent it; null in rows of a version without epochs. */
+  /** The epoch of the owner that sent it; null in rows of a version without epochs. */
   epoch: number | null;
 }
 
@@ -33,26 +34,26 @@ export interface WrittenEvent {
   note: string | null;
 }
 
-/** The columns that all changes have, and what their machine keeps beside them. A step has a copy of its own. */
+/** The columns that all changes have, and what their machine keeps beside them. Each step has its own copy. */
 export interface ChangeRow extends StateColumns {
   id: number;
-  /** Each change of the row counts it, so whoever has read the row writes only over what was read. */
+  /** Each change of the row increments it; a write applies only to the version that was read. */
   version: number;
   registry_id: string;
   domain_name: string;
   confirm_after: Date | null;
   backoff_count: number;
-  /** Never null while it lives. */
+  /** Null once it has ended. */
   next_step_at: Date | null;
   reason: string | null;
-  /** When the registry's maintenance ends that is going on. */
+  /** The end of the registry's maintenance, during maintenance. */
   maintenance_until: Date | null;
   attempts: Attempt[];
-  /** What has happened since the row was read, and nothing outside depends on yet: the next write brings it along. */
+  /** Events that the next write includes: nothing outside depends on them yet. */
   unwritten: WrittenEvent[];
 }
 
-/** A change as a step has it, from the row that was read. */
+/** A step's copy of a change, from the row that was read. */
 export type StepCopy<Row> = { -readonly [Name in Exclude<keyof Row, "attempts" | "item">]: Row[Name] } & ChangeRow;
 
 /** How a registry's answer, or its absence, ends an attempt. */
@@ -60,27 +61,27 @@ export interface AttemptResult {
   clTrid: string;
   resultCode: number | null;
   svTrid: string | null;
-  /** False while the command may have been executed all the same. */
+  /** False while the command may have been executed nevertheless. */
   isClosed: boolean;
 }
 
-/** What a step has found out or done, with everything that is written together with it. */
+/** The outcome of a step, with everything that is written with it. */
 export interface Outcome<Event extends string = string> {
-  /** Without one nothing happened: the change looks again at `nextStepAt`. */
+  /** Without one the row only waits until `nextStepAt`. */
   event?: Event | undefined;
-  /** Nothing outside depends on it yet, so it is not written by itself. */
+  /** Nothing outside depends on it yet: it is written with the next outcome. */
   isFree?: true;
-  /** When the next step is due; without it the next step follows at once. */
+  /** When the next step is due; by default at once. */
   nextStepAt?: Date | undefined;
   attempt?: AttemptResult | undefined;
   reason?: string | undefined;
-  /** When a second look decides. */
+  /** The time of the second look, which decides. */
   confirmAfter?: Date | undefined;
   /** Counts a failure, for the backoff. */
   countsAsFailure?: boolean | undefined;
-  /** The registry has shown what became of all that was sent. */
+  /** The registry has shown the effect of all commands. */
   closesAttempts?: true;
-  /** What a person has to see to. */
+  /** Raises an alarm with this note. */
   operatorNote?: string | undefined;
 }
 
@@ -91,103 +92,50 @@ export interface AlarmChange {
   note?: string;
 }
 
-/** The row is not any more as it was read: read it again. */
+/** The row has changed since it was read: read it again. */
 export class ChangeConflict extends Error {
   override name = "ChangeConflict";
 }
 
-/** A table of changes: how its rows are read and written. */
-export interface ChangeTable<Row extends ChangeRow, Happening extends Outcome> {
+/** A table of changes, and how to read and write its rows. */
+export interface ChangeTable<Row extends ChangeRow, O extends Outcome> {
   states: StateTable<string, string>;
   writer: Writer;
-  /** Returns nothing when there is no such row, or nothing to do with it any more. */
+  /** Returns nothing when there is no such row, or nothing left to do. */
   find(context: ChangeContext, id: number): Promise<Row | undefined>;
   /** Its own columns after an event. */
-  after(row: Row, happening: Happening, to: string, now: Date): Partial<Row>;
-  /** Its own columns, and what the writer's effects need. */
-  values(row: Row, happening: Happening, to: string): object;
-  alarms(row: Row, happening: Happening, to: string, now: Date): AlarmChange[];
-  /** Events after which the count of failures goes on: whether this try fails too is not known yet. */
+  after(row: Row, outcome: O, to: string, now: Date): Partial<Row>;
+  /** The values that the writer's guard and effects need. */
+  values(row: Row, outcome: O, to: string): object;
+  alarms(row: Row, outcome: O, to: string, now: Date): AlarmChange[];
+  /** Events that do not reset the count of failures: this attempt may still fail too. */
   keepsBackoff: ReadonlySet<string>;
-  /**
-   * Holds, until the transaction ends, what the happening is built on, if it needs that. What it returns says whether that is
-   * still so.
-   */
-  hold?(row: Row, happening: Happening): ((tx: Transaction) => Promise<boolean>) | undefined;
+  /** Locks what the outcome depends on until the transaction ends; returns whether it still holds. */
+  hold?(row: Row, outcome: O): ((tx: Transaction) => Promise<boolean>) | undefined;
 }
 
 /** What one kind of row does in its states. */
-export interface Machine<Row extends ChangeRow, Happening extends Outcome> extends ChangeTable<Row, Happening> {
-  /** One command at the registry at most. Returns nothing when there is nothing to write. */
-  step(sessions: RegistrySessions, row: Row): Promise<Happening | undefined>;
-  /** How long it waits after this happening, where that is not the backoff's delay. */
-  delayMs?(row: Row, happening: Happening, to: string): number | undefined;
-  /** What happens in place of this, because of what is wanted of the row by now. */
-  heed?(sessions: RegistrySessions, row: Row, happening: Happening): Happening;
-  /** Whether what a step found out stands although the row was changed meanwhile; a command's answer always does. */
-  stands?(before: Row, now: Row): boolean;
-  /** Once it is written. @param told what the writer said */
-  wrote?(sessions: RegistrySessions, happening: Happening, told: string): Promise<void>;
-  /** A command was answered after the row had ended, or gone on without the answer. */
-  tellTooLate?(context: ChangeContext, row: Row, happening: Happening): Promise<void>;
+export interface Machine<Row extends ChangeRow, O extends Outcome> extends ChangeTable<Row, O> {
+  /** Sends at most one command. Returns nothing when there is nothing to write. */
+  step(sessions: RegistrySessions, row: Row): Promise<O | undefined>;
+  /** How long it waits after this outcome, where that is not the backoff's delay. */
+  delayMs?(row: Row, outcome: O, to: string): number | undefined;
+  /** Adapts an outcome to an operator's request on the row. */
+  adapt?(sessions: RegistrySessions, row: Row, outcome: O): O;
+  /** Whether an outcome is still valid although the row has changed meanwhile; the answer to a command always is. */
+  isStillValid?(before: Row, now: Row): boolean;
+  /** Called after the write. @param signal of the writer */
+  written?(sessions: RegistrySessions, outcome: O, signal: string): Promise<void>;
+  /** A command was answered after the row had ended, or continued without the answer. */
+  reportLateAnswer?(context: ChangeContext, row: Row, outcome: O): Promise<void>;
 }
 
-/** A state as the columns of its row. */
-export interface StateColumns {
-  status: string;
-  phase: string | null;
-  verify_cause: string | null;
-}
-
-export interface Transition<State extends string, Event extends string> {
-  /** Its name in the documents. */
-  row: string;
-  from: State;
-  event: Event;
-  to: State;
-}
-
-export interface StateTable<State extends string, Event extends string> {
-  transitions: readonly Transition<State, Event>[];
-  /** Where an event leads; `undefined` when it leaves the change as it is. */
-  next(from: State, event: Event): Transition<State, Event> | undefined;
-  /** Whether a change in this state will never change again: the table leads nowhere from it. */
-  isFinal(state: State): boolean;
-}
-
-export function stateTable<State extends string, Event extends string>(
-  rows: readonly [row: string, from: State, event: Event, to: State][],
-): StateTable<State, Event> {
-  const transitions = rows.map(([row, from, event, to]) => ({ row, from, event, to }));
-  const byStateAndEvent = new Map(
-    transitions.map((transition) => [`${transition.from}/${transition.event}`, transition]),
-  );
-  const lively = new Set(transitions.map(({ from }) => from));
-  return {
-    transitions,
-    next: (from, event) => byStateAndEvent.get(`${from}/${event}`),
-    isFinal: (state) => !lively.has(state),
-  };
-}
-
-/** The name of a row's state. */
-export function stateOf<State extends string>({ status, phase, verify_cause }: StateColumns): State {
-  if (phase === null) return status as State;
-  return `${status} (${verify_cause === null ? phase : `${phase}: ${verify_cause}`})` as State;
-}
-
-/** The columns of a state. */
-export function columnsOf(state: string): StateColumns {
-  const [, status, phase, cause] = /^(\w+)(?: \((\w+)(?:: (\w+))?\))?$/.exec(state) ?? [];
-  return { status: status!, phase: phase ?? null, verify_cause: cause ?? null };
-}
-
-/** How often an order that waits for an operator to put things right tries again. */
+/** How often an order retries that waits for an operator. */
 export const operatorRetryMs = 15 * 60_000;
-/** A renewal that waits for one is looked at again this often. */
+/** How often a renewal retries that waits for an operator. */
 export const attentionLookMs = 60 * 60_000;
 
-/** The longest that a step is put off, but for a term's end, a schedule and announced maintenance. */
+/** The longest that a step waits, except for a term's end, a schedule and announced maintenance. */
 export function longestWaitMs(profile: RegistryProfile): number {
   const { backoffMaxMs, reconcileIntervalMs, settleMs, takeoverSettleMs } = profile;
   return Math.max(backoffMaxMs, reconcileIntervalMs, settleMs, takeoverSettleMs, operatorRetryMs, attentionLookMs);

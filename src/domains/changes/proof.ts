@@ -1,88 +1,36 @@
-/**
- * What the registry shows decides what became of a command, and these are the rules for believing it: nothing before the
- * command's time is over, nothing after one look alone, and nothing is repeated that may still arrive.
- */
-import type { Attempt, ChangeRow, Outcome } from "#domains/changes/change.ts";
-import { lateFrameMs } from "#domains/registry/owner-lease.ts";
+/** What the registry shows about a name, and which of a change's commands may still be executed. */
+import type { Attempt } from "#domains/changes/change.ts";
 import { type OwnerContext, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
-import type { Lane, Lease } from "#registry/epp/pool/pool.ts";
-
-/** What `<info>` proves about a command. */
-export type Proof<Happening extends Outcome> =
-  /** There was no answer to build on: it is asked again. */
-  | { is: "unknown"; happening: Happening }
-  /** The command was executed. */
-  | { is: "done"; happening: Happening | (() => Happening) }
-  /** It was not, so another one may follow. */
-  | { is: "not-done"; happening: () => Happening | Promise<Happening> }
-  /** Whatever became of the command, this is what counts. */
-  | { is: "decided"; happening: Happening };
-
-interface Rules<Happening extends Outcome> {
-  /** Whether the command's answer is lost, and not only its effect in doubt. */
-  isLost: boolean;
-  /** The command that is in doubt; all without it. */
-  command?: string;
-  /** The event of a first look that shows it done. */
-  seenOnce: NonNullable<Happening["event"]>;
-  /** What it is when nothing can be believed yet, for a reason. */
-  unknown: (reason: string) => Happening;
-}
-
-/** What a proof means by now: what it proves, a second look, or another one when nothing is on its way any more. */
-export async function believe<Happening extends Outcome>(
-  sessions: RegistrySessions,
-  row: ChangeRow,
-  proof: Proof<Happening>,
-  { isLost, command, seenOnce, unknown }: Rules<Happening>,
-): Promise<Happening> {
-  switch (proof.is) {
-    case "unknown":
-    case "decided":
-      return proof.happening;
-    case "done": {
-      if (!isLost || row.confirm_after !== null) {
-        return typeof proof.happening === "function" ? proof.happening() : proof.happening;
-      }
-      // RFC 5734 §3: a server that loses the connection may still undo what it did. A second look decides.
-      const confirmAfter = later(sessions, sessions.profile.settleMs);
-      return { event: seenOnce, confirmAfter, nextStepAt: confirmAfter } as Happening;
-    }
-    case "not-done": {
-      const { context, profile } = sessions;
-      const lateMs = lateFrameMs(context.lease, profile.takeoverSettleMs);
-      const doubtful = openOf(row.attempts).filter((attempt) => command === undefined || attempt.command === command);
-      if (!isLost || lateMs === 0 || ofEarlierOwners(doubtful, context).length === 0) return proof.happening();
-      const reason = "the worker before this one may have sent a command that is still on its way";
-      return { ...unknown(reason), countsAsFailure: false, nextStepAt: later(sessions, lateMs) };
-    }
-  }
-}
+import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 
 export function later({ context }: Pick<RegistrySessions, "context">, delayMs: number): Date {
   return new Date(context.clock.now().getTime() + delayMs);
 }
 
 export type NameInfo =
-  /** There was no answer to build on. Not knowing is not absence. */
+  /** There was no usable answer. Not knowing is not absence. */
   | { is: "unknown"; reason: string }
   | { is: "absent" }
   | { is: "held-by-other" }
-  /** By our registrar account; through which order is another question. */
+  /** Our registrar account sponsors it; which order registered it is another question. */
   | { is: "held-by-us"; info: DomainInfo };
 
-/** Never throws. @param lane in which it waits for a session: a night's renewals must not hold up a registration */
-export async function askInfo(sessions: RegistrySessions, name: string, lane: Lane = "check"): Promise<NameInfo> {
+/** Never throws. @param purpose orders the waiting line: a night's renewals must not delay a registration */
+export async function askInfo(
+  sessions: RegistrySessions,
+  name: string,
+  purpose: SessionPurpose = "check",
+): Promise<NameInfo> {
   try {
-    using session = await sessions.pool.acquire(lane, { waitMs: sessionWaitMs });
+    using session = await sessions.pool.acquire(purpose, { waitMs: sessionWaitMs });
     return await askInfoOn(session, sessions, name);
   } catch (error) {
     return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** The same on a session that the caller has. Never throws. */
+/** The same on a session that the caller holds. Never throws. */
 export async function askInfoOn(session: Lease, sessions: RegistrySessions, name: string): Promise<NameInfo> {
   try {
     const { code, data } = await session.request(domainInfo(name), { clTRID: sessions.queryClTrid() });
@@ -95,7 +43,7 @@ export async function askInfoOn(session: Lease, sessions: RegistrySessions, name
   }
 }
 
-/** SQL: a change's attempts as JSON. @param subject their column, `order_id` or `renewal_id` @param id SQL too */
+/** SQL: a change's attempts as JSON. @param subject `order_id` or `renewal_id` @param id SQL */
 export const attemptsOf = (subject: "order_id" | "renewal_id", id: string) => `
   coalesce((SELECT jsonb_agg(jsonb_build_object('command', command, 'committed_at', committed_at,
        'answered_at', answered_at, 'result_code', result_code, 'epoch', epoch) ORDER BY number)
@@ -111,22 +59,22 @@ export function parseAttempts(json: unknown): Attempt[] {
   }));
 }
 
-/** Those that may still be executed. */
-export const openOf = (attempts: readonly Attempt[]) => attempts.filter(({ answered_at }) => answered_at === null);
+/** Attempts that may still be executed. */
+export const unansweredAttempts = (attempts: readonly Attempt[]) =>
+  attempts.filter(({ answered_at }) => answered_at === null);
 
-/** Whether a command that changes the name may still be executed. A contact's does not matter: repeating it is safe. */
+/** Whether a command that changes the name may still be executed. Contact commands do not count: repeating one is safe. */
 export const isInDoubt = (attempts: readonly Attempt[]) =>
-  openOf(attempts).some(({ command }) => command.startsWith("domain:"));
+  unansweredAttempts(attempts).some(({ command }) => command.startsWith("domain:"));
 
-/** Those of a command. */
-export const sentAs = (attempts: readonly Attempt[], command: string) =>
+export const ofCommand = (attempts: readonly Attempt[], command: string) =>
   attempts.filter((attempt) => attempt.command === command);
 
-/** Those that an owner before this one may have sent. One of a version without epochs counts too. */
+/** Attempts that an earlier owner may have sent. An attempt of a version without epochs counts too. */
 export const ofEarlierOwners = (attempts: readonly Attempt[], { lease }: OwnerContext) =>
   attempts.filter(({ epoch }) => epoch !== lease.epoch);
 
-/** Attempts as an operator sees them. */
+/** The columns that an operator sees of attempts. */
 export const attemptColumns = {
   cl_trid: "text",
   command: "text",

@@ -1,15 +1,15 @@
 import { ChangeConflict } from "#domains/changes/change.ts";
-import { writeIn } from "#domains/changes/write.ts";
+import { write } from "#domains/changes/write.ts";
 import { isUnsent } from "#domains/orders/machine.ts";
 import { findOrderByCode, type OrderContext, orderTable } from "#domains/orders/orders.ts";
 import { isFinal } from "#domains/orders/states.ts";
 
-/** `cancelling`: it may have reached the registry. What became of it is found out first, and then undone or kept. */
+/** `cancelling`: the create may have reached the registry. The order's steps find out, and then delete or keep the name. */
 export type CancelResult = "cancelled" | "cancelling" | "unknown" | "ended";
 
 /**
- * Cancels an order, or, rows 23 and 24, writes the wish down on one that may have been sent: its steps heed it
- * (cancel-step.ts). An attempt counts the order's version up, so of a cancel and a send at the same time one sees the other.
+ * Cancels an order, or writes the request on one whose create may have been sent: its steps carry it out (cancel-step.ts). An
+ * attempt increments the order's version, so of a cancel and a send at the same time one sees the other.
  */
 export async function cancelOrder(context: OrderContext, orderCode: string): Promise<CancelResult> {
   for (;;) {
@@ -18,20 +18,17 @@ export async function cancelOrder(context: OrderContext, orderCode: string): Pro
     const { status, phase } = order;
     if (isFinal(status)) return "ended";
     if (order.cancel_requested_at !== null) return "cancelling";
-    const isOver = isUnsent(order);
     try {
-      await context.database.transaction(async (tx) => {
-        if (isOver) {
-          await writeIn(context, tx, orderTable, order, { event: "cancel", reason: "cancelled by the operator" });
-          return;
-        }
-        order.cancel_requested_at = context.clock.now();
-        order.unwritten.push({ event: "cancel-requested", status, phase, note: "the operator wants it cancelled" });
-        // A step that waits because an answer was lost keeps its time: nothing is believed before it is over.
-        const nextStepAt = status === "Pending" ? undefined : (order.next_step_at ?? undefined);
-        await writeIn(context, tx, orderTable, order, { nextStepAt });
-      });
-      return isOver ? "cancelled" : "cancelling";
+      if (isUnsent(order)) {
+        await write(context, orderTable, order, { event: "cancel", reason: "cancelled by the operator" });
+        return "cancelled";
+      }
+      order.cancel_requested_at = context.clock.now();
+      order.unwritten.push({ event: "cancel-requested", status, phase, note: "the operator asked to cancel it" });
+      // A step that waits after a lost answer keeps its time: nothing is believed before that.
+      const nextStepAt = status === "Pending" ? undefined : (order.next_step_at ?? undefined);
+      await write(context, orderTable, order, { nextStepAt });
+      return "cancelling";
     } catch (error) {
       if (!(error instanceof ChangeConflict)) throw error;
     }

@@ -1,13 +1,13 @@
 /**
- * The registrant's contact at a registry. Its id is made from what it says, so the same profile is the same contact:
- * repeating its creation is safe, and "exists already" is good news once it is seen to be ours.
+ * The registrant's contact at a registry. Its id is a digest of the reseller's profile, so creating it again is safe, and "exists
+ * already" is a success once we know that the contact is ours.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type Answered, answerInWords, send } from "#domains/changes/send.ts";
+import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
 import { eventOfCreate } from "#domains/orders/kind-create.ts";
-import { type Order, type OrderHappening, orderTable } from "#domains/orders/orders.ts";
+import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { Secret } from "#lib/secret.ts";
@@ -22,7 +22,7 @@ const profileById = statement(
   "profile-by-reseller",
   `SELECT full_name, organisation, email, phone, street, city, state_or_province, postal_code, country_code,
      xmin::text AS version
-   FROM reseller_profiles WHERE reseller_id = $1`,
+   FROM reseller_profiles WHERE reseller_id = $reseller_id`,
   {
     full_name: "text",
     organisation: "text?",
@@ -33,7 +33,7 @@ const profileById = statement(
     state_or_province: "text?",
     postal_code: "text",
     country_code: "text",
-    /** Of the row: another one after each change. */
+    /** Changes with every update of the row. */
     version: "text",
   },
 );
@@ -41,30 +41,28 @@ type Profile = Omit<NonNullable<(typeof profileById)["row"]>, "version">;
 
 const knownContact = statement(
   "registry-contact",
-  "SELECT contact_id FROM registry_contacts WHERE registry_id = $1 AND contact_id = $2",
+  "SELECT contact_id FROM registry_contacts WHERE registry_id = $registry_id AND contact_id = $contact_id",
   { contact_id: "text" },
 );
 
 const insertContact = statement(
   "registry-contact-insert",
-  "INSERT INTO registry_contacts (registry_id, contact_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+  `INSERT INTO registry_contacts (registry_id, contact_id, created_at) VALUES ($registry_id, $contact_id, $now)
+   ON CONFLICT DO NOTHING`,
   {},
 );
 
-// A step of its order follows at once: this alone is no event.
+// This is no event of the order: its step continues at once.
 const answerContact = statement(
   "contact-answer",
   `UPDATE attempts SET result_code = $result_code, sv_trid = $sv_trid, answered_at = $at WHERE cl_trid = $cl_trid`,
   {},
 );
 
-/** Resellers whose contact an owner remembers. */
+/** How many resellers' contacts an owner caches. */
 const contactsKnownMax = 10_000;
 
-/**
- * The id of the reseller's contact, if the registry is known to hold it. As long as the version of the profile's row is the
- * same, so is the contact, which is never taken away.
- */
+/** The id of the reseller's contact, if the registry holds it. It changes only with the profile, and we never delete contacts. */
 export async function findKnownContact(
   { context, profile: registry, contacts }: RegistrySessions,
   { reseller_id: resellerId, profile_version: version, contact_renewed: isRenewed }: Order,
@@ -72,25 +70,26 @@ export async function findKnownContact(
   if (isRenewed || version === null) return undefined;
   const known = contacts.get(resellerId);
   if (known?.version === version) return known.id;
-  const [read] = await context.database.query(profileById, [resellerId]);
+  const [read] = await context.database.query(profileById, { reseller_id: resellerId });
   if (!read) return undefined;
   const { version: versionRead, ...profile } = read;
   const id = contactId(resellerId, profile);
-  if (!(await isKnown(context, registry.id, id))) return undefined;
+  const found = await context.database.query(knownContact, { registry_id: registry.id, contact_id: id });
+  if (found.length === 0) return undefined;
   if (contacts.size >= contactsKnownMax) contacts.clear();
   contacts.set(resellerId, { version: versionRead, id });
   return id;
 }
 
-type EnsuredContact = { id: string; happening?: undefined } | { happening: OrderHappening };
+type EnsuredContact = { id: string; outcome?: undefined } | { outcome: OrderOutcome };
 
-/** The id of a contact that the registry holds for the order's reseller, or what happened instead. */
+/** Makes sure that the registry holds the reseller's contact. Returns its id, or why the order has to wait or end. */
 export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
   const { context } = sessions;
   const known = await findKnownContact(sessions, order);
   if (known !== undefined) return { id: known };
-  const [read] = await context.database.query(profileById, [order.reseller_id]);
-  if (!read) return { happening: { event: "rejected", reason: "the reseller's profile is gone" } };
+  const [read] = await context.database.query(profileById, { reseller_id: order.reseller_id });
+  if (!read) return { outcome: { event: "rejected", reason: "the reseller's profile is gone" } };
   const { version: _, ...profile } = read;
   const id = contactId(order.reseller_id, profile);
   const sent = await send(sessions, contactCommand(context, id, profile), { table: orderTable, row: order });
@@ -98,31 +97,25 @@ export async function ensureContact(sessions: RegistrySessions, order: Order): P
     case "answered":
       return readAnswer(sessions, id, sent);
     case "unreachable":
-      return { happening: { event: "unreachable", countsAsFailure: true } };
+      return { outcome: { event: "unreachable", countsAsFailure: true } };
     case "invalid": {
       const operatorNote = `the contact could not be sent: ${sent.reason}`;
-      return { happening: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
+      return { outcome: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
     }
     default:
-      // Whether it was executed does not matter: repeating it is safe.
+      // Whether it was executed does not matter: creating it again is safe.
       return notMade(sent.reason);
   }
 }
 
-const notMade = (reason: string): EnsuredContact => ({
-  happening: { event: "not-executed", countsAsFailure: true, reason },
-});
-
-function contactId(resellerId: number, profile: Profile): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([resellerId, profile]))
-    .digest("hex");
-  // RFC 5733 §4: 3 to 16 characters. 56 bits of digest make two profiles with one id unlikely, and such a one is seen.
-  return `DH${digest.slice(0, 14).toUpperCase()}`;
+function notMade(reason: string): EnsuredContact {
+  return { outcome: { event: "not-executed", countsAsFailure: true, reason } };
 }
 
-async function isKnown(context: Context, registryId: string, id: string): Promise<boolean> {
-  return (await context.database.query(knownContact, [registryId, id])).length > 0;
+function contactId(resellerId: number, profile: Profile): string {
+  const digest = hash("sha256", JSON.stringify([resellerId, profile]));
+  // RFC 5733 §4: 3 to 16 characters. 56 bits make a collision unlikely, and `readExisting` notices one.
+  return `DH${digest.slice(0, 14).toUpperCase()}`;
 }
 
 function contactCommand(context: Context, id: string, profile: Profile): EppCommand<ContactCreated> {
@@ -155,17 +148,17 @@ async function readAnswer(
   await context.database.query(answerContact, answer);
   const event = eventOfCreate(response.code, registry.resultCodes);
   if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
-  const reason = `contact: ${answerInWords(response)}`;
+  const reason = `contact: ${describeAnswer(response)}`;
   if (event === "exists") return readExisting(sessions, id, reason);
   if (event === "operator-needed") {
     await pauseCreates(context, registry.id, "configuration", reason);
-    return { happening: { event, reason, operatorNote: reason } };
+    return { outcome: { event, reason, operatorNote: reason } };
   }
-  if (event === "rejected") return { happening: { event, reason } };
+  if (event === "rejected") return { outcome: { event, reason } };
   return notMade(reason);
 }
 
-/** Two profiles with one id are unlikely, but somebody else's contact must not be used. */
+/** A contact that exists already is used only if it is ours. */
 async function readExisting(sessions: RegistrySessions, id: string, reason: string): Promise<EnsuredContact> {
   const { context, profile: registry, pool } = sessions;
   let info: EppResponse<ContactInfo>;
@@ -177,12 +170,12 @@ async function readExisting(sessions: RegistrySessions, id: string, reason: stri
   }
   if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
   const isOthers = info.data !== undefined || info.code === 2201;
-  // Gone again, or no answer to build on.
+  // Deleted since, or no usable answer.
   if (!isOthers) return notMade(reason);
-  return { happening: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
+  return { outcome: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
 }
 
 async function remember(context: Context, registryId: string, id: string): Promise<EnsuredContact> {
-  await context.database.query(insertContact, [registryId, id, context.clock.now()]);
+  await context.database.query(insertContact, { registry_id: registryId, contact_id: id, now: context.clock.now() });
   return { id };
 }

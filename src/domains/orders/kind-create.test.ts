@@ -16,20 +16,20 @@ const meanings = `
   unanswered       2400 2500
 `;
 
-test("each result code of a create means what rows 7 to 14 say", () => {
+test("each result code of a create has its event", () => {
   for (const line of meanings.trim().split("\n")) {
     const [event, ...codes] = line.trim().split(/ +/);
     for (const code of codes) assert.equal(eventOfCreate(Number(code), {}), event, code);
   }
 });
 
-test("a code that nobody has described is looked up like a lost answer", () => {
+test("an unknown code is treated like a lost answer", () => {
   for (const code of [1300, 1999, 2000, 2105, 2106, 2300, 2301, 2999]) {
     assert.equal(eventOfCreate(code, {}), "unanswered", String(code));
   }
 });
 
-test("a registry's own meaning of a code goes before the default", () => {
+test("a profile's meaning of a code overrides the default", () => {
   assert.equal(eventOfCreate(2304, { 2304: "exists" }), "exists");
   assert.equal(eventOfCreate(2302, { 2304: "exists" }), "exists");
 });
@@ -38,13 +38,13 @@ test("every meaning that a profile may give to a code is one that a create can h
   for (const meaning of createMeanings) assert.equal(eventOfCreate(2999, { 2999: meaning }), meaning);
 });
 
-test("a meaning that a create cannot have counts for nothing", () => {
+test("a meaning that a create cannot have is ignored", () => {
   for (const meaning of ["exsits", "deleted", "seen-once"]) {
     assert.equal(eventOfCreate(2304, { 2304: meaning }), "rejected", meaning);
   }
 });
 
-test("every code leads a create somewhere", () => {
+test("every code has an event that the create's state knows", () => {
   for (let code = 1000; code < 3000; code++) {
     assert.ok(nextOrderState("Processing (create)", eventOfCreate(code, {})), String(code));
   }

@@ -1,34 +1,31 @@
-/** The kind `create`: a name's registration, from the registry's word that it is free to the proof that it is ours. */
+/** The kind `create`: a registration, from the answer that the name is free to the proof that it is ours. */
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type AttemptResult, operatorRetryMs } from "#domains/changes/change.ts";
-import type { Answer, Kind } from "#domains/changes/kind.ts";
-import { askInfo, askInfoOn, later, type NameInfo, type Proof, sentAs } from "#domains/changes/proof.ts";
-import { lostAnswer } from "#domains/changes/send.ts";
+import { type Answer, eventsByCode, type Kind, lostAnswer, type Proof } from "#domains/changes/kind.ts";
+import { askInfo, askInfoOn, later, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import { ensureContact, findKnownContact } from "#domains/orders/contact.ts";
-import { authInfoRow, type Order, type OrderHappening, type Registered } from "#domains/orders/orders.ts";
+import { authInfoRow, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
 import { nextOrderState, type OrderEvent } from "#domains/orders/states.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import { drainPollQueue } from "#domains/registry/poll.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain/create.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 
 const createName = "domain:create";
-/** Creates that one order may send; after that an operator decides. */
+/** How many creates one order may send; after that an operator decides. */
 const createAttemptsMax = 5;
 /** How long an order waits for the registrar's account to be topped up (2104). */
 const creditWaitMsMax = 24 * 60 * 60_000;
-/** How much earlier than our first attempt a registry's clock may date our own object. */
+/** How much earlier than our first attempt a registry's clock may date our object. */
 const clockSkewMs = 5 * 60_000;
-/** When nobody could be asked for this long, an operator should know. */
+/** When the registry has not answered for this long, an operator must look. */
 const unansweredAlarmMs = 24 * 60 * 60_000;
 
-// Orders that finished say nothing: what they brought is there, or has ended since.
 const inPortfolio = statement(
   "name-in-portfolio",
   "SELECT EXISTS (SELECT FROM domains WHERE domain_name = $name) AS is_held",
@@ -41,49 +38,29 @@ const absences = statement(
   { absences: "int8" },
 );
 
-/** What a `<create>`'s result code means for an order (RFC 5730 §3), where a registry's profile says nothing else. */
-const createEvents: Readonly<Record<number, OrderEvent>> = {
-  1000: "created",
-  1001: "create-pending",
-  2001: "rejected",
-  2002: "not-executed",
-  2003: "rejected",
-  2004: "rejected",
-  2005: "rejected",
-  2100: "operator-needed",
-  2101: "operator-needed",
-  2102: "operator-needed",
-  2103: "operator-needed",
-  2104: "out-of-credit",
-  2200: "not-executed",
-  2201: "operator-needed",
-  2202: "not-executed",
-  2302: "exists",
-  2303: "rejected",
-  2304: "rejected",
-  2305: "rejected",
-  2306: "rejected",
-  2307: "operator-needed",
-  2308: "rejected",
-  2400: "unanswered",
-  2500: "unanswered",
-  2501: "not-executed",
-  2502: "not-executed",
-};
+/** What the result codes of a `<create>` mean (RFC 5730 §3), unless a registry's profile says otherwise. */
+const createEvents = eventsByCode<OrderEvent>({
+  created: [1000],
+  "create-pending": [1001],
+  rejected: [2001, 2003, 2004, 2005, 2303, 2304, 2305, 2306, 2308],
+  "operator-needed": [2100, 2101, 2102, 2103, 2201, 2307],
+  "out-of-credit": [2104],
+  "not-executed": [2002, 2200, 2202, 2501, 2502],
+  exists: [2302],
+});
 
 /**
- * The order event of a create's result code. A code that nobody has described is treated like a lost answer: the name
- * is looked up before anything else is done.
- * @param overrides the registry profile's own meanings, code → event; one that a create cannot have counts for nothing
+ * The event of a create's result code. An unknown code is treated like a lost answer: `<info>` decides.
+ * @param overrides the registry profile's meanings, code → event; one that a create cannot have is ignored
  */
 export function eventOfCreate(code: number, overrides: Readonly<Record<string, string>>): OrderEvent {
   const own = overrides[String(code)] as OrderEvent | undefined;
   if (own !== undefined && nextOrderState("Processing (create)", own)) return own;
-  return createEvents[code] ?? "unanswered";
+  return createEvents.get(code) ?? "unanswered";
 }
 
-/** Rows 2 and 3: an order counts as started once there is a session to work with. */
-export async function claim(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+/** An order starts once there is a session with its registry. */
+export async function claim(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   try {
     (await sessions.pool.acquire("check", { waitMs: sessionWaitMs })).release();
   } catch (error) {
@@ -94,10 +71,10 @@ export async function claim(sessions: RegistrySessions, order: Order): Promise<O
 }
 
 /**
- * Rows 4 to 6. The registry's answer to the request serves here too, for as long as it is fresh, where the create follows at
- * once: that decides anyway.
+ * Asks whether the name is free. The registry's answer to the reseller's request is used instead while it is fresh and the create
+ * follows at once: the create decides anyway.
  */
-export async function check(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+export async function check(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { pool, profile } = sessions;
   if (await isFreshlyChecked(sessions, order)) return { event: "available", isFree: true };
   try {
@@ -105,8 +82,8 @@ export async function check(sessions: RegistrySessions, order: Order): Promise<O
     const availability = availabilityOf(answer);
     if (availability === "available") return { event: "available", isFree: true };
     const reason = answer.reason ?? "the registry says that the name is not available";
-    // A create of ours may have been executed after all: a check does not say whose the name is.
-    if (sentAs(order.attempts, createName).length > 0) return { event: "exists", reason };
+    // A create of ours may have been executed after all: a check does not say whose name it is.
+    if (ofCommand(order.attempts, createName).length > 0) return { event: "exists", reason };
     return { event: availability === "taken" ? "taken" : "refused", reason };
   } catch (error) {
     if (error instanceof EppUnavailable) return { event: "unreachable", countsAsFailure: true };
@@ -124,38 +101,45 @@ async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promi
   return profile.dataModel !== "thick" || (await findKnownContact(sessions, order)) !== undefined;
 }
 
-/**
- * Rows 7 to 14, and 15 to 19 where an answer is lost. An order's create is sent at most once for each attempt that is written
- * down; one that may have happened is looked up before anything else.
- */
-export const createKind: Kind<Order, OrderHappening, DomainCreated> = {
+export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
   command: createName,
-  lanes: { command: "transform", info: "check" },
-  // A claim has just shown that there are sessions.
-  isInCrowds: ({ attempts }) => sentAs(attempts, createName).length === 0,
+  purposes: { command: "transform", info: "check" },
+  // Many orders begin at once, and a claim has just shown that there are sessions.
+  beginsFirst: ({ attempts }) => ofCommand(attempts, createName).length === 0,
 
   async frame(sessions, order) {
-    const { profile } = sessions;
+    const { context, profile } = sessions;
     if (order.are_creates_stopped) {
       const reason = `creates at ${profile.id} are paused`;
       return { instead: { event: "not-executed", countsAsFailure: true, reason, whileCreatesStopped: true } };
     }
     const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
-    if (contact?.happening) return { instead: contact.happening };
-    return { command: createCommand(sessions, order, contact?.id) };
+    if (contact?.outcome) return { instead: contact.outcome };
+    const { fee_amount: amount, fee_currency: currency } = order;
+    const command = domainCreate({
+      name: order.domain_name,
+      periodYears: order.period_years,
+      // A thin registry has no contacts.
+      ...(contact && {
+        registrant: contact.id,
+        contacts: profile.contactTypes.map((type) => ({ type, id: contact.id })),
+      }),
+      authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
+      ...(amount !== null && currency !== null && { fee: { amount, currency } }),
+    });
+    return { command };
   },
 
-  async lookAgain(session, sessions, order) {
+  async checkBeforeRepeat(session, sessions, order) {
     const name = await askInfoOn(session, sessions, order.domain_name);
     if (name.is === "unknown") return { event: "not-executed", countsAsFailure: true, reason: name.reason };
     if (name.is === "absent") return undefined;
-    return { event: "exists", reason: "the name is registered since it was looked for" };
+    return { event: "exists", reason: "the name was registered after an info had not found it" };
   },
 
   meaning: (code, { profile }) => eventOfCreate(code, profile.resultCodes),
   answered: readAnswer,
   unreachable: () => ({ event: "unreachable", countsAsFailure: true }),
-  // Sending it again would not be better.
   invalid: (attempt, reason) => ({
     event: "rejected",
     attempt,
@@ -167,38 +151,19 @@ export const createKind: Kind<Order, OrderHappening, DomainCreated> = {
   unknown: ({ context }, order, reason) => stillUnknown(context, order, reason),
 };
 
-/** @param contactId the registrant's, and everybody else's; a thin registry has no contacts */
-function createCommand(
-  { context, profile }: RegistrySessions,
-  order: Order,
-  contactId: string | undefined,
-): EppCommand<DomainCreated> {
-  const { fee_amount: amount, fee_currency: currency } = order;
-  return domainCreate({
-    name: order.domain_name,
-    periodYears: order.period_years,
-    ...(contactId !== undefined && {
-      registrant: contactId,
-      contacts: profile.contactTypes.map((type) => ({ type, id: contactId })),
-    }),
-    authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
-    ...(amount !== null && currency !== null && { fee: { amount, currency } }),
-  });
-}
-
 async function readAnswer(
   sessions: RegistrySessions,
   order: Order,
-  { event, attempt, response, reason }: Answer<OrderHappening, DomainCreated>,
-): Promise<OrderHappening> {
+  { event, attempt, response, reason }: Answer<OrderOutcome, DomainCreated>,
+): Promise<OrderOutcome> {
   const { context, profile } = sessions;
   switch (event) {
     case "created": {
       sessions.createsDone += 1;
       const { crDate, exDate } = response.data ?? {};
-      // Without an expiry date there is nothing true to tell the reseller yet: an info will bring it.
+      // Without its dates a name cannot enter the portfolio: `<info>` will bring them.
       if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
-      // RFC 5731 §2.3: the status of a new name without delegation, and we send no name servers.
+      // RFC 5731 §2.3: the status of a name without delegation, and we send no name servers.
       return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "inactive" } };
     }
     case "create-pending":
@@ -217,25 +182,24 @@ async function readAnswer(
   }
 }
 
-/** Row 12. */
-function outOfCredit(sessions: RegistrySessions, order: Order, attempt: AttemptResult, reason: string): OrderHappening {
+function outOfCredit(sessions: RegistrySessions, order: Order, attempt: AttemptResult, reason: string): OrderOutcome {
   const pauseForCredit = { reason, createsDone: sessions.createsDone };
   const now = sessions.context.clock.now();
   const isOver = now.getTime() - (order.waiting_since ?? now).getTime() > creditWaitMsMax;
   if (isOver) return { event: "credit-never-came", attempt, reason, pauseForCredit };
-  // The pause has told the operator already.
+  // The pause raises the alarm.
   const nextStepAt = later(sessions, operatorRetryMs);
   return { event: "out-of-credit", attempt, reason, countsAsFailure: true, nextStepAt, pauseForCredit };
 }
 
-/** Row 10. 2303 says that the contact is gone (RFC 5731 §3.2.1): it is made again, once. */
+/** 2303 says that the contact is gone (RFC 5731 §3.2.1): it is created again, once. */
 async function rejected(
   { context, profile }: RegistrySessions,
   order: Order,
   attempt: AttemptResult,
   code: number,
   reason: string,
-): Promise<OrderHappening> {
+): Promise<OrderOutcome> {
   if (code === 2303 && profile.dataModel === "thick" && !order.contact_renewed) {
     return { event: "not-executed", attempt, reason, contactRenewed: true };
   }
@@ -244,58 +208,50 @@ async function rejected(
   return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
 }
 
-async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderHappening>> {
+async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderOutcome>> {
   const { context, profile } = sessions;
-  const decided = (happening: OrderHappening) => ({ is: "decided", happening }) as const;
-  if (name.is === "unknown") return { is: "unknown", happening: stillUnknown(context, order, name.reason) };
+  const decided = (outcome: OrderOutcome): Proof<OrderOutcome> => ({ is: "decided", outcome });
+  if (name.is === "unknown") return { is: "unknown", outcome: stillUnknown(context, order, name.reason) };
   if (name.is === "held-by-other") return decided({ event: name.is, reason: "the name is held by another registrar" });
   if (name.is === "absent") {
     const reason = "the registry refuses the name as existing, yet does not hold it: it is reserved";
     if (order.verify_cause === "exists") return decided({ event: "absent", reason });
-    return { is: "not-done", happening: () => absent(sessions, order) };
+    return { is: "not-done", outcome: () => absent(sessions, order) };
   }
   const { info } = name;
-  // First: a registry that shows no authInfo leaves only a date to go by, which another's name may have too.
+  // Before `isOrdersOwn`: without an authInfo that compares dates only, which may fit another order's name too.
   if (await isInPortfolio(context, order)) {
     return decided({ event: "held-by-own-other", reason: "the name was registered by another order" });
   }
   if (!isOrdersOwn(context, order, info)) {
-    // Row 16a: held by us, but not through this order. It is never created again.
     return decided(unexplained("the registry holds the name for us, but no order explains it"));
   }
   if (info.statuses.includes("pendingCreate")) {
-    const pending = () =>
-      ({ event: "ours-pending", nextStepAt: later(sessions, profile.reconcileIntervalMs) }) as const;
-    return { is: "done", happening: pending };
+    return { is: "done", outcome: { event: "ours-pending", nextStepAt: later(sessions, profile.reconcileIntervalMs) } };
   }
   const registered = registeredOf(info);
-  const happening = registered
-    ? ({ event: "ours", registered } as const)
-    : stillUnknown(context, order, "info brought no dates");
-  return { is: "done", happening };
+  if (!registered) return { is: "done", outcome: stillUnknown(context, order, "info brought no dates") };
+  return { is: "done", outcome: { event: "ours", registered } };
 }
 
-/** Row 17. */
-async function absent(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+/** After a lost answer the registry does not hold the name: create it again. */
+async function absent(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const { context } = sessions;
-  // It may have been pending and denied. Then a message says so, and the order is not Processing any more after this.
-  const isHeardOut = await drainPollQueue(sessions).catch(() => false);
-  if (!isHeardOut) return stillUnknown(context, order, "the registry's messages could not be read");
+  // It may have been pending and denied. Then a message says so, and applying it ends the order.
+  const areMessagesRead = await drainPollQueue(sessions).catch(() => false);
+  if (!areMessagesRead) return stillUnknown(context, order, "the registry's messages could not be read");
   const [row] = await context.database.query(absences, { order_id: order.id });
   const lost = (row?.absences ?? 0) + 1;
-  return lost < createAttemptsMax
-    ? { event: "absent" }
-    : unexplained(`${lost} creates were lost without a trace at the registry`);
+  if (lost < createAttemptsMax) return { event: "absent" };
+  return unexplained(`${lost} creates were lost without a trace at the registry`);
 }
 
-const unexplained = (operatorNote: string): OrderHappening => ({
-  event: "unexplained",
-  operatorNote,
-  countsAsFailure: true,
-});
+function unexplained(operatorNote: string): OrderOutcome {
+  return { event: "unexplained", operatorNote, countsAsFailure: true };
+}
 
-/** Row 19: asked again, for as long as it takes; after a day an operator is told. */
-export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, reason?: string): OrderHappening {
+/** The registry is asked again, for as long as it takes; after a day this raises an alarm. */
+export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, reason?: string): OrderOutcome {
   const since = order.cancel_requested_at ?? order.created_at;
   const isLong = clock.now().getTime() - since.getTime() > unansweredAlarmMs;
   return {
@@ -303,41 +259,38 @@ export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, re
     countsAsFailure: true,
     reason,
     confirmAfter: order.confirm_after ?? undefined,
-    ...(isLong && { operatorNote: "the registry has not said for a day what became of the name" }),
+    ...(isLong && { operatorNote: "for a day the registry has not answered whether it holds the name" }),
   };
 }
 
-/** Whether the name is in a portfolio already: an order that lives has not brought it there. */
+/** Whether the name is in a portfolio. A live order has not brought it there. */
 export async function isInPortfolio({ database }: Pick<Context, "database">, order: Order): Promise<boolean> {
   const [other] = await database.query(inPortfolio, { name: order.domain_name });
   return other?.is_held ?? false;
 }
 
 /**
- * Whether the object is this order's: its authInfo came back, or, where the registry does not show it, it was created
- * no earlier than five minutes before our first attempt (whole seconds: registries' clocks differ from ours).
+ * Whether this order created the object: it has the order's authInfo or, at a registry that does not show it, was created no
+ * earlier than five minutes before our first attempt (whole seconds: registries' clocks differ from ours).
  */
 function isOrdersOwn({ sealer }: Context, order: Order, info: DomainInfo): boolean {
   if (info.authInfo) {
     return info.authInfo.reveal() === sealer.open(authInfoRow(order.order_code), order.auth_info_sealed).reveal();
   }
-  const [first] = sentAs(order.attempts, createName);
+  const [first] = ofCommand(order.attempts, createName);
   if (!first || !info.crDate) return false;
   const seconds = (time: number) => Math.floor(time / 1000);
   return seconds(info.crDate.getTime()) >= seconds(first.committed_at.getTime() - clockSkewMs);
 }
 
-/** What a held name's domain row needs; `undefined` when the registry does not tell its dates. */
+/** What a held name's domain row needs; `undefined` when the registry does not show its dates. */
 export function registeredOf(info: DomainInfo): Registered | undefined {
   if (!info.crDate || !info.exDate) return undefined;
   return { registeredAt: info.crDate, expiresAt: info.exDate, status: info.statuses[0] ?? "ok" };
 }
 
-/**
- * Row 21: what became of a pending create whose message never came, at a registry that may have no message queue: nothing
- * while it still is pending, or nobody can say.
- */
-export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+/** Asks for the decision about a pending create, whose message may never come; `undefined` while undecided or unknown. */
+export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderOutcome | undefined> {
   const name = await askInfo(sessions, order.domain_name);
   if (name.is === "unknown") return undefined;
   if (name.is === "absent") return { event: "absent", reason: "the registry did not approve the registration" };

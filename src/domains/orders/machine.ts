@@ -1,43 +1,43 @@
-/** What an order does in each of its states (states.ts says what follows). */
+/** What an order does in each of its states; states.ts says what follows. */
 import { raiseAlarm } from "#alarms.ts";
 import type { ChangeContext, Machine } from "#domains/changes/change.ts";
 import { sendKind, verifyKind } from "#domains/changes/kind.ts";
-import { later, openOf, sentAs } from "#domains/changes/proof.ts";
-import { cancelHeld, cancelPending, heedCancel } from "#domains/orders/cancel-step.ts";
+import { later, ofCommand, unansweredAttempts } from "#domains/changes/proof.ts";
+import { applyCancelRequest, cancelHeld, cancelPending } from "#domains/orders/cancel-step.ts";
 import { check, claim, createKind, lookAtPending } from "#domains/orders/kind-create.ts";
-import { type Order, type OrderHappening, orderTable } from "#domains/orders/orders.ts";
+import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { settleOrder } from "#domains/orders/settle-step.ts";
 import { isFinal, isSettleable, nextOrderState, orderState } from "#domains/orders/states.ts";
 import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
-export const orderMachine: Machine<Order, OrderHappening> = {
+export const orderMachine: Machine<Order, OrderOutcome> = {
   ...orderTable,
   step,
-  heed: heedCancel,
-  // The wish changes what it means.
-  stands: (before, now) => before.cancel_requested_at === null && now.cancel_requested_at !== null,
+  adapt: applyCancelRequest,
+  // A request to cancel changes what an outcome means.
+  isStillValid: (before, now) => before.cancel_requested_at === null && now.cancel_requested_at !== null,
 
-  async wrote(sessions, { pauseForCredit }, told) {
+  async written(sessions, { pauseForCredit }, signal) {
     const { context, profile } = sessions;
-    if (told.includes("paused for credit")) await resumeCreatesPausedFor(context, profile.id, "credit");
-    // Not before: what is resumed wakes only the orders that are written down as waiting.
+    if (signal.includes("paused for credit")) await resumeCreatesPausedFor(context, profile.id, "credit");
+    // Only now that the order is written as waiting: resuming wakes waiting orders only.
     if (!pauseForCredit) return;
     await pauseCreates(context, profile.id, "credit", pauseForCredit.reason);
-    // A create that was done since shows that there is credit again; and it saw no pause that it could have ended.
+    // A create that was done since shows that there is credit again, and it found no pause to end.
     if (sessions.createsDone > pauseForCredit.createsDone) await resumeCreatesPausedFor(context, profile.id, "credit");
   },
 
-  tellTooLate,
+  reportLateAnswer,
 };
 
-/** Row 22: whether an order can be cancelled of which nothing can have reached the registry as a create. */
+/** Whether an order can be cancelled because no create of it can have reached the registry. */
 export function isUnsent(order: Order): boolean {
   const isCancellable = nextOrderState(orderState(order), "cancel") !== undefined;
-  return isCancellable && openOf(sentAs(order.attempts, "domain:create")).length === 0;
+  return isCancellable && unansweredAttempts(ofCommand(order.attempts, "domain:create")).length === 0;
 }
 
-async function step(sessions: RegistrySessions, order: Order): Promise<OrderHappening | undefined> {
+async function step(sessions: RegistrySessions, order: Order): Promise<OrderOutcome | undefined> {
   const state = orderState(order);
   if (order.cancel_requested_at !== null && isUnsent(order)) {
     return { event: "cancel", reason: "cancelled by the operator" };
@@ -64,16 +64,16 @@ async function step(sessions: RegistrySessions, order: Order): Promise<OrderHapp
   }
 }
 
-async function reconcile(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
-  const seen = await lookAtPending(sessions, order);
-  return seen ?? { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+async function reconcile(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
+  const outcome = await lookAtPending(sessions, order);
+  return outcome ?? { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
 }
 
 /**
- * What a create was answered when its order was over: its process stood still for so long that a successor had asked for
- * the name and found nothing. No order explains what the registry holds then.
+ * Reports a create that was answered after its order had ended: its process stood still for so long that a successor looked for
+ * the name and did not find it. No order explains what the registry holds then.
  */
-async function tellTooLate(context: ChangeContext, order: Order, { event, attempt }: OrderHappening): Promise<void> {
+async function reportLateAnswer(context: ChangeContext, order: Order, { event, attempt }: OrderOutcome): Promise<void> {
   if (event !== "created" && event !== "create-pending") return;
   if (!isFinal(order.status) || order.status === "Finished") return;
   const note = `${attempt?.clTrid} was answered with ${attempt?.resultCode} after the order's end as ${order.status}: the registry may hold ${order.domain_name} for us`;

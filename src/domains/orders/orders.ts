@@ -1,4 +1,4 @@
-/** Registration orders in the database: how they are read, and what writing one means beyond what all changes have. */
+/** Registration orders in the database: how to read them, and what writing an order adds to writing any change. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import {
@@ -15,7 +15,7 @@ import { type OrderEvent, orderPhases, orderStates, orderStatuses } from "#domai
 import { enterPortfolio } from "#domains/portfolio/rows.ts";
 import { holdCreatesStopped, isPausedForCredit } from "#domains/registry/pause.ts";
 
-/** What an order's authInfo is sealed for: it opens in no other row. */
+/** The context under which an order's authInfo is sealed: it opens in no other row. */
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
 
 const columns = {
@@ -29,7 +29,7 @@ const columns = {
   auth_info_sealed: "bytea",
   status: orderStatuses,
   phase: [...orderPhases, null],
-  verify_cause: "text?",
+  verify_cause: ["lost", "exists", null],
   confirm_after: "timestamptz?",
   contact_renewed: "bool",
   backoff_count: "int4",
@@ -39,18 +39,18 @@ const columns = {
   reason: "text?",
   operator_note: "text?",
   cancel_requested_at: "timestamptz?",
-  settle_as: "text?",
+  settle_as: ["registered", "failed", "failed-forced", null],
   settle_note: "text?",
   fee_amount: "numeric?",
   fee_currency: "text?",
   checked_at: "timestamptz?",
 } as const;
 
-// Orders that begin in the same moment are read together. ANY, because a join alone may read all orders while the table is small.
+// Orders that begin at the same moment are read together. ANY, because a join alone may read all orders while the table is small.
 const ordersById = statement(
   "orders-by-id",
   `WITH asked AS MATERIALIZED (
-     SELECT item, id, at FROM jsonb_to_recordset($1::jsonb) AS asked(item int4, id int8, at timestamptz))
+     SELECT item, id, at FROM jsonb_to_recordset($items::jsonb) AS asked(item int4, id int8, at timestamptz))
    SELECT asked.item, ${Object.keys(columns).map((column) => `o.${column}`)},
      CASE WHEN registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at
        THEN registry.maintenance_until END AS maintenance_until,
@@ -62,11 +62,11 @@ const ordersById = statement(
   {
     item: "int4",
     ...columns,
-    /** When the registry's maintenance ends that is going on. */
+    /** The end of the registry's maintenance, during maintenance. */
     maintenance_until: "timestamptz?",
-    /** Its creates would be refused until an operator helps. */
+    /** Creates are paused until an operator helps. */
     are_creates_stopped: "bool",
-    /** Of the reseller's profile: another one after each change of it. */
+    /** Of the reseller's profile: changes whenever the profile does. */
     profile_version: "text?",
     attempts: "jsonb",
   },
@@ -86,15 +86,15 @@ export interface Registered {
   status: string;
 }
 
-/** Something that happened to an order, with everything that is written together with it. */
-export interface OrderHappening extends Outcome<OrderEvent> {
+/** The outcome of an order's step, with everything that is written with it. */
+export interface OrderOutcome extends Outcome<OrderEvent> {
   registered?: Registered | undefined;
   contactRenewed?: boolean;
-  /** It waits because creates at the registry are stopped; if they are not any more, it does not happen. */
+  /** The order waits because creates at the registry are stopped. If they have been resumed, nothing is written. */
   whileCreatesStopped?: boolean;
   /**
-   * Why creates at the registry are paused for want of credit, once this is written: who resumes them wakes the order. With how
-   * many creates were done when it was heard.
+   * Pauses creates for lack of credit, once this is written. `createsDone` is their count when the registry refused: a create
+   * that was done since shows that there is credit again.
    */
   pauseForCredit?: { reason: string; createsDone: number };
 }
@@ -102,28 +102,25 @@ export interface OrderHappening extends Outcome<OrderEvent> {
 const orderWriter = createWriter({
   table: "registration_orders",
   name: "order",
-  columns: {
-    ...{ contact_renewed: "bool", waiting_since: "timestamptz", operator_note: "text" },
-    ...{ cancel_requested_at: "timestamptz", settle_as: "text", settle_note: "text" },
-  },
-  values: { registered_at: "timestamptz", expires_at: "timestamptz", domain_status: "text" },
-  // What an operator has to put right would be refused again, and end one order after the other.
+  columns: `contact_renewed bool, waiting_since timestamptz, operator_note text, cancel_requested_at timestamptz,
+    settle_as text, settle_note text`,
+  values: "registered_at timestamptz, expires_at timestamptz, domain_status text",
+  // While only an operator can help, the registry would refuse one order after the other, and each would end.
   beginGuard: `(change.command <> 'domain:create' OR NOT EXISTS (SELECT FROM registries AS registry
      WHERE registry.id = row.registry_id AND NOT ${isPausedForCredit("registry")}))`,
   effects: [`registered AS (${enterPortfolio("written WHERE registered_at IS NOT NULL ORDER BY item")})`],
-  tell: `concat(CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END,
+  signal: `concat(CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END,
      CASE WHEN registered_at IS NOT NULL AND EXISTS (SELECT FROM registries AS registry
        WHERE registry.id = written.registry_id AND ${isPausedForCredit("registry")}) THEN 'paused for credit' END)`,
 });
 
-/** Those of a registry that are due. */
 export const dueOrders = dueRows({ table: "registration_orders", name: "order", longestWaitMs });
 
-export const orderTable: ChangeTable<Order, OrderHappening> = {
+export const orderTable: ChangeTable<Order, OrderOutcome> = {
   states: orderStates,
   writer: orderWriter,
   find: findOrder,
-  // They begin the next try.
+  // These begin the next attempt.
   keepsBackoff: new Set<OrderEvent>(["resumed", "available"]),
 
   after: (order, { event, contactRenewed, operatorNote }, _to, now) => ({
@@ -132,16 +129,14 @@ export const orderTable: ChangeTable<Order, OrderHappening> = {
     operator_note: operatorNote ?? null,
   }),
 
-  values({ contact_renewed, waiting_since, operator_note, ...order }, { registered }, to) {
-    if (to === "Finished" && !registered) throw new Error("an order can only finish with its registration's dates");
-    const { cancel_requested_at, settle_as, settle_note } = order;
-    return {
-      ...{ contact_renewed, waiting_since, operator_note, cancel_requested_at, settle_as, settle_note },
-      ...(to === "Finished" && registeredValues(registered)),
-    };
+  values(_order, { registered }, to) {
+    if (to !== "Finished") return {};
+    if (!registered) throw new Error("an order can only finish with its registration's dates");
+    const { registeredAt, expiresAt, status } = registered;
+    return { registered_at: registeredAt, expires_at: expiresAt, domain_status: status };
   },
 
-  // The alarm stands for as long as what happens to the order needs a person.
+  // The alarm stays open until an outcome needs no operator.
   alarms({ order_code: subject, operator_note }, { operatorNote: note }) {
     if (note !== undefined) return [{ kind: "order", subject, note }];
     return operator_note === null ? [] : [{ kind: "order", subject }];
@@ -152,15 +147,8 @@ export const orderTable: ChangeTable<Order, OrderHappening> = {
   },
 };
 
-const registeredValues = (registered: Registered | undefined) =>
-  registered && {
-    registered_at: registered.registeredAt,
-    expires_at: registered.expiresAt,
-    domain_status: registered.status,
-  };
-
 export async function findOrder({ database, clock }: ChangeContext, id: number): Promise<Order | undefined> {
-  const [row] = await database.together(ordersById, { id, at: clock.now() });
+  const [row] = await database.batched(ordersById, { id, at: clock.now() });
   return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
 }
 

@@ -1,17 +1,18 @@
-import { getDomain } from "tldts";
 import Type from "typebox";
 import type { Context } from "#context.ts";
+import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 import { authInfoRow } from "#domains/orders/orders.ts";
-import { type NewOrder, placeOrder, placeOrderIn } from "#domains/orders/place.ts";
+import { medianSeconds } from "#domains/orders/usual-duration.ts";
 import { askAvailability } from "#domains/registry/availability.ts";
+import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
-import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
+import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 import { Secret } from "#lib/secret.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
-import { refusalOfLabel } from "#registry/idn.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";
 import { checkAfter } from "#use-case/check-after.ts";
@@ -21,12 +22,12 @@ const requestBody = Type.Object({ domain_name: Type.String() });
 
 /** 144 bits, far over the 128 that RFC 9154 §4.1 asks for. */
 const authInfoBytes = 18;
-/** Only an operator ends a pause: it may take a while. */
+/** Only an operator ends a pause, which may take a while. */
 const pausedRetrySeconds = 60;
-/** The owner of a registry's sessions has ended; its successor is there within seconds. */
+/** The owner of a registry's sessions has ended; a successor takes over within seconds. */
 const ownerRetrySeconds = 5;
 
-/** POST /domains/registrations: 202 and an order, or the reason why not. */
+/** POST /domains/registrations: 202 and an order, or why not. */
 export const registerDomain: UseCase = {
   errors: [
     "bad_request",
@@ -45,37 +46,17 @@ export const registerDomain: UseCase = {
     if (!target) throw blocked(context);
     const checkedAt = context.clock.now();
     const fee = await checkAvailability(context, target.registry, name);
-    return order(context, request, target, { name, medianSeconds, checkedAt, fee });
+    return placeNewOrder(context, request, target, { name, medianSeconds, checkedAt, fee });
   },
 };
 
-interface Wanted {
+interface Registration {
   name: DomainName;
   medianSeconds: number;
-  /** Before the registry was asked. */
+  /** The time just before the registry was asked. */
   checkedAt: Date;
-  /** The price of its own that the name has (RFC 8748), if it has one. */
+  /** The price of a name that has a price of its own (RFC 8748). */
   fee: Money | undefined;
-}
-
-type BySuffix = ReadonlyMap<string, RegistryProfile>;
-const bySuffixOf = new WeakMap<readonly RegistryProfile[], BySuffix>();
-
-/** Of two that serve a suffix it is the first one's. */
-function registriesBySuffix(registries: readonly RegistryProfile[]): BySuffix {
-  let bySuffix = bySuffixOf.get(registries);
-  if (!bySuffix) {
-    const entries = registries.flatMap((registry) => registry.suffixes.map((suffix) => [suffix, registry] as const));
-    bySuffix = new Map(entries.toReversed());
-    bySuffixOf.set(registries, bySuffix);
-  }
-  return bySuffix;
-}
-
-interface Target {
-  registry: RegistryProfile;
-  suffix: string;
-  label: string;
 }
 
 function parseRequestedName(text: string): DomainName {
@@ -88,36 +69,21 @@ function parseRequestedName(text: string): DomainName {
 }
 
 /**
- * The registry that serves a name; `undefined` when none does.
- * @throws ApiError `bad_request` when the name is not one label under its suffix, served here or public, or has letters
- *   that its registry does not take
- */
-function findTarget(context: Context, name: DomainName): Target | undefined {
-  const bySuffix = registriesBySuffix(context.registries);
-  const placement = labelUnderSuffix(name, bySuffix);
-  if ("label" in placement) {
-    const { suffix, label } = placement;
-    const registry = bySuffix.get(suffix)!;
-    const [unicodeLabel = label] = toUnicode(name).split(".");
-    const refusal = refusalOfLabel(registry, suffix, unicodeLabel);
-    if (refusal !== undefined) throw invalidField("domain_name", `The name ${refusal}.`);
-    return { registry, suffix, label };
-  }
-  const isRegistrable = placement.refusal === "not_served" && getDomain(name, { allowPrivateDomains: true }) === name;
-  if (isRegistrable) return undefined;
-  throw invalidField("domain_name", "Only one label directly under a suffix can be registered, like example.com.");
-}
-
-/**
- * Checks all that the database knows.
- * @returns the code of the caller's own live order for the name, if there is one, and how long one like it takes
+ * Checks everything that the database knows.
+ * @returns the code of the caller's own live order for the name, if there is one, and how long such an order takes
  */
 async function checkFacts(context: Context, request: UseCaseRequest, name: DomainName, target: Target | undefined) {
   const { resellerId } = request.caller;
   const now = context.clock.now();
-  const label = target?.label ?? name.slice(0, name.indexOf("."));
-  const place = { suffix: target?.suffix ?? "", registryId: target?.registry.id ?? "" };
-  const found = await readFacts(context, { resellerId, name, label, ...place });
+  const [found] = await context.database.batched(facts, {
+    reseller_id: resellerId,
+    name,
+    label: target?.label ?? name.slice(0, name.indexOf(".")),
+    suffix: target?.suffix ?? "",
+    registry_id: target?.registry.id ?? "",
+    at: now,
+  });
+  if (!found) throw new Error("the facts query returned no row");
   if (!found.has_profile) {
     throw new ApiError("bad_request", {
       text: "Your account has no profile to register names with. Ask the operator to complete it.",
@@ -172,35 +138,57 @@ async function checkAvailability(context: Context, registry: RegistryProfile, na
   return fee;
 }
 
-async function order(context: Context, request: UseCaseRequest, target: Target, wanted: Wanted): Promise<Answer> {
+async function placeNewOrder(
+  context: Context,
+  request: UseCaseRequest,
+  target: Target,
+  wanted: Registration,
+): Promise<Answer> {
   const code = newOrderCode(context.random);
   const authInfo = new Secret(context.random.bytes(authInfoBytes).toString("base64url"));
-  const newOrder: NewOrder = {
-    ...{ code, name: wanted.name, resellerId: request.caller.resellerId, suffix: target.suffix },
-    ...{ registryId: target.registry.id, periodYears: target.registry.periodYears, checkedAt: wanted.checkedAt },
-    fee: wanted.fee,
-    authInfoSealed: context.sealer.seal(authInfoRow(code), authInfo),
+  const { registry, suffix } = target;
+  const item = {
+    order_code: code,
+    reseller_id: request.caller.resellerId,
+    domain_name: wanted.name,
+    suffix,
+    registry_id: registry.id,
+    period_years: registry.periodYears,
+    auth_info_sealed: byteaText(context.sealer.seal(authInfoRow(code), authInfo)),
+    checked_at: wanted.checkedAt,
+    fee_amount: wanted.fee?.amount,
+    fee_currency: wanted.fee?.currency,
+    at: context.clock.now(),
   };
   const answer = accepted(request, code, wanted.medianSeconds);
-  if (await place(context, request, newOrder, answer)) return answer;
-  // Somebody's order for the name was committed since the facts were read: the index decided the race.
+  if (await commitOrder(context, request, item, answer)) return answer;
+  // Another order for the name was committed after the facts were read: the index decided the race.
   const { live, medianSeconds } = await checkFacts(context, request, wanted.name, target);
   if (live === undefined) throw new ApiError("domain_availability_taken");
   return answerLiveOrder(context, request, live, medianSeconds);
 }
+/** The driver's text form of a bytea. */
+const byteaText = (bytes: Buffer) => `\\x${bytes.toString("hex")}`;
 
-/** Returns false when there is a live order for the name. */
-async function place(context: Context, request: UseCaseRequest, newOrder: NewOrder, answer: Answer): Promise<boolean> {
+/**
+ * Writes an order with its answer.
+ * @returns false when there is a live order for the name; then nothing was written
+ * @throws DatabaseError a unique violation of committed_requests, when this very request was committed meanwhile
+ */
+async function commitOrder(context: Context, request: UseCaseRequest, item: object, answer: Answer): Promise<boolean> {
   const row = request.committedRow(answer);
-  if (row) return placeOrder(context, newOrder, row);
+  if (row) {
+    const answered = { ...row, request_digest: byteaText(row.request_digest) };
+    return (await context.database.batched(insertOrders, { ...item, answered })).length > 0;
+  }
   return context.database.transaction(async (tx) => {
-    const isPlaced = await placeOrderIn(context, tx, newOrder);
+    const isPlaced = (await tx.query(insertOrders, { items: itemsText([item]) })).length > 0;
     if (isPlaced) await request.commit(tx, answer);
     return isPlaced;
   });
 }
 
-/** The same order again: the name is the idempotency key. */
+/** Answers with the order that exists: the name is the idempotency key. */
 async function answerLiveOrder(context: Context, request: UseCaseRequest, code: string, medianSeconds: number) {
   const answer = accepted(request, code, medianSeconds);
   await context.database.transaction((tx) => request.commit(tx, answer));
@@ -214,22 +202,12 @@ function accepted(request: UseCaseRequest, code: string, medianSeconds: number):
   };
 }
 
-/**
- * How long a registration usually takes, for `check-after`: measured, not guessed. The median of the last 100 finished
- * registrations under the suffix; 10 s until there are 20 of them.
- */
-export const medianSeconds = (suffix: string) => `
-  (SELECT CASE WHEN count(*) < 20 THEN 10 ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END
-   FROM (SELECT extract(epoch FROM ended_at - created_at) AS seconds FROM registration_orders AS sample
-         WHERE sample.suffix = ${suffix} AND sample.status = 'Finished'
-         ORDER BY sample.ended_at DESC LIMIT 100) AS recent)::int4`;
-
-// LIMIT 1 keeps each look-up of a name on its index: a plan for many names, made while a table was small, would read it
-// whole. And = in place of IS NOT DISTINCT FROM would let it read the index of all finished orders.
+// LIMIT 1 keeps each look-up of a name on its index: a plan for many names that was made for a small table would read all of it.
+// With = in place of IS NOT DISTINCT FROM the plan would read the index of all finished orders.
 const facts = statement(
   "registration-facts",
   `WITH asked AS MATERIALIZED (
-     SELECT item, reseller_id, name, label, suffix, registry_id, at FROM jsonb_to_recordset($1::jsonb)
+     SELECT item, reseller_id, name, label, suffix, registry_id, at FROM jsonb_to_recordset($items::jsonb)
        AS item(item int4, reseller_id int8, name text, label text, suffix text, registry_id text, at timestamptz)),
    median AS MATERIALIZED (
      SELECT suffix, ${medianSeconds("distinct_suffix.suffix")} AS seconds
@@ -273,18 +251,36 @@ const facts = statement(
   },
 );
 
-/** A name as one reseller asks for it; `label`, `suffix` and `registryId` say where it would be registered. */
-interface WantedName {
-  resellerId: number;
-  name: string;
-  label: string;
-  suffix: string;
-  registryId: string;
-}
-
-async function readFacts(context: Context, { resellerId, registryId, ...name }: WantedName) {
-  const wanted = { reseller_id: resellerId, registry_id: registryId, ...name, at: context.clock.now() };
-  const [found] = await context.database.together(facts, wanted);
-  if (!found) throw new Error("the facts query returned no row");
-  return found;
-}
+// Orders of the same moment share one statement and one commit: their rows, histories, answers and the notification of the
+// registry's owner. If the nonce is committed already, the statement fails: no part of that order may stay.
+const insertOrders = statement(
+  "orders-insert",
+  `WITH new AS MATERIALIZED (
+     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, checked_at,
+       fee_amount, fee_currency, at, answered
+     FROM jsonb_to_recordset($items::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
+       suffix text, registry_id text, period_years int4, auth_info_sealed bytea, checked_at timestamptz,
+       fee_amount numeric, fee_currency text, at timestamptz, answered jsonb)),
+   placed AS (
+     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+       auth_info_sealed, status, checked_at, fee_amount, fee_currency, created_at, updated_at)
+     SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed,
+       'NotProvisioned', checked_at, fee_amount, fee_currency, at, at FROM new ORDER BY item
+     ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
+     RETURNING id, order_code),
+   written AS MATERIALIZED (
+     SELECT new.item, placed.id, new.reseller_id, new.registry_id, new.at, new.answered
+     FROM placed JOIN new USING (order_code)),
+   history AS (
+     INSERT INTO order_history (order_id, at, event, status)
+     SELECT id, at, 'requested', 'NotProvisioned' FROM written),
+   answers AS (
+     INSERT INTO committed_requests (key_id, nonce, signed_at, request_digest, status, headers, body, created_at)
+     SELECT a.key_id, a.nonce, a.signed_at, a.request_digest, a.status, a.headers, a.body, written.at
+     FROM written, jsonb_to_record(written.answered) AS a(key_id text, nonce text, signed_at int8,
+       request_digest bytea, status int4, headers jsonb, body text)
+     WHERE written.answered IS NOT NULL),
+   woken AS MATERIALIZED (${wakeAll("order", "written")})
+   SELECT written.item, written.id, (SELECT notified FROM woken) AS owners_notified FROM written`,
+  { item: "int4", id: "int8", owners_notified: "int8" },
+);

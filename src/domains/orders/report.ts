@@ -1,24 +1,31 @@
-/** What an operator sees of registration orders: lists, and all that is known about one of them. */
+/** What an operator sees of registration orders: lists, and everything about one order. */
 import { statement } from "#db/statement.ts";
 import { attemptColumns } from "#domains/changes/proof.ts";
 import type { Order, OrderContext } from "#domains/orders/orders.ts";
 import { getOrder } from "#domains/orders/requests.ts";
-import { isFinal, type OrderState, type OrderStatus, orderState } from "#domains/orders/states.ts";
+import {
+  isFinal,
+  type OrderState,
+  type OrderStatus,
+  orderPhases,
+  orderState,
+  orderStatuses,
+} from "#domains/orders/states.ts";
 
-/** What a person has to look at: orders with an open alarm, and those that a message contradicts. */
+/** SQL: orders that need an operator: those with an open alarm, and those that a message contradicts. */
 const attention = `
   (SELECT subject AS order_code, since, note FROM alarms WHERE kind = 'order' AND resolved_at IS NULL
    UNION ALL
-   SELECT told.order_code, received_at, 'message ' || registry_id || '/' || message_id || ' contradicts its end'
-   FROM poll_messages JOIN registration_orders AS told USING (registry_id)
-   WHERE needs_operator AND done_at IS NULL AND told.id = poll_messages.order_id)`;
+   SELECT ended.order_code, received_at, 'message ' || registry_id || '/' || message_id || ' contradicts its end'
+   FROM poll_messages JOIN registration_orders AS ended USING (registry_id)
+   WHERE needs_operator AND done_at IS NULL AND ended.id = poll_messages.order_id)`;
 
 const listColumns = {
   order_code: "text",
   domain_name: "text",
   reseller: "text",
-  status: "text",
-  phase: "text?",
+  status: orderStatuses,
+  phase: [...orderPhases, null],
   created_at: "timestamptz",
 } as const;
 
@@ -26,7 +33,8 @@ const recentOrders = statement(
   "operator-orders",
   `SELECT order_code, domain_name, reseller.name AS reseller, status, phase, o.created_at
    FROM registration_orders AS o JOIN resellers AS reseller ON reseller.id = o.reseller_id
-   WHERE ($1::text IS NULL OR status = $1) AND ($2::int8 IS NULL OR reseller_id = $2) ORDER BY o.id DESC LIMIT $3`,
+   WHERE ($status::text IS NULL OR status = $status) AND ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id) 
+   ORDER BY o.id DESC LIMIT $rows_max`,
   listColumns,
 );
 
@@ -36,7 +44,8 @@ const ordersInNeed = statement(
      attention.since AS needs_operator_since, attention.note
    FROM ${attention} AS attention JOIN registration_orders AS o USING (order_code)
      JOIN resellers AS reseller ON reseller.id = o.reseller_id
-   WHERE ($1::text IS NULL OR status = $1) AND ($2::int8 IS NULL OR reseller_id = $2) ORDER BY attention.since LIMIT $3`,
+   WHERE ($status::text IS NULL OR status = $status) AND ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id) 
+   ORDER BY attention.since LIMIT $rows_max`,
   { ...listColumns, needs_operator_since: "timestamptz?", note: "text?" },
 );
 
@@ -46,7 +55,7 @@ const orderDetails = statement(
      (SELECT min(since) FROM ${attention} AS attention WHERE attention.order_code = o.order_code) AS needs_operator_since,
      (SELECT string_agg(note, '; ' ORDER BY since) FROM ${attention} AS attention
        WHERE attention.order_code = o.order_code) AS attention
-   FROM registration_orders AS o JOIN resellers AS reseller ON reseller.id = o.reseller_id WHERE o.id = $1`,
+   FROM registration_orders AS o JOIN resellers AS reseller ON reseller.id = o.reseller_id WHERE o.id = $order_id`,
   {
     reseller: "text",
     reason: "text?",
@@ -60,28 +69,28 @@ const orderDetails = statement(
 
 const orderHistory = statement(
   "operator-order-history",
-  "SELECT at, event, status, phase, note FROM order_history WHERE order_id = $1 ORDER BY id",
-  { at: "timestamptz", event: "text", status: "text", phase: "text?", note: "text?" },
+  "SELECT at, event, status, phase, note FROM order_history WHERE order_id = $order_id ORDER BY id",
+  { at: "timestamptz", event: "text", status: orderStatuses, phase: [...orderPhases, null], note: "text?" },
 );
 
 const orderAttempts = statement(
   "operator-order-attempts",
   `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
-   WHERE order_id = $1 ORDER BY number`,
+   WHERE order_id = $order_id ORDER BY number`,
   attemptColumns,
 );
 
 export interface OrderFilter {
-  /** Only those that a person has to look at. */
+  /** Only orders that need an operator. */
   attention: boolean;
   status?: OrderStatus | undefined;
   resellerId?: number | undefined;
   limit: number;
 }
 
-/** The newest orders first; those that need a person in the order in which they began to. */
+/** The newest orders first; orders that need an operator by how long they have needed one. */
 export async function listOrders(context: OrderContext, { attention, status, resellerId, limit }: OrderFilter) {
-  const values = [status ?? null, resellerId ?? null, limit];
+  const values = { status: status ?? null, reseller_id: resellerId ?? null, rows_max: limit };
   return context.database.query(attention ? ordersInNeed : recentOrders, values);
 }
 
@@ -89,34 +98,38 @@ export async function listOrders(context: OrderContext, { attention, status, res
 export async function reportOrder(context: OrderContext, code: string) {
   const { database } = context;
   const order = await getOrder(context, code);
-  const [details] = await database.query(orderDetails, [order.id]);
+  const values = { order_id: order.id };
+  const [details] = await database.query(orderDetails, values);
   return {
     order,
     details,
-    next: nextInWords(order),
-    history: await database.query(orderHistory, [order.id]),
-    attempts: await database.query(orderAttempts, [order.id]),
+    next: describeNext(order),
+    history: await database.query(orderHistory, values),
+    attempts: await database.query(orderAttempts, values),
   };
 }
 
-const stepsInWords: Record<Exclude<OrderState, "Errors" | "Finished" | "FailedValidation" | "Cancelled">, string> = {
+const stepDescriptions: Record<
+  Exclude<OrderState, "Errors" | "Finished" | "FailedValidation" | "Cancelled">,
+  string
+> = {
   NotProvisioned: "it starts as soon as there is a session with the registry",
   "Processing (check)": "the registry is asked whether the name is free",
-  "Processing (create)": "the contact is made ready, and the create is sent",
-  "Processing (waiting)": "it begins again with a check",
+  "Processing (create)": "the contact is created if necessary, and the create is sent",
+  "Processing (waiting)": "it starts again with a check",
   "Processing (verify: lost)": "the registry is asked whether the create whose answer was lost was executed",
-  "Processing (verify: exists)": "the registry is asked who holds the name that it says exists",
+  "Processing (verify: exists)": "the registry is asked who holds the name",
   "Processing (cancel)": "the registry is asked for the name, and then it is deleted",
-  Pending: "the registry's message is awaited, and the registry is asked from time to time",
+  Pending: "it waits for the registry's message, and asks the registry from time to time",
 };
 
 /** What happens next to an order, for people. */
-function nextInWords(order: Order): string {
+function describeNext(order: Order): string {
   if (isFinal(order.status)) return "nothing: it has ended";
   if (order.maintenance_until) return `the registry's maintenance ends, at ${order.maintenance_until.toISOString()}`;
-  const step = stepsInWords[orderState(order) as keyof typeof stepsInWords];
+  const step = stepDescriptions[orderState(order) as keyof typeof stepDescriptions];
   const when = order.next_step_at ? `at ${order.next_step_at.toISOString()}` : "at once";
-  const wish = order.cancel_requested_at ? "; the operator wants it cancelled" : "";
-  const help = order.operator_note ? "; it needs a person to look: deedhouse orders settle" : "";
-  return `${when}: ${step}${wish}${help}`;
+  const request = order.cancel_requested_at ? "; the operator asked to cancel it" : "";
+  const help = order.operator_note ? "; it needs an operator: deedhouse orders settle" : "";
+  return `${when}: ${step}${request}${help}`;
 }

@@ -1,4 +1,4 @@
-/** What an operator asks of an order that lives. The order's own step does it, where the registry's sessions are. */
+/** An operator's requests to live orders. The order's next step carries them out, in the process that owns the registry's sessions. */
 import { statement } from "#db/statement.ts";
 import { ChangeConflict } from "#domains/changes/change.ts";
 import { isInDoubt } from "#domains/changes/proof.ts";
@@ -28,8 +28,8 @@ export async function getOrder(context: OrderContext, code: string): Promise<Ord
   return order;
 }
 
-/** Writes what `change` makes of a live order, as often as something comes between. @throws OperatorError when it has ended */
-async function changeLive(
+/** Changes a live order; starts again if it was written meanwhile. @throws OperatorError when it has ended */
+async function changeOrder(
   context: OrderContext,
   code: string,
   change: (order: Order) => Promise<Date | null> | Date | null,
@@ -50,30 +50,30 @@ async function changeLive(
 }
 
 /**
- * Whether a step may come at once. While an answer is lost nothing is believed before the settle time is over: that wait is
- * never cut short. Once a step has failed after it (the backoff counts), it is over.
+ * Whether a step may run at once. After a lost answer nothing is believed before the settle time is over, so that wait is never
+ * cut short. Once a later step has failed (the backoff counts), it is over.
  */
-function mayHurry({ backoff_count, attempts }: Order): boolean {
+function maySkipWait({ backoff_count, attempts }: Order): boolean {
   return backoff_count > 0 || !isInDoubt(attempts);
 }
 
 /**
- * Lets an order's next step come now instead of after its delay.
+ * Makes an order's next step due now.
  * @throws OperatorError when there is no such order, it has ended, its registry is away, or its wait must not be cut short
  */
 export async function retryOrder(context: OrderContext, code: string): Promise<void> {
-  await changeLive(context, code, async (order) => {
+  await changeOrder(context, code, async (order) => {
     const { registry_id: id } = order;
     const now = context.clock.now();
     const [away] = await context.database.query(findOpenCircuit, { registry_id: id, now });
     if (away) {
       const until = away.circuit_open_until?.toISOString();
-      const advice = `deedhouse registry probe ${id} tries now, and lets its orders go on`;
-      throw new OperatorError("refused", `the registry ${id} is away, and is tried again at ${until}: ${advice}`);
+      const advice = `deedhouse registry probe ${id} connects now, and its orders continue if that succeeds`;
+      throw new OperatorError("refused", `the registry ${id} is away; the next attempt is at ${until}: ${advice}`);
     }
-    if (mayHurry(order)) return now;
+    if (maySkipWait(order)) return now;
     const until = order.next_step_at?.toISOString() ?? "its next step";
-    const why = "an answer of the registry is lost, and before that time the command may still be executed";
+    const why = "an answer of the registry was lost, and until then the command may still be executed";
     throw new OperatorError("refused", `the order waits until ${until}: ${why}`);
   });
 }
@@ -86,26 +86,25 @@ export interface Settlement {
 }
 
 /**
- * Says what became of an order; its next step holds that against the registry. Returns the order's id, for
- * `findSettleProgress`.
- * @throws OperatorError when there is no such order, or it is in no state that a person may settle
+ * Settles an order; its next step compares that with what the registry shows. Returns the order's id, for `findSettleProgress`.
+ * @throws OperatorError when there is no such order, or its state cannot be settled
  */
 export async function requestSettlement(
   context: OrderContext,
   code: string,
   { as, note, isForced }: Settlement,
 ): Promise<number> {
-  const { id } = await changeLive(context, code, (order) => {
+  const { id } = await changeOrder(context, code, (order) => {
     const state = orderState(order);
     if (!isSettleable(state)) {
-      const advice = "only one that asks what became of its name, or is pending, can be settled";
+      const advice = "only an order that is verified, cancelled or pending can be settled";
       throw new OperatorError("refused", `the order is in state ${state}: ${advice}. This one can be cancelled`);
     }
     order.settle_as = as === "failed" && isForced ? "failed-forced" : as;
     order.settle_note = note;
     const { status, phase } = order;
     order.unwritten.push({ event: "settle-requested", status, phase, note });
-    return mayHurry(order) ? context.clock.now() : order.next_step_at;
+    return maySkipWait(order) ? context.clock.now() : order.next_step_at;
   });
   return id;
 }
@@ -115,11 +114,11 @@ export type SettleProgress =
   | { is: "refused"; reason: string }
   | { is: "waiting"; until: Date | null };
 
-/** What has become of a settlement that was asked for. */
+/** Whether a requested settlement was applied. */
 export async function findSettleProgress(context: OrderContext, orderId: number): Promise<SettleProgress> {
   const [row] = await context.database.query(settleProgress, { order_id: orderId });
   if (!row) throw new Error("the order is gone");
   if (isFinal(row.status)) return { is: "settled", status: row.status };
   if (row.is_waiting) return { is: "waiting", until: row.next_step_at };
-  return { is: "refused", reason: row.refusal ?? "the order went on by itself" };
+  return { is: "refused", reason: row.refusal ?? "the order continued before the settlement was applied" };
 }

@@ -1,30 +1,30 @@
 /**
- * Row 26: an operator says what became of an order that cannot be decided by asking alone. The registry is asked all the
- * same: a name is registered only if it holds it for us, and an order failed only if it does not, unless forced.
+ * Settles an order: an operator says how it ended, and the registry must agree. An order is registered only if the registry
+ * holds the name for us, and failed only if it does not, unless the operator forces it.
  */
 import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";
 import { isInPortfolio, registeredOf } from "#domains/orders/kind-create.ts";
-import type { Order, OrderHappening } from "#domains/orders/orders.ts";
+import type { Order, OrderOutcome } from "#domains/orders/orders.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
-/** Holds what the operator says against the registry. When it is refused the order goes on. */
-export async function settleOrder(sessions: RegistrySessions, order: Order): Promise<OrderHappening> {
+/** Compares what the operator says with what the registry shows. If they disagree, the settlement is refused and the order continues. */
+export async function settleOrder(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   const name = await askInfo(sessions, order.domain_name);
   const reason = order.settle_note ?? "settled by the operator";
-  const outcome = order.settle_as === "registered" ? await asRegistered(sessions, order, name) : asFailed(order, name);
-  if (!("refusal" in outcome)) return { ...outcome, reason };
+  const verdict = order.settle_as === "registered" ? await asRegistered(sessions, order, name) : asFailed(order, name);
+  if (!("refusal" in verdict)) return { ...verdict, reason };
   order.settle_as = null;
   order.settle_note = null;
   const { status, phase } = order;
-  order.unwritten.push({ event: "settle-refused", status, phase, note: outcome.refusal });
+  order.unwritten.push({ event: "settle-refused", status, phase, note: verdict.refusal });
   return { nextStepAt: later(sessions, sessions.profile.backoffMaxMs) };
 }
 
-type Outcome = OrderHappening | { refusal: string };
+type Verdict = OrderOutcome | { refusal: string };
 
-const notAsked = "the registry could not be asked just now: say it again later";
+const notAsked = "the registry could not be asked: try again later";
 
-async function asRegistered({ context }: RegistrySessions, order: Order, name: NameInfo): Promise<Outcome> {
+async function asRegistered({ context }: RegistrySessions, order: Order, name: NameInfo): Promise<Verdict> {
   if (name.is === "unknown") return { refusal: notAsked };
   if (name.is === "absent") return { refusal: "the registry does not hold the name" };
   if (name.is === "held-by-other") return { refusal: "another registrar holds the name" };
@@ -35,14 +35,14 @@ async function asRegistered({ context }: RegistrySessions, order: Order, name: N
   const registered = registeredOf(name.info);
   return registered
     ? { event: "settled-registered", registered }
-    : { refusal: "the registry does not tell since when and until when the name is registered" };
+    : { refusal: "the registry does not show the dates of the registration" };
 }
 
-function asFailed(order: Order, name: NameInfo): Outcome {
+function asFailed(order: Order, name: NameInfo): Verdict {
   if (order.settle_as === "failed-forced" || name.is === "absent" || name.is === "held-by-other") {
     return { event: "settled-failed" };
   }
   if (name.is === "unknown") return { refusal: notAsked };
-  const advice = "delete it there, or cancel the order, or --force it if somebody else answers for the name";
+  const advice = "delete it there, cancel the order, or use --force if somebody else is responsible for the name";
   return { refusal: `the registry holds the name for us: ${advice}` };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf } from "#domains/changes/change.ts";
+import { columnsOf } from "#domains/changes/states.ts";
 import {
   isFinal,
   nextOrderState,
@@ -12,7 +12,7 @@ import {
   orderTransitions,
 } from "#domains/orders/states.ts";
 
-/** The rows as docs/states.md explains them, written here a second time: row, state, event, next state. */
+/** The rows that docs/states.md explains, a second time: row, state, event, next state. */
 const expected = `
   2    NotProvisioned    claimed            check
   3    NotProvisioned    unreachable        NotProvisioned
@@ -135,7 +135,7 @@ test("the public status never goes back to NotProvisioned", () => {
   assert.deepEqual(back, []);
 });
 
-test("an order whose name is held goes on to be cancelled only by way of a delete, or by finishing", () => {
+test("an order whose name is held ends only by a delete, by finishing, or by an operator", () => {
   const ways = orderTransitions.filter(({ from, to }) => from === "Processing (cancel)" && isFinal(to));
   const ends = ways.map(({ event, to }) => `${event} ${to}`);
   assert.deepEqual(ends, [
@@ -164,7 +164,7 @@ test("every event leads somewhere, and from every state that is not final an ord
   }
 });
 
-test("a state and its columns are one thing in two spellings", () => {
+test("a state's name and its columns convert into each other", () => {
   for (const state of everyState) {
     const columns = columnsOf(state);
     assert.ok((orderStatuses as readonly string[]).includes(columns.status));

@@ -1,12 +1,12 @@
 /**
- * The registration order's state machine, as a table. A row says: in this state, this event leads to that state.
- * What is not in the table leaves the order unchanged. `row` is the row's number in docs/states.md.
+ * The registration order's state machine, as a table: in this state, this event leads to that state. An event that the table does
+ * not list for a state leaves the order unchanged. The first column is the row's number in docs/states.md.
  *
- * A public status has, while it is Processing, an internal phase. `verify` has a cause: `lost` (an answer never came,
- * so the create may have happened) or `exists` (the registry said that the object exists, but not whose it is).
+ * A public status has, while it is `Processing`, an internal phase. `verify` has a cause: `lost` (the answer to a create never
+ * came, so it may have been executed) or `exists` (the registry says that the name exists, but not who holds it).
  */
 
-import { type StateColumns, stateOf, stateTable } from "#domains/changes/change.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
 
 export const orderStatuses = [
   "NotProvisioned",
@@ -34,47 +34,10 @@ export type OrderState =
   | "FailedValidation"
   | "Cancelled";
 
-export const orderEvents = [
-  "claimed",
-  "unreachable",
-  "resumed",
-  "available",
-  "taken",
-  "refused",
-  "check-lost",
-  "created",
-  "create-pending",
-  "exists",
-  "rejected",
-  "operator-needed",
-  "out-of-credit",
-  "credit-never-came",
-  "not-executed",
-  "unanswered",
-  "seen-once",
-  "ours",
-  "ours-pending",
-  "held-by-other",
-  "held-by-own-other",
-  "unexplained",
-  "absent",
-  "verify-lost",
-  "approved",
-  "denied",
-  "cancel",
-  "held-unwanted",
-  "still-held",
-  "gone-once",
-  "deleted",
-  "delete-pending",
-  "delete-refused",
-  "kept",
-  "settled-registered",
-  "settled-failed",
-] as const;
-export type OrderEvent = (typeof orderEvents)[number];
+const unsent = ["NotProvisioned", "Processing (check)", "Processing (create)", "Processing (waiting)"] as const;
+const verify = ["Processing (verify: lost)", "Processing (verify: exists)"] as const;
 
-const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][] = [
+const rows = [
   ["2", "NotProvisioned", "claimed", "Processing (check)"],
   ["3", "NotProvisioned", "unreachable", "NotProvisioned"],
   ["4", "Processing (check)", "available", "Processing (create)"],
@@ -95,14 +58,10 @@ const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][]
   ["13", "Processing (create)", "unreachable", "Processing (waiting)"],
   ["14", "Processing (create)", "unanswered", "Processing (verify: lost)"],
   ["15", "Processing (verify: lost)", "seen-once", "Processing (verify: lost)"],
-  ["15", "Processing (verify: lost)", "ours", "Finished"],
-  ["15", "Processing (verify: lost)", "ours-pending", "Pending"],
-  ["15", "Processing (verify: exists)", "ours", "Finished"],
-  ["15", "Processing (verify: exists)", "ours-pending", "Pending"],
-  ["16", "Processing (verify: lost)", "held-by-other", "Errors"],
-  ["16", "Processing (verify: exists)", "held-by-other", "Errors"],
-  ["16a", "Processing (verify: lost)", "held-by-own-other", "Errors"],
-  ["16a", "Processing (verify: exists)", "held-by-own-other", "Errors"],
+  ["15", verify, "ours", "Finished"],
+  ["15", verify, "ours-pending", "Pending"],
+  ["16", verify, "held-by-other", "Errors"],
+  ["16a", verify, "held-by-own-other", "Errors"],
   ["16a", "Processing (verify: lost)", "unexplained", "Processing (verify: lost)"],
   ["16a", "Processing (verify: exists)", "unexplained", "Processing (verify: exists)"],
   ["17", "Processing (verify: lost)", "absent", "Processing (create)"],
@@ -114,13 +73,8 @@ const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][]
   ["21", "Pending", "ours", "Finished"],
   ["21", "Pending", "absent", "Errors"],
   ["21", "Pending", "held-by-other", "Errors"],
-  ["22", "NotProvisioned", "cancel", "Cancelled"],
-  ["22", "Processing (check)", "cancel", "Cancelled"],
-  ["22", "Processing (create)", "cancel", "Cancelled"],
-  ["22", "Processing (waiting)", "cancel", "Cancelled"],
-  ["23", "Processing (create)", "held-unwanted", "Processing (cancel)"],
-  ["23", "Processing (verify: lost)", "held-unwanted", "Processing (cancel)"],
-  ["23", "Processing (verify: exists)", "held-unwanted", "Processing (cancel)"],
+  ["22", unsent, "cancel", "Cancelled"],
+  ["23", ["Processing (create)", ...verify], "held-unwanted", "Processing (cancel)"],
   ["23", "Processing (cancel)", "unreachable", "Processing (cancel)"],
   ["23", "Processing (cancel)", "not-executed", "Processing (cancel)"],
   ["23", "Processing (cancel)", "unanswered", "Processing (cancel)"],
@@ -140,20 +94,16 @@ const rows: [row: string, from: OrderState, event: OrderEvent, to: OrderState][]
   ["24", "Pending", "delete-refused", "Pending"],
   ["24", "Pending", "deleted", "Cancelled"],
   ["24", "Pending", "held-unwanted", "Processing (cancel)"],
-  ["26", "Processing (verify: lost)", "settled-registered", "Finished"],
-  ["26", "Processing (verify: exists)", "settled-registered", "Finished"],
-  ["26", "Processing (cancel)", "settled-registered", "Finished"],
-  ["26", "Pending", "settled-registered", "Finished"],
-  ["26", "Processing (verify: lost)", "settled-failed", "Errors"],
-  ["26", "Processing (verify: exists)", "settled-failed", "Errors"],
-  ["26", "Processing (cancel)", "settled-failed", "Errors"],
-  ["26", "Pending", "settled-failed", "Errors"],
-];
+  ["26", [...verify, "Processing (cancel)", "Pending"], "settled-registered", "Finished"],
+  ["26", [...verify, "Processing (cancel)", "Pending"], "settled-failed", "Errors"],
+] as const satisfies readonly TransitionRow<OrderState>[];
+
+export type OrderEvent = (typeof rows)[number][2];
+export const orderEvents: readonly OrderEvent[] = [...new Set(rows.map(([, , event]) => event))];
 
 export const orderStates = stateTable<OrderState, OrderEvent>(rows);
 export const { transitions: orderTransitions, next: nextOrderState } = orderStates;
 
-/** The state's name from its columns. */
 export const orderState = (order: StateColumns) => stateOf<OrderState>(order);
 
 /** Whether an order in this status will never change again. */
@@ -161,7 +111,7 @@ export function isFinal(status: string): boolean {
   return status === "Errors" || status === "Finished" || status === "FailedValidation" || status === "Cancelled";
 }
 
-/** Whether an order is in a state in which a person may say what became of it. */
+/** Whether an operator may settle an order in this state. */
 export function isSettleable(state: OrderState): boolean {
   return nextOrderState(state, "settled-failed") !== undefined;
 }

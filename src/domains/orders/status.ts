@@ -1,7 +1,7 @@
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { medianSeconds } from "#domains/orders/register.ts";
-import { isFinal } from "#domains/orders/states.ts";
+import { isFinal, orderStatuses } from "#domains/orders/states.ts";
+import { medianSeconds } from "#domains/orders/usual-duration.ts";
 import { ApiError } from "#errors.ts";
 import { parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
@@ -11,8 +11,8 @@ const orderByCode = statement(
   "order-by-code",
   `SELECT order_code, status, created_at,
           CASE WHEN ended_at IS NULL THEN ${medianSeconds("o.suffix")} END AS median_seconds
-   FROM registration_orders AS o WHERE order_code = $1 AND reseller_id = $2`,
-  { order_code: "text", status: "text", created_at: "timestamptz", median_seconds: "int4?" },
+   FROM registration_orders AS o WHERE order_code = $order_code AND reseller_id = $reseller_id`,
+  { order_code: "text", status: orderStatuses, created_at: "timestamptz", median_seconds: "int4?" },
 );
 
 /** GET /domains/registrations/<order_code>; `Prefer: wait=N` holds the answer until the status changes. */
@@ -30,7 +30,10 @@ export const orderStatus: UseCase = {
       });
     }
     const read = async () => {
-      const [order] = await context.database.point(orderByCode, [code, request.caller.resellerId]);
+      const [order] = await context.database.point(orderByCode, {
+        order_code: code,
+        reseller_id: request.caller.resellerId,
+      });
       if (!order) throw new ApiError("order_not_found");
       return order;
     };

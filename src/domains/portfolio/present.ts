@@ -1,4 +1,4 @@
-/** What every read of domains selects, so that they have one public form. */
+/** The columns of every read of domains, so that a domain has one public form. */
 export const domainColumns = {
   domain_name: "text",
   expiration_date: "timestamptz",
@@ -8,7 +8,7 @@ export const domainColumns = {
   name_servers: "text[]",
 } as const;
 
-/** Nullable throughout: an empty page is a row of nulls. */
+/** Everything may be null: an empty page is a row of nulls. */
 export interface DomainRow {
   domain_name: string | null;
   expiration_date: Date | null;

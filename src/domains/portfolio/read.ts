@@ -7,7 +7,7 @@ import type { UseCase } from "#use-case/use-case.ts";
 const domainByName = statement(
   "domain-by-name",
   `SELECT domain_name, expiration_date, will_renew, registration_date, status, name_servers
-   FROM domains WHERE reseller_id = $1 AND domain_name = $2`,
+   FROM domains WHERE reseller_id = $reseller_id AND domain_name = $name`,
   domainColumns,
 );
 
@@ -20,7 +20,7 @@ export const readDomain: UseCase = {
     const text = request.params.domain_name ?? "";
     if (text === "") throw new ApiError("invalid_request");
     const name = parsePathName(text);
-    const [domain] = await context.database.point(domainByName, [request.caller.resellerId, name]);
+    const [domain] = await context.database.point(domainByName, { reseller_id: request.caller.resellerId, name });
     if (!domain) throw new ApiError("domain_not_found");
     return { status: 200, body: presentDomain(domain) };
   },

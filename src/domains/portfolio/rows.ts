@@ -1,9 +1,10 @@
 /**
- * The rows of the portfolio, `domains`: how a name enters it and how it leaves. These are the only places that name all of its
- * columns.
+ * The SQL by which names enter the portfolio (`domains`) and leave it. A new column of `domains` is filled here, and kept here in
+ * `domains_ended` if its last value matters. Between the two, src/domains/renewals/renewals.ts updates the dates and `renewal_id`,
+ * switch.ts there updates `will_renew`, and present.ts lists what resellers see.
  */
 
-/** SQL: enters registered names. @param source SQL: rows of an order that has brought its name */
+/** SQL: inserts registered names. @param source SQL: rows of orders whose names are registered */
 export const enterPortfolio = (source: string) => `
   INSERT INTO domains (domain_name, reseller_id, order_id, registry_id, registration_date, expiration_date,
     registry_ex_date, will_renew, status)
@@ -13,7 +14,7 @@ export const enterPortfolio = (source: string) => `
 const keptWhenEnded = `domain_name, reseller_id, order_id, renewal_id, registry_id, registration_date, expiration_date,
     registry_ex_date`;
 
-/** SQL: two CTEs that take names out, and keep what they were. @param source SQL: rows of domain_name, at and reason */
+/** SQL: two CTEs that move names to `domains_ended`. @param source SQL: rows of domain_name, at and ended_for */
 export const leavePortfolio = (source: string): [gone: string, ended: string] => [
   `gone AS (
      DELETE FROM domains USING ${source} AS leaving WHERE domains.domain_name = leaving.domain_name

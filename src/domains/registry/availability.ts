@@ -1,6 +1,6 @@
 /**
- * Asking a registry whether a name is free, from a process that has no session there. The question is a notification; the
- * process that owns the registry's sessions asks, and answers by another. Questions of one moment share one, and so do answers.
+ * Asks a registry whether a name is free, from a process without a session there. The question is a notification to the owner of
+ * the registry's sessions, which answers with another. Questions of the same moment share a notification, and so do answers.
  */
 import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
@@ -10,28 +10,28 @@ import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import { premiumDecision } from "#registry/premium.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** Its payload: questions with commas between, each an id, the registry's id and the name, with spaces between. */
+/** Its payload: questions separated by commas, each an id, the registry's id and the name, separated by spaces. */
 export const checkChannel = "name_check";
 /** Its payload: a JSON array of `CheckAnswer`. */
 export const checkAnswerChannel = "registry_check_answer";
 
-/** Of a question: 12 symbols, so that the answers of one batch fit into the 8,000 bytes of a notification. */
+/** A question's id has 12 characters, so that the answers of one batch fit into the 8,000 bytes of a notification. */
 const idBytes = 9;
-/** Likewise for questions, with names as long as they can be. */
+/** The same for questions with the longest names. */
 const questionsInPayloadMax = 16;
 
 export const askCheck = statement(
   "name-check-ask",
   `SELECT 0 AS item,
      pg_notify('${checkChannel}', string_agg(id || ' ' || registry_id || ' ' || domain_name, ','))::text AS notified
-   FROM jsonb_to_recordset($1::jsonb) AS question(item int4, id text, registry_id text, domain_name text)
+   FROM jsonb_to_recordset($items::jsonb) AS question(item int4, id text, registry_id text, domain_name text)
    GROUP BY item / ${questionsInPayloadMax}`,
   { item: "int4", notified: "text" },
 );
 
 export type Availability = "available" | "taken" | "refused" | "unknown";
 
-/** What a registry says about a name: `fee` is the price of its own that an available name has and our policy accepts. */
+/** A registry's answer about a name; `fee` is the price of an available name with a price of its own, if our policy accepts it. */
 export interface NameCheck {
   availability: Availability;
   fee?: Money;
@@ -42,15 +42,15 @@ export interface CheckAnswer extends NameCheck {
 }
 
 /**
- * What a registry's `<check>` means: `taken` by somebody, or `refused`: reserved, blocked or premium. The protocol has
- * one flag and a free text for this (RFC 5731 §3.1.1), so the text is read, and only to tell these two apart.
+ * What a `<check>` means: `taken` by somebody, or `refused` because the name is reserved, blocked or premium. The protocol has one
+ * flag and a free text (RFC 5731 §3.1.1); the text is used only to distinguish these two.
  */
 export function availabilityOf(check: { available: boolean; reason?: string | undefined }): Availability {
   if (check.available) return "available";
   return /reserv|block|premium|prohibit|restrict|policy|not allowed/i.test(check.reason ?? "") ? "refused" : "taken";
 }
 
-/** The same with the price that its registration has to name. */
+/** The same with the price that the registration must agree to. */
 export function nameCheckOf(profile: RegistryProfile, check: DomainAvailability): NameCheck {
   const decision = premiumDecision(profile, check);
   if (typeof decision === "string") return { availability: availabilityOf(check) };
@@ -58,7 +58,7 @@ export function nameCheckOf(profile: RegistryProfile, check: DomainAvailability)
   return { availability: availabilityOf(check), fee: { amount, currency } };
 }
 
-/** Who waits for an answer, by the question's id, in each process: one look at a notification for all of them. */
+/** The callers that wait for an answer, by the question's id: each notification is parsed once for all of them. */
 const askersOf = new WeakMap<Listener, Map<string, (answer: NameCheck) => void>>();
 
 function askers(listener: Listener): Map<string, (answer: NameCheck) => void> {
@@ -73,9 +73,9 @@ function askers(listener: Listener): Map<string, (answer: NameCheck) => void> {
 }
 
 /**
- * Asks the registry, and waits at most the budget for its word. The owner may not hear a question, if its connection is
- * just being made again: halfway it is asked once more.
- * @returns "unknown" when the answer did not come in time
+ * Asks the registry, and waits for its answer no longer than the budget. Halfway it asks again: the owner misses a question while
+ * it reconnects to the database.
+ * @returns "unknown" when no answer came in time
  */
 export async function askAvailability(context: Context, registryId: string, name: string): Promise<NameCheck> {
   const id = context.random.bytes(idBytes).toString("base64url");
@@ -83,13 +83,13 @@ export async function askAvailability(context: Context, registryId: string, name
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
   waiting.set(id, resolve);
   const ask = async () => {
-    // An answer that comes before this process listens would be missed.
+    // Otherwise it could miss the answer.
     await context.listener.listening();
-    await context.database.together(askCheck, { id, registry_id: registryId, domain_name: name });
+    await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name });
   };
   const halfOver = setTimeout(() => void ask().catch(() => {}), context.checkBudgetMs / 2);
   const budgetOver = setTimeout(() => {
-    context.log.warn({ registry: registryId, name }, "nobody said in time whether a name is free");
+    context.log.warn({ registry: registryId, name }, "the registry did not answer in time whether a name is free");
     resolve({ availability: "unknown" });
   }, context.checkBudgetMs);
   try {

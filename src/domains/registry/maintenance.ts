@@ -1,6 +1,6 @@
 /**
- * A registry's announced maintenance, entered by the operator: new registrations are refused until it ends, with its end
- * as the time to come back, and accepted orders wait for it without being counted as failing.
+ * A registry's announced maintenance, entered by the operator. Until it ends, new registrations are refused with its end as
+ * `retry-after`, and accepted orders wait without counting failures.
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
@@ -9,8 +9,8 @@ import { wakeAll } from "#domains/changes/due.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",
-  `UPDATE registries SET maintenance_from = $2, maintenance_until = $3, updated_at = $4
-   FROM (SELECT id AS previous_id, maintenance_until AS previous_until FROM registries WHERE id = $1 FOR UPDATE) AS previous
+  `UPDATE registries SET maintenance_from = $from, maintenance_until = $until, updated_at = $now
+   FROM (SELECT id AS previous_id, maintenance_until AS previous_until FROM registries WHERE id = $id FOR UPDATE) AS previous
    WHERE id = previous_id RETURNING previous_until`,
   { previous_until: "timestamptz?" },
 );
@@ -22,8 +22,10 @@ const endWaits = (table: string, name: "order" | "renewal") => `
       ORDER BY id FOR UPDATE)
     RETURNING registry_id)
   ${wakeAll(name, "woken")}`;
-const ordersGoOn = statement("orders-after-maintenance", endWaits("registration_orders", "order"), { told: "int8" });
-const renewalsGoOn = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { told: "int8" });
+const resumeOrders = statement("orders-after-maintenance", endWaits("registration_orders", "order"), {
+  notified: "int8",
+});
+const resumeRenewals = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { notified: "int8" });
 
 export interface Maintenance {
   from: Date;
@@ -31,8 +33,8 @@ export interface Maintenance {
 }
 
 /**
- * Plans a registry's maintenance, or ends it. Changes that wait for the end of the one before look again.
- * @returns "unknown" when no process has ever owned such a registry, otherwise when the one before would have ended
+ * Plans a registry's maintenance, or ends it. Changes that wait for the end of the previous one become due.
+ * @returns the end of the previous maintenance; "unknown" when no process has ever owned such a registry
  */
 export async function setMaintenance(
   context: ChangeContext,
@@ -40,19 +42,20 @@ export async function setMaintenance(
   maintenance: Maintenance | undefined,
 ): Promise<Date | undefined | "unknown"> {
   const { from = null, until = null } = maintenance ?? {};
+  const now = context.clock.now();
   return context.database.transaction(async (tx) => {
-    const [previous] = await tx.query(updateMaintenance, [registryId, from, until, context.clock.now()]);
+    const [previous] = await tx.query(updateMaintenance, { id: registryId, from, until, now });
     if (!previous) return "unknown";
     if (previous.previous_until === null) return undefined;
     const { previous_until: ended } = previous;
-    for (const goOn of [ordersGoOn, renewalsGoOn]) {
-      await tx.query(goOn, { registry_id: registryId, until: ended, now: context.clock.now() });
+    for (const resume of [resumeOrders, resumeRenewals]) {
+      await tx.query(resume, { registry_id: registryId, until: ended, now });
     }
     return previous.previous_until;
   });
 }
 
-// Whoever ends the maintenance waits for this, and sees the change waiting.
+// `setMaintenance` waits for this lock, and then sees the change as waiting.
 const holdUntil = statement(
   "registry-maintenance-hold",
   `SELECT id FROM registries
@@ -60,7 +63,7 @@ const holdUntil = statement(
   { id: "text" },
 );
 
-/** Whether the registry's maintenance ends then, and will until the transaction ends. */
+/** Whether the registry's maintenance ends at `until`; that stays so until the transaction ends. */
 export async function holdMaintenance(tx: Transaction, registryId: string, until: Date): Promise<boolean> {
   return (await tx.query(holdUntil, { registry_id: registryId, until })).length > 0;
 }

@@ -1,4 +1,4 @@
-/** New registrations at a registry stop while only an operator can help, or because one wants that. */
+/** Pauses new registrations at a registry, while only an operator can help or because an operator asked for it. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
@@ -9,20 +9,20 @@ type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
 type PauseCause = "credit" | "configuration" | "operator";
 
-/** SQL: of a row of `registries`, by its name there; false or null for other causes and without a pause. */
+/** SQL: whether creates are paused for lack of credit; null without a pause. @param registry the name of a `registries` row */
 export const isPausedForCredit = (registry: string) => `${registry}.creates_paused_reason LIKE 'credit:%'`;
 
-// A pause that needs the operator is not replaced by one that ends by itself, as soon as there is credit.
+// A pause that only an operator ends is not replaced by one that ends as soon as there is credit.
 const setPause = statement(
   "registry-pause",
-  `INSERT INTO registries (id, creates_paused_reason, updated_at) VALUES ($1, $2, $3)
+  `INSERT INTO registries (id, creates_paused_reason, updated_at) VALUES ($id, $note, $now)
    ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at,
-     creates_paused_reason = CASE WHEN $4 OR registries.creates_paused_reason IS NULL OR ${isPausedForCredit("registries")}
+     creates_paused_reason = CASE WHEN $by_operator OR registries.creates_paused_reason IS NULL OR ${isPausedForCredit("registries")}
        THEN excluded.creates_paused_reason ELSE registries.creates_paused_reason END`,
   {},
 );
 
-// Whoever resumes creates waits for this, and sees the order waiting.
+// `resumeCreatesPausedFor` waits for this lock, and then sees the order as waiting.
 const holdPause = statement(
   "registry-paused-hold",
   `SELECT id FROM registries WHERE id = $registry_id AND NOT ${isPausedForCredit("registries")} FOR SHARE`,
@@ -31,15 +31,15 @@ const holdPause = statement(
 
 const clearPause = statement(
   "registry-resume",
-  `UPDATE registries SET creates_paused_reason = NULL, updated_at = $3
-   WHERE id = $1 AND creates_paused_reason LIKE $2 RETURNING id`,
+  `UPDATE registries SET creates_paused_reason = NULL, updated_at = $now
+   WHERE id = $id AND creates_paused_reason LIKE $pattern RETURNING id`,
   { id: "text" },
 );
 
-/** Credit for one name may not be enough for another: one that has just been refused would be so again, after each create. */
+/** Credit for one name may not suffice for another: an order refused this recently would be refused again after each create. */
 const refusedMsMin = 5 * 60_000;
 
-// What waits has no command under way, so its delay may be cut short.
+// An order that waits has no unanswered command, so its delay may be cut short.
 const endWaits = statement(
   "orders-after-pause",
   `WITH woken AS (
@@ -49,7 +49,7 @@ const endWaits = statement(
          AND ($refused_before::timestamptz IS NULL OR updated_at < $refused_before) ORDER BY id FOR UPDATE)
      RETURNING registry_id)
    ${wakeAll("order", "woken")}`,
-  { told: "int8" },
+  { notified: "int8" },
 );
 
 export async function pauseCreates(
@@ -59,24 +59,24 @@ export async function pauseCreates(
   reason: string,
 ): Promise<void> {
   const note = `${cause}: ${reason}`;
-  const isOperators = cause === "operator";
+  const byOperator = cause === "operator";
   await context.database.transaction(async (tx) => {
-    await tx.query(setPause, [registryId, note, context.clock.now(), isOperators]);
-    if (!isOperators) await raiseAlarm(context, { kind: "creates-paused", subject: registryId, note }, tx);
+    await tx.query(setPause, { id: registryId, note, now: context.clock.now(), by_operator: byOperator });
+    if (!byOperator) await raiseAlarm(context, { kind: "creates-paused", subject: registryId, note }, tx);
   });
 }
 
 /**
- * Whether accepted orders wait too, and will until the transaction ends. Without credit they try from time to time, so that
- * credit is noticed.
+ * Whether accepted orders must wait too; that stays so until the transaction ends. Without credit they do not: they retry from
+ * time to time, which is how credit is noticed.
  */
 export async function holdCreatesStopped(tx: Transaction, registryId: string): Promise<boolean> {
   return (await tx.query(holdPause, { registry_id: registryId })).length > 0;
 }
 
 /**
- * Ends a pause with this cause, or with any for "any", and lets waiting orders go on; after a lack of credit those that have
- * not just been refused. Returns whether there was one.
+ * Ends a pause with this cause, and makes waiting orders due; after a lack of credit only those that were not refused just now.
+ * Returns whether there was such a pause.
  */
 export async function resumeCreatesPausedFor(
   context: PauseContext,
@@ -84,11 +84,11 @@ export async function resumeCreatesPausedFor(
   cause: PauseCause | "any",
 ): Promise<boolean> {
   const pattern = cause === "any" ? "%" : `${cause}:%`;
+  const now = context.clock.now();
   return context.database.transaction(async (tx) => {
-    const [resumed] = await tx.query(clearPause, [registryId, pattern, context.clock.now()]);
+    const [resumed] = await tx.query(clearPause, { id: registryId, pattern, now });
     if (!resumed) return false;
     await resolveAlarm(context, { kind: "creates-paused", subject: registryId }, tx);
-    const now = context.clock.now();
     const refusedBefore = cause === "credit" ? new Date(now.getTime() - refusedMsMin) : null;
     await tx.query(endWaits, { registry_id: registryId, refused_before: refusedBefore, now });
     return true;

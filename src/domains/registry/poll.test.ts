@@ -19,7 +19,7 @@ test("the registry's messages are read although every session is busy with order
   const read = drainPollQueue({ context, profile, pool, contacts: new Map(), createsDone: 0, queryClTrid }).catch(
     String,
   );
-  // No wait for its own sake: others give up meanwhile.
+  // Others give up while it waits.
   await assert.rejects(pool.acquire("transform", { waitMs: 1_500 }), { reason: "pool-full" });
   busy.release();
   assert.equal(await read, true);

@@ -1,4 +1,4 @@
-/** What an operator sees of the registries. A registry is known once a process has owned its sessions. */
+/** What an operator sees of the registries. A registry is listed once a process has owned its sessions. */
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders/orders.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
@@ -7,14 +7,14 @@ const registryRows = statement(
   "operator-registries",
   `SELECT r.id AS registry, ${registryOwnerAlive("r.id")} AS has_owner, lease.holder AS lease_holder,
      lease.epoch AS lease_epoch, lease.since AS lease_since, lease.expires_at AS lease_until,
-     CASE WHEN circuit_open_until > $2 THEN circuit_open_until END AS circuit_open_until,
-     creates_paused_reason, maintenance_from, CASE WHEN maintenance_until > $2 THEN maintenance_until END AS maintenance_until,
+     CASE WHEN circuit_open_until > $now THEN circuit_open_until END AS circuit_open_until,
+     creates_paused_reason, maintenance_from, CASE WHEN maintenance_until > $now THEN maintenance_until END AS maintenance_until,
      (SELECT count(*) FROM registration_orders AS o WHERE o.registry_id = r.id
         AND status IN ('NotProvisioned', 'Processing', 'Pending')) AS live_orders,
      (SELECT count(*) FROM poll_messages AS message WHERE message.registry_id = r.id
         AND needs_operator AND done_at IS NULL) AS open_messages
    FROM registries AS r LEFT JOIN registry_leases AS lease ON lease.registry_id = r.id
-   WHERE $1::text IS NULL OR r.id = $1 ORDER BY r.id`,
+   WHERE $registry_id::text IS NULL OR r.id = $registry_id ORDER BY r.id`,
   {
     registry: "text",
     has_owner: "bool",
@@ -35,7 +35,7 @@ const liveOrders = statement(
   "operator-registry-orders",
   `SELECT CASE WHEN phase IS NULL THEN status ELSE status || ' (' || phase || ')' END AS state, count(*) AS orders,
      min(created_at) AS oldest
-   FROM registration_orders WHERE registry_id = $1 AND status IN ('NotProvisioned', 'Processing', 'Pending')
+   FROM registration_orders WHERE registry_id = $registry_id AND status IN ('NotProvisioned', 'Processing', 'Pending')
    GROUP BY status, phase ORDER BY 1`,
   { state: "text?", orders: "int8", oldest: "timestamptz?" },
 );
@@ -43,15 +43,18 @@ const liveOrders = statement(
 type RegistryRow = NonNullable<(typeof registryRows)["row"]>;
 
 export async function listRegistries(context: OrderContext) {
-  const rows = await context.database.query(registryRows, [null, context.clock.now()]);
+  const rows = await context.database.query(registryRows, { registry_id: null, now: context.clock.now() });
   return rows.map(describe);
 }
 
 /** A registry with its live orders by state; `undefined` when there is none. */
 export async function reportRegistry(context: OrderContext, registryId: string) {
-  const [row] = await context.database.query(registryRows, [registryId, context.clock.now()]);
+  const [row] = await context.database.query(registryRows, {
+    registry_id: registryId,
+    now: context.clock.now(),
+  });
   if (!row) return undefined;
-  return { ...describe(row), orders: await context.database.query(liveOrders, [registryId]) };
+  return { ...describe(row), orders: await context.database.query(liveOrders, { registry_id: registryId }) };
 }
 
 function describe(row: RegistryRow) {

@@ -3,7 +3,7 @@ import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** What the owner's steps work with: what they begin and decide counts only under its lease. */
+/** The context of the owner's steps: what they begin and decide counts only under its lease. */
 export interface OwnerContext extends Context {
   lease: OwnerLease;
 }
@@ -13,13 +13,13 @@ export interface RegistrySessions {
   context: OwnerContext;
   profile: RegistryProfile;
   pool: EppPool;
-  /** The contacts of resellers that the registry holds, by reseller, with the version of the profile that they say. */
+  /** Resellers' contacts that the registry holds, by reseller, with the version of the profile. */
   contacts: Map<number, { version: string; id: string }>;
-  /** Creates that were answered with 1000, since this process owns the registry. */
+  /** How many creates were answered with 1000 since this process has owned the registry. */
   createsDone: number;
-  /** A clTRID for a command that changes nothing; those of attempts come from their rows. */
+  /** A clTRID for a query; attempts have their clTRIDs from their rows. */
   queryClTrid(): string;
 }
 
-/** How long a step waits for a session to be free before it comes back later. */
+/** How long a step waits for a free session before it retries later. */
 export const sessionWaitMs = 5_000;

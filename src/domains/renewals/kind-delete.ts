@@ -1,11 +1,10 @@
-/** The kind `delete`: a name that is not to be renewed leaves; one that its registry has renewed by itself is deleted. */
+/** The kind `delete`: a name that must not be renewed leaves. If its registry has renewed it automatically, it is deleted. */
 
-import type { Kind } from "#domains/changes/kind.ts";
+import { eventsByCode, type Kind, lostAnswer } from "#domains/changes/kind.ts";
 import { later } from "#domains/changes/proof.ts";
-import { lostAnswer } from "#domains/changes/send.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { lookAtName, lookLost, notSeen, ofRenewals, sightOf } from "#domains/renewals/kind-renew.ts";
-import type { Renewal, RenewalHappening } from "#domains/renewals/renewals.ts";
+import { lookAtName, lookLost, notSeen, renewalDefaults, viewOf } from "#domains/renewals/kind-renew.ts";
+import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import type { RenewalEvent } from "#domains/renewals/states.ts";
 import { addDays, isNextTerm, termAfter } from "#domains/renewals/terms.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
@@ -13,68 +12,53 @@ import type { RegistryProfile } from "#registry/registries.ts";
 
 /** RFC 5730 §3: an object's statuses forbid the command, e.g. pendingDelete another delete. */
 const statusProhibits = 2304;
-/** How often a name is looked at that a registry lets expire: its last stages take weeks. */
-const expiringLookMs = 24 * 60 * 60_000;
+/** How often to look at a name that its registry lets expire: the last stages take weeks. */
+const expiringCheckMs = 24 * 60 * 60_000;
 
-/** What result codes mean for the `<delete>` of a name that the registry has renewed by itself. */
-const deleteEvents: Readonly<Record<number, RenewalEvent>> = {
-  1000: "answered",
-  1001: "answered",
-  2001: "operator-needed",
-  2002: "not-executed",
-  2003: "operator-needed",
-  2005: "operator-needed",
-  2100: "operator-needed",
-  2101: "operator-needed",
-  2102: "operator-needed",
-  2103: "operator-needed",
-  2200: "not-executed",
-  2202: "not-executed",
-  2304: "operator-needed",
-  2305: "operator-needed",
-  2306: "operator-needed",
-  2307: "operator-needed",
-  2308: "operator-needed",
-  2501: "not-executed",
-  2502: "not-executed",
-};
+/** What the result codes of a `<delete>` mean for a renewal (RFC 5730 §3). */
+const deleteEvents = eventsByCode<RenewalEvent>({
+  answered: [1000, 1001],
+  "not-executed": [2002, 2200, 2202, 2501, 2502],
+  "operator-needed": [2001, 2003, 2005, 2100, 2101, 2102, 2103, 2304, 2305, 2306, 2307, 2308],
+});
 
-/** The event of a delete's result code. A code that nobody has described is treated like a lost answer; 2303 and 2201, too, are looked at: the name may be gone already. */
-export function eventOfDelete(code: number): RenewalEvent {
-  return deleteEvents[code] ?? "unanswered";
+/** An unknown code is treated like a lost answer. So are 2303 and 2201: the name may be gone already, and `<info>` decides. */
+export function renewalEventOfDelete(code: number): RenewalEvent {
+  return deleteEvents.get(code) ?? "unanswered";
 }
 
-/** Rows 17 to 19: a name that is not to be renewed, until its term is over and after. */
-export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+/** The step of `Lapsing (wait)`: waits for the end of the term, and then for what the registry does. */
+export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
   const { context, profile } = sessions;
   const { term_ends_at: termEndsAt } = renewal;
   if (renewal.will_renew) return { event: "wanted" };
   if (context.clock.now() < termEndsAt) return { nextStepAt: termEndsAt };
-  const sight = await lookAtName(sessions, renewal);
-  if (sight.kind === "unknown") return lookLost(renewal, sight.reason);
-  if (sight.kind === "gone") return { event: "left", reason: sight.reason };
-  if (sight.kind === "held" && isNextTerm(termEndsAt, sight.exDate)) {
-    const { exDate } = sight;
-    const reason = whyNotByItself(profile, termEndsAt, exDate);
+  const view = await lookAtName(sessions, renewal);
+  if (view.kind === "unknown") return lookLost(renewal, view.reason);
+  if (view.kind === "gone") return { event: "left", reason: view.reason };
+  if (view.kind === "held" && isNextTerm(termEndsAt, view.exDate)) {
+    const { exDate } = view;
+    const reason = whyNotAutoRenewed(profile, termEndsAt, exDate);
     return reason === undefined
       ? { event: "renewed-by-registry", exDate }
       : { event: "operator-needed", exDate, reason };
   }
   return {
-    nextStepAt: later(sessions, profile.atExpiry === "auto-renew" ? profile.reconcileIntervalMs : expiringLookMs),
+    nextStepAt: later(sessions, profile.atExpiry === "auto-renew" ? profile.reconcileIntervalMs : expiringCheckMs),
   };
 }
 
-/** Why a registry cannot have renewed a name that nobody wants: then somebody did, who may want it. */
-function whyNotByItself({ atExpiry }: RegistryProfile, termEndsAt: Date, exDate: Date): string | undefined {
-  if (atExpiry === "expire") return "the name was renewed at a registry that lets names expire, and it should not be";
+/** Why the registry cannot have renewed the name automatically. Then a person did, and may want the name. */
+function whyNotAutoRenewed({ atExpiry }: RegistryProfile, termEndsAt: Date, exDate: Date): string | undefined {
+  if (atExpiry === "expire")
+    return "the name was renewed at a registry that lets names expire, although its renewal is switched off";
   if (!isNextTerm(termAfter(termEndsAt, 1), exDate)) return undefined;
-  return `the name expires on ${exDate.toISOString()}, which is more than the year that the registry renews it for by itself`;
+  return `the name expires on ${exDate.toISOString()}, which is more than the year of an automatic renewal`;
 }
 
-/** Rows 20 to 22: deletes a name that the registry has renewed by itself, while that is credited. */
-export const deleteKind: Kind<Renewal, RenewalHappening> = {
-  ...ofRenewals,
+/** Deletes a name that the registry has renewed automatically, while the registry refunds that. */
+export const deleteKind: Kind<Renewal, RenewalOutcome> = {
+  ...renewalDefaults,
   command: "domain:delete",
 
   async frame({ context, profile }, renewal) {
@@ -82,37 +66,37 @@ export const deleteKind: Kind<Renewal, RenewalHappening> = {
     if (context.clock.now() <= addDays(renewedByRegistryAt(renewal), profile.graceDays.autoRenew)) {
       return { command: domainDelete(renewal.domain_name) };
     }
-    const reason = "the registry renewed the name, and the time to take that back is over";
+    const reason = "the registry renewed the name, and the grace period for a delete is over";
     return { instead: { event: "grace-over", reason } };
   },
 
-  meaning: eventOfDelete,
+  meaning: renewalEventOfDelete,
 
   async answered(sessions, renewal, answer) {
     const { code } = answer.response;
     if (code !== statusProhibits || !(await isLeaving(sessions, renewal))) {
-      return ofRenewals.answered(sessions, renewal, answer);
+      return renewalDefaults.answered(sessions, renewal, answer);
     }
-    // A delete that was given up for lost has arrived after all, and forbids this one: what the registry shows decides.
+    // An earlier delete whose answer was lost has arrived after all, and prohibits this one: `<info>` decides.
     return lostAnswer(sessions, { ...answer.attempt, isClosed: false });
   },
 
-  // A name that the registry still keeps for redemption has left us.
+  // A name in redemption has left us.
   proof(sessions, renewal, name) {
-    const sight = sightOf(name);
-    if (sight.kind === "unknown") return { is: "unknown", happening: lookLost(renewal, sight.reason) };
-    if (sight.kind !== "held") return { is: "done", happening: { event: "left", reason: "it was not to be renewed" } };
-    return notSeen(sessions, renewal, "the registry said that it deleted the name, and still shows it");
+    const view = viewOf(name);
+    if (view.kind === "unknown") return { is: "unknown", outcome: lookLost(renewal, view.reason) };
+    if (view.kind !== "held") return { is: "done", outcome: { event: "left", reason: "its renewal is switched off" } };
+    return notSeen(sessions, renewal, "the registry reported the delete as done, but still shows the name");
   },
 };
 
-/** Whether the registry is giving the name up, or does not hold it for us any more: then there is nothing left to delete. */
+/** Whether the registry is deleting the name, or no longer holds it for us: then there is nothing left to delete. */
 async function isLeaving(sessions: RegistrySessions, renewal: Renewal): Promise<boolean> {
   const { kind } = await lookAtName(sessions, renewal);
   return kind === "leaving" || kind === "gone";
 }
 
-/** It does that at its own date, a year before the one that it shows now. Where that is later than ours, ours is safe. */
+/** The registry renews at its own date, a year before the exDate that it shows now; the earlier one of its date and ours is safe. */
 function renewedByRegistryAt({ term_ends_at: termEndsAt, registry_ex_date: exDate }: Renewal): Date {
   const itsDate = termAfter(exDate, -1);
   return itsDate < termEndsAt ? itsDate : termEndsAt;

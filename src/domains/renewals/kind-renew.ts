@@ -1,82 +1,62 @@
 /**
- * The kind `renew`: a name whose term ends gets another one. Only what `<info>` shows proves anything; a command's own answer is
- * a reason to look. Beside the attempt rows there is the registry's own guard: a renew names the exDate that it was built on, so
- * one that is sent twice is executed once (RFC 5731 §3.2.3).
+ * The kind `renew`: a name whose term ends gets another one. Only `<info>` proves that; a command's answer is a reason to look.
+ * Beside the attempt rows the registry itself guards against a second execution: a renew carries the current exDate, so one
+ * that is sent twice is executed once (RFC 5731 §3.2.3).
  */
 
-import type { Kind } from "#domains/changes/kind.ts";
-import { askInfo, later, type NameInfo, type Proof, sentAs } from "#domains/changes/proof.ts";
+import { eventsByCode, type Kind, type Proof } from "#domains/changes/kind.ts";
+import { askInfo, later, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import type { Renewal, RenewalHappening } from "#domains/renewals/renewals.ts";
+import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import { nextRenewalState, type RenewalEvent } from "#domains/renewals/states.ts";
 import { isAnotherDate, isNextTerm, periodsBetween, termAfter } from "#domains/renewals/terms.ts";
 import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
 
 const dayMs = 24 * 60 * 60_000;
-/** When a registry has not shown for so long what it said that it did, somebody has to ask it. */
+/** If the registry has not shown for this long what it reported as done, an operator must ask it. */
 const contradictionMs = dayMs;
-/** A frame that the network or a machine that stood still has kept for longer is not delivered any more. */
-const onItsWayMsMax = dayMs;
-/** A renew is not built on a look older than this. */
+/** A frame that was delayed for longer, by the network or a suspended machine, is no longer delivered. */
+const inTransitMsMax = dayMs;
+/** A renew is not sent on the basis of an older `<info>`. */
 const lookFreshMs = dayMs;
-/** So often a registry may refuse a renew, while info shows nothing that explains it, before a person has to look. */
+/** How often a registry may refuse a renew without `<info>` showing why, before an operator is needed. */
 const disputesMax = 5;
 
 /**
- * What a `<renew>`'s result code means for a renewal (RFC 5730 §3), where a registry's profile says nothing else.
- * `disputed` are those with which registries answer a curExpDate that is not their exDate, and more: info decides.
+ * What the result codes of a `<renew>` mean (RFC 5730 §3), unless a registry's profile says otherwise. `disputed` are the answers
+ * of registries to a curExpDate that is not their exDate, among other things: `<info>` decides.
  */
-const renewEvents: Readonly<Record<number, RenewalEvent>> = {
-  1000: "answered",
-  1001: "pending",
-  2001: "operator-needed",
-  2002: "not-executed",
-  2003: "operator-needed",
-  2004: "disputed",
-  2005: "operator-needed",
-  2100: "operator-needed",
-  2101: "operator-needed",
-  2102: "operator-needed",
-  2103: "operator-needed",
-  2104: "out-of-credit",
-  2105: "disputed",
-  2106: "operator-needed",
-  2200: "not-executed",
-  2201: "disputed",
-  2202: "not-executed",
-  2303: "disputed",
-  2304: "disputed",
-  2305: "operator-needed",
-  2306: "disputed",
-  2307: "operator-needed",
-  2308: "operator-needed",
-  2501: "not-executed",
-  2502: "not-executed",
-};
+const renewEvents = eventsByCode<RenewalEvent>({
+  answered: [1000],
+  pending: [1001],
+  "out-of-credit": [2104],
+  disputed: [2004, 2105, 2201, 2303, 2304, 2306],
+  "operator-needed": [2001, 2003, 2005, 2100, 2101, 2102, 2103, 2106, 2305, 2307, 2308],
+  "not-executed": [2002, 2200, 2202, 2501, 2502],
+});
 
 /**
- * The event of a renew's result code. A code that nobody has described is treated like a lost answer: the name is looked
- * at before anything else is done.
- * @param overrides the registry profile's own meanings, code → event; one that a renew cannot have counts for nothing
+ * The event of a renew's result code. An unknown code is treated like a lost answer: `<info>` decides.
+ * @param overrides the registry profile's meanings, code → event; one that a renew cannot have is ignored
  */
 export function eventOfRenew(code: number, overrides: Readonly<Record<string, string>>): RenewalEvent {
   const own = overrides[String(code)] as RenewalEvent | undefined;
   if (own !== undefined && nextRenewalState("Processing (renew)", own)) return own;
-  return renewEvents[code] ?? "unanswered";
+  return renewEvents.get(code) ?? "unanswered";
 }
 
 /** What the registry shows of a name whose term ends. */
-type Sight =
+type RegistryView =
   | { kind: "held"; exDate: Date; statuses: readonly string[] }
-  /** The registry does not hold it for us any more, or is about to give it up. */
+  /** The registry no longer holds it for us, or is deleting it. */
   | { kind: "gone" | "leaving"; reason: string }
   | { kind: "unknown"; reason: string };
 
-export async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<Sight> {
-  return sightOf(await askInfo(sessions, domain_name, "renewal"));
+export async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<RegistryView> {
+  return viewOf(await askInfo(sessions, domain_name, "renewal"));
 }
 
-export function sightOf(name: NameInfo): Sight {
+export function viewOf(name: NameInfo): RegistryView {
   if (name.is === "unknown") return { kind: "unknown", reason: name.reason };
   if (name.is === "absent") return { kind: "gone", reason: "the registry does not hold the name" };
   if (name.is === "held-by-other") return { kind: "gone", reason: "the name is held by another registrar" };
@@ -86,27 +66,27 @@ export function sightOf(name: NameInfo): Sight {
   return { kind: "held", exDate, statuses };
 }
 
-/** Keeps the time of the second look: not knowing is no reason to believe less. */
-export function lookLost({ confirm_after }: Renewal, reason: string): RenewalHappening {
+/** Keeps the time of the second look: a failed look changes nothing about the first one. */
+export function lookLost({ confirm_after }: Renewal, reason: string): RenewalOutcome {
   return { event: "look-lost", countsAsFailure: true, reason, confirmAfter: confirm_after ?? undefined };
 }
 
-/** Rows 2 to 4: what there is to do. Nothing is under way. */
-export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
-  const sight = await lookAtName(sessions, renewal);
+/** The step of `Processing (look)`: decides what to do, while no command is in progress. */
+export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
+  const view = await lookAtName(sessions, renewal);
   const { will_renew: isWanted, term_ends_at: termEndsAt } = renewal;
-  switch (sight.kind) {
+  switch (view.kind) {
     case "unknown":
-      return lookLost(renewal, sight.reason);
+      return lookLost(renewal, view.reason);
     case "gone":
-      return { event: isWanted ? "gone" : "left", reason: sight.reason };
+      return { event: isWanted ? "gone" : "left", reason: view.reason };
     case "leaving":
-      return isWanted ? { event: "gone", reason: sight.reason } : { event: "not-wanted" };
+      return isWanted ? { event: "gone", reason: view.reason } : { event: "not-wanted" };
   }
-  const { exDate } = sight;
+  const { exDate } = view;
   const base = renewal.base_ex_date ?? termEndsAt;
   const isOver = sessions.context.clock.now() >= termEndsAt;
-  // What is renewed before its term is over was renewed by a command of ours, whatever is wished since.
+  // A name that is renewed before its term is over was renewed by our command, even if it was switched off since.
   if (isNextTerm(base, exDate) && (isWanted || !isOver)) return renewed(renewal, base, exDate);
   if (!isWanted) return { event: "not-wanted", exDate };
   if (mayBeRenewedFrom(sessions, renewal, exDate)) {
@@ -120,23 +100,23 @@ export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renew
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
 
 /**
- * Whether a renew from another date than this one may be executed yet, because no answer to it is known. Two that name the same
- * curExpDate are executed once (RFC 5731 §3.2.3), two that name different ones perhaps twice. By the next day none is on its way.
+ * Whether an unanswered renew from another date than this one may still be executed. The registry executes only one of two renews
+ * with the same curExpDate (RFC 5731 §3.2.3), but perhaps both with different ones. By the next day none is in transit.
  */
 function mayBeRenewedFrom(sessions: RegistrySessions, renewal: Renewal, exDate: Date): boolean {
   const { base_ex_date: base } = renewal;
   if (base === null || dayOf(base) === dayOf(exDate)) return false;
-  const since = later(sessions, -onItsWayMsMax);
-  return sentAs(renewal.attempts, "domain:renew").some(
+  const since = later(sessions, -inTransitMsMax);
+  return ofCommand(renewal.attempts, "domain:renew").some(
     ({ result_code, committed_at }) => result_code === null && committed_at > since,
   );
 }
 
 /**
- * A reseller's term is one period, even where the registry has added two: it is not asked for the second one again. What is
- * neither one period nor the year of a registry that renews by itself is an alarm.
+ * The name is renewed. A reseller's term is one period, even where the registry has added two: the next renewal finds itself done.
+ * A date that is neither one period nor one year (an automatic renewal) later raises an alarm.
  */
-function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappening {
+function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalOutcome {
   const { period_years: periodYears } = renewal;
   const isTwice = periodsBetween(baseExDate, exDate, periodYears) === 2;
   const isOff = [1, periodYears].every((years) => isAnotherDate(exDate, termAfter(baseExDate, years)));
@@ -151,9 +131,9 @@ function renewed(renewal: Renewal, baseExDate: Date, exDate: Date): RenewalHappe
   };
 }
 
-/** What both commands of a renewal have alike. */
-export const ofRenewals = {
-  lanes: { command: "renewal", info: "renewal" },
+/** What the two commands of a renewal share. */
+export const renewalDefaults = {
+  purposes: { command: "renewal", info: "renewal" },
   answered: (_sessions, _renewal, { event, attempt, reason }) =>
     event === "answered" ? { event, attempt } : { event, attempt, countsAsFailure: true, reason },
   unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),
@@ -165,11 +145,10 @@ export const ofRenewals = {
   isLost: (renewal) => renewal.verify_cause === "lost",
   seenOnce: "seen-once",
   unknown: (_sessions, renewal, reason) => lookLost(renewal, reason),
-} satisfies Partial<Kind<Renewal, RenewalHappening>>;
+} satisfies Partial<Kind<Renewal, RenewalOutcome>>;
 
-/** Rows 5 to 12, 14 and 15: the renew of a name whose exDate was just looked at, unless the wish has changed. */
-export const renewKind: Kind<Renewal, RenewalHappening> = {
-  ...ofRenewals,
+export const renewKind: Kind<Renewal, RenewalOutcome> = {
+  ...renewalDefaults,
   command: "domain:renew",
 
   async frame(sessions, renewal) {
@@ -185,48 +164,48 @@ export const renewKind: Kind<Renewal, RenewalHappening> = {
     const { event, attempt } = answer;
     if (event === "pending")
       return { event, attempt, nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
-    const happening = ofRenewals.answered(sessions, renewal, answer);
-    const isStubborn = event === "disputed" && renewal.backoff_count + 1 >= disputesMax;
-    return isStubborn ? { ...happening, event: "operator-needed" } : happening;
+    const outcome = renewalDefaults.answered(sessions, renewal, answer);
+    const isRefusedAgain = event === "disputed" && renewal.backoff_count + 1 >= disputesMax;
+    return isRefusedAgain ? { ...outcome, event: "operator-needed" } : outcome;
   },
 
-  proof: (sessions, renewal, name) => proofOfRenew(sessions, renewal, sightOf(name)),
+  proof: (sessions, renewal, name) => proofOfRenew(sessions, renewal, viewOf(name)),
 };
 
-function proofOfRenew(sessions: RegistrySessions, renewal: Renewal, sight: Sight): Proof<RenewalHappening> {
-  if (sight.kind === "unknown") return { is: "unknown", happening: lookLost(renewal, sight.reason) };
-  if (sight.kind !== "held") return { is: "decided", happening: { event: "gone", reason: sight.reason } };
-  const { exDate, statuses } = sight;
+function proofOfRenew(sessions: RegistrySessions, renewal: Renewal, view: RegistryView): Proof<RenewalOutcome> {
+  if (view.kind === "unknown") return { is: "unknown", outcome: lookLost(renewal, view.reason) };
+  if (view.kind !== "held") return { is: "decided", outcome: { event: "gone", reason: view.reason } };
+  const { exDate, statuses } = view;
   const base = renewal.base_ex_date ?? renewal.term_ends_at;
   if (periodsBetween(base, exDate, renewal.period_years) > 0) {
-    return { is: "done", happening: renewed(renewal, base, exDate) };
+    return { is: "done", outcome: renewed(renewal, base, exDate) };
   }
   if (renewal.verify_cause === "lost" && statuses.includes("pendingRenew")) {
     const nextStepAt = later(sessions, sessions.profile.reconcileIntervalMs);
-    return { is: "decided", happening: { event: "pending", exDate, nextStepAt } };
+    return { is: "decided", outcome: { event: "pending", exDate, nextStepAt } };
   }
-  return notSeen(sessions, renewal, "the registry said that it renewed the name, and does not show it");
+  return notSeen(sessions, renewal, "the registry reported the renewal as done, but does not show it");
 }
 
-/** After a lost answer it was not executed; after a yes the registry may still be about to show it. */
-export function notSeen(sessions: RegistrySessions, renewal: Renewal, contradiction: string): Proof<RenewalHappening> {
+/** After a lost answer it was not executed; after a success the registry may show it later. */
+export function notSeen(sessions: RegistrySessions, renewal: Renewal, contradiction: string): Proof<RenewalOutcome> {
   const sentAt = renewal.attempts.at(-1)?.committed_at;
   const isLong = sentAt !== undefined && later(sessions, -contradictionMs) > sentAt;
   if (renewal.verify_cause === "answered" && isLong) {
-    return { is: "decided", happening: { event: "contradicted", reason: contradiction } };
+    return { is: "decided", outcome: { event: "contradicted", reason: contradiction } };
   }
-  return { is: "not-done", happening: () => ({ event: "not-seen", countsAsFailure: true }) };
+  return { is: "not-done", outcome: () => ({ event: "not-seen", countsAsFailure: true }) };
 }
 
-/** Row 13: what became of a renew that the registry left pending. */
-export async function lookAtPendingRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
-  const sight = await lookAtName(sessions, renewal);
-  if (sight.kind === "gone" || sight.kind === "leaving") return { event: "gone", reason: sight.reason };
-  if (sight.kind === "held") {
+/** The step of `Processing (pending)`: whether the registry has approved the renew. */
+export async function lookAtPendingRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
+  const view = await lookAtName(sessions, renewal);
+  if (view.kind === "gone" || view.kind === "leaving") return { event: "gone", reason: view.reason };
+  if (view.kind === "held") {
     const base = renewal.base_ex_date ?? renewal.term_ends_at;
-    if (periodsBetween(base, sight.exDate, renewal.period_years) > 0) return renewed(renewal, base, sight.exDate);
+    if (periodsBetween(base, view.exDate, renewal.period_years) > 0) return renewed(renewal, base, view.exDate);
     const reason = "the registry did not approve the renewal";
-    if (!sight.statuses.includes("pendingRenew")) return { event: "not-seen", countsAsFailure: true, reason };
+    if (!view.statuses.includes("pendingRenew")) return { event: "not-seen", countsAsFailure: true, reason };
   }
   return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
 }

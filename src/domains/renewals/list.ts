@@ -8,7 +8,7 @@ const columns = {
   domain_name: "text",
   term_ends_at: "timestamptz",
   will_renew: "bool",
-  status: "text",
+  status: renewalStatuses,
   due_at: "timestamptz",
   renewed_until: "timestamptz?",
 } as const;
@@ -25,12 +25,12 @@ interface RenewalRow {
   domain_name: string | null;
   term_ends_at: Date | null;
   will_renew: boolean | null;
-  status: string | null;
+  status: RenewalStatus | null;
   due_at: Date | null;
   renewed_until: Date | null;
 }
 
-/** GET /renewals: what becomes due, what is under way and what became of it, by the end of the term; paged. */
+/** GET /renewals: scheduled, current and ended renewals by the end of the term, paged. */
 export const listRenewals: UseCase = {
   errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
@@ -41,7 +41,7 @@ export const listRenewals: UseCase = {
   },
 };
 
-/** In any case, as all that is in a query. */
+/** Case-insensitive, like everything in a query. */
 function parseStatus(query: URLSearchParams): RenewalStatus | undefined {
   const given = query.getAll("status");
   if (given.length === 0) return undefined;

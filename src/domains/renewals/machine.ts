@@ -1,20 +1,19 @@
-/** What a renewal does in each of its states (states.ts says what follows). */
-
+/** What a renewal does in each of its states; states.ts says what follows. */
 import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
 import { sendKind, verifyKind } from "#domains/changes/kind.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { deleteKind, waitForEnd } from "#domains/renewals/kind-delete.ts";
 import { lookAtPendingRenew, lookBeforeRenew, renewKind } from "#domains/renewals/kind-renew.ts";
-import { type Renewal, type RenewalHappening, renewalTable } from "#domains/renewals/renewals.ts";
+import { type Renewal, type RenewalOutcome, renewalTable } from "#domains/renewals/renewals.ts";
 import { renewalState } from "#domains/renewals/states.ts";
 
-export const renewalMachine: Machine<Renewal, RenewalHappening> = {
+export const renewalMachine: Machine<Renewal, RenewalOutcome> = {
   ...renewalTable,
   step,
-  delayMs: (_renewal, _happening, to) => (to === "Attention" ? attentionLookMs : undefined),
+  delayMs: (_renewal, _outcome, to) => (to === "Attention" ? attentionLookMs : undefined),
 };
 
-async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalHappening> {
+async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
   const state = renewalState(renewal);
   switch (state) {
     case "Scheduled":

@@ -9,26 +9,30 @@ const renewalByTrid = statement(
   `SELECT renewals.id AS renewal_id, status = 'Ended' AS has_left, NOT EXISTS (SELECT FROM attempts AS later
      WHERE later.renewal_id = renewals.id AND later.number > attempt.number) AS is_latest
    FROM attempts AS attempt JOIN renewals ON renewals.id = renewal_id
-   WHERE registry_id = $1 AND domain_name = $2 AND (cl_trid = $3 OR ($3::text IS NULL AND sv_trid = $4))`,
+   WHERE registry_id = $registry_id AND domain_name = $domain_name
+     AND (cl_trid = $cl_trid OR ($cl_trid::text IS NULL AND sv_trid = $sv_trid))`,
   { renewal_id: "int8", has_left: "bool", is_latest: "bool" },
 );
 
 /**
- * Lets the renewal whose pending command a message decides look at the name now: only info proves what became of it.
- * @returns whether the message is about a renewal, and a machine knows what to make of it
+ * Makes the renewal due whose pending command a message is about: only `<info>` proves the result.
+ * @returns whether the message is about a renewal, and no operator has to read it
  */
 export async function wakeRenewalOf(
   { context, profile }: RegistrySessions,
   { name, paTRID, paResult }: PendingActionData,
 ): Promise<boolean> {
-  const values = [profile.id, name.toLowerCase(), paTRID.clTRID ?? null, paTRID.svTRID];
-  const [found] = await context.database.query(renewalByTrid, values);
+  const [found] = await context.database.query(renewalByTrid, {
+    registry_id: profile.id,
+    domain_name: name.toLowerCase(),
+    cl_trid: paTRID.clTRID ?? null,
+    sv_trid: paTRID.svTRID,
+  });
   if (!found) return false;
-  // It may be with us again: no delete of it stands, and no portfolio has it.
+  // The delete was denied after the name had left its portfolio: the registry may still hold the name for us.
   if (found.has_left && !paResult) return false;
-  // That of a command which another one followed must not cut the wait for that one's answer.
+  // A message about an earlier command must not cut the wait for the answer to the latest one.
   if (!found.is_latest) return true;
-  const now = context.clock.now();
-  await rescheduleRenewal(context.database, found.renewal_id, now);
+  await rescheduleRenewal(context.database, found.renewal_id, context.clock.now());
   return true;
 }

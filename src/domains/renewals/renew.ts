@@ -7,10 +7,10 @@ import type { UseCase } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ will_renew: Type.Boolean() });
 
-/** A renewal that is under way is decided within seconds, unless the registry takes its time. */
+/** A renewal in progress is decided within seconds, unless the registry takes longer. */
 const underWayRetrySeconds = 60;
 
-/** PUT /domains/<domain_name>/renew: whether the name will renew. 204, however often it is asked. */
+/** PUT /domains/<domain_name>/renew: switches the renewal on or off; a repeat answers 204 too. */
 export const setWillRenew: UseCase = {
   errors: ["bad_request", "domain_not_valid", "domain_not_found", "domain_renewal_underway"],
   scope: "domains:renew",
@@ -21,8 +21,8 @@ export const setWillRenew: UseCase = {
     const { resellerId, keyId } = request.caller;
     const answer = { status: 204 };
     await context.database.transaction(async (tx) => {
-      const wish = { name, resellerId, willRenew, note: `by key ${keyId}` };
-      const result = await switchRenewal(context, tx, wish);
+      const change = { name, resellerId, willRenew, note: `by key ${keyId}` };
+      const result = await switchRenewal(context, tx, change);
       if (result === "unknown") throw new ApiError("domain_not_found");
       if (result === "under-way") {
         throw new ApiError("domain_renewal_underway", { headers: { "retry-after": String(underWayRetrySeconds) } });

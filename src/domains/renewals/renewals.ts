@@ -1,4 +1,4 @@
-/** Renewals in the database: how they are read, and what writing one means beyond what all changes have. */
+/** Renewals in the database: how to read them, and what writing a renewal adds to writing any change. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import {
@@ -36,7 +36,7 @@ const columns = {
   renewed_until: "timestamptz?",
   status: renewalStatuses,
   phase: [...renewalPhases, null],
-  verify_cause: "text?",
+  verify_cause: ["answered", "lost", null],
   confirm_after: "timestamptz?",
   backoff_count: "int4",
   next_step_at: "timestamptz",
@@ -44,7 +44,7 @@ const columns = {
   updated_at: "timestamptz",
 } as const;
 
-// Without the name in its portfolio, or with it in its next term, there is nothing to do any more.
+// If the name has left the portfolio or is in its next term, there is nothing left to do.
 const renewalById = statement(
   "renewal-by-id",
   `SELECT ${Object.keys(columns).map((column) => `r.${column}`)}, name.will_renew, name.registry_ex_date,
@@ -56,7 +56,7 @@ const renewalById = statement(
     ...columns,
     will_renew: "bool",
     registry_ex_date: "timestamptz",
-    /** When the registry's maintenance ends that is going on. */
+    /** The end of the registry's maintenance, during maintenance. */
     maintenance_until: "timestamptz?",
     attempts: "jsonb",
   },
@@ -65,32 +65,32 @@ type RenewalRow = NonNullable<(typeof renewalById)["row"]>;
 
 export type Renewal = StepCopy<RenewalRow>;
 
-/** Something that happened to a renewal, with everything that is written together with it. */
-export interface RenewalHappening extends Outcome<RenewalEvent> {
-  /** The registry's exDate, as info showed it. */
+/** The outcome of a renewal's step, with everything that is written with it. */
+export interface RenewalOutcome extends Outcome<RenewalEvent> {
+  /** The registry's exDate, as `<info>` showed it. */
   exDate?: Date | undefined;
-  /** What a renew of this term counts from. */
+  /** The date from which a renew of this term counts. */
   baseExDate?: Date | undefined;
-  /** The end of the new term, for a name that is renewed. */
+  /** The end of the new term, once the name is renewed. */
   renewedUntil?: Date | undefined;
-  /** What the operator has to know, beyond what needs attention anyway. */
+  /** The note of an alarm about dates. */
   alarm?: string | undefined;
 }
 
 const renewalWriter = createWriter({
   table: "renewals",
   name: "renewal",
-  columns: { base_ex_date: "timestamptz", renewed_until: "timestamptz" },
-  values: { will_renew: "bool", ex_date: "timestamptz", ended_for: "text", term_note: "text" },
-  // Whoever changes a name or its renewal holds the name's row first: so they cannot wait for each other.
+  columns: "base_ex_date timestamptz, renewed_until timestamptz",
+  values: "will_renew bool, ex_date timestamptz, ended_for text, term_note text",
+  // Every change of a name or its renewal locks the name's row first, so that none deadlocks with another.
   lock: [
     `names AS MATERIALIZED (
      SELECT renewal_id, will_renew FROM domains WHERE renewal_id = ANY (ARRAY(
-       SELECT id FROM jsonb_to_recordset($1::jsonb) AS item(id int8))) ORDER BY domain_name FOR UPDATE),
+       SELECT id FROM jsonb_to_recordset($items::jsonb) AS item(id int8))) ORDER BY domain_name FOR UPDATE),
    `,
     "JOIN names ON names.renewal_id = row.id",
   ],
-  // A question can be asked again, and means another thing when the wish has changed; what a command was answered stands.
+  // The outcome of a query depends on `will_renew`, and the query can be repeated; the answer to a command stands.
   guard: "(names.will_renew = change.will_renew OR change.answered IS NOT NULL)",
   effects: [
     `dates AS (
@@ -106,18 +106,20 @@ const renewalWriter = createWriter({
   ],
 });
 
-/** Those of a registry that are due. Without its name in a portfolio, or with it in its next term, a renewal has nothing to do. */
+/** A renewal whose name has left the portfolio or is in its next term has nothing to do. */
 export const dueRenewals = dueRows({
-  ...{ table: "renewals", name: "renewal", longestWaitMs },
-  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = change.id)",
+  table: "renewals",
+  name: "renewal",
+  longestWaitMs,
+  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = renewals.id)",
   scheduled: "status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait'",
 });
 
-export const renewalTable: ChangeTable<Renewal, RenewalHappening> = {
+export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
   states: renewalStateTable,
   writer: renewalWriter,
   find: findRenewal,
-  // They are steps of the next try.
+  // These are steps of the next attempt.
   keepsBackoff: new Set<RenewalEvent>(["renewable", "resumed", "pending", "unanswered"]),
 
   after: (renewal, { baseExDate, renewedUntil }) => ({
@@ -125,10 +127,11 @@ export const renewalTable: ChangeTable<Renewal, RenewalHappening> = {
     renewed_until: renewedUntil ?? null,
   }),
 
-  values({ will_renew, base_ex_date, renewed_until }, { exDate, reason }, to) {
-    if (to === "Renewed" && !renewed_until) throw new Error("a name can only be renewed until some time");
+  values({ will_renew, renewed_until }, { exDate, reason }, to) {
+    if (to === "Renewed" && !renewed_until) throw new Error("a renewed name needs the end of its new term");
     return {
-      ...{ will_renew, base_ex_date, renewed_until, ex_date: exDate },
+      will_renew,
+      ex_date: exDate,
       ...(to === "Renewed" && { term_note: renewed_until?.toISOString() }),
       ...(to === "Ended" && { term_note: reason, ended_for: reason }),
     };
@@ -141,13 +144,13 @@ export const renewalTable: ChangeTable<Renewal, RenewalHappening> = {
       const note = `renewals wait for credit at ${registry_id}: ${reason}`;
       changes.push({ kind: "renewal-credit", subject: registry_id, note });
     }
-    // A delete costs nothing, so that it is accepted says nothing of the credit.
+    // A renew only: a delete is free, so an accepted one says nothing about the credit.
     const isAccepted = to === "Processing (verify: answered)" && event === "answered";
     if (isAccepted) changes.push({ kind: "renewal-credit", subject: registry_id });
     if (to === "Attention") changes.push({ kind: "renewal", subject, note: reason ?? event ?? "" });
-    // It stays open until somebody has seen it.
+    // This alarm stays open until an operator resolves it.
     if (alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: alarm });
-    // Once its term is over, a name that nobody wants still has to go.
+    // After the end of its term, an unwanted name still has to leave.
     const isSettled = isRenewalOver(to as RenewalState) || (event === "not-wanted" && now < renewal.term_ends_at);
     if (isSettled) changes.push({ kind: "renewal", subject });
     return changes;
@@ -163,10 +166,10 @@ const moveRenewal = statement(
   "renewal-move-step",
   `WITH moved AS (UPDATE renewals SET next_step_at = $at WHERE id = $id AND ended_at IS NULL RETURNING registry_id)
    ${wakeAll("renewal", "moved")}`,
-  { told: "int8" },
+  { notified: "int8" },
 );
 
-/** Wakes a renewal: it takes its next step at another time than it meant to, e.g. now. */
+/** Moves a renewal's next step, and wakes the registry's owner. */
 export async function rescheduleRenewal(tx: Pick<Transaction, "query">, id: number, at: Date): Promise<void> {
   await tx.query(moveRenewal, { id, at });
 }

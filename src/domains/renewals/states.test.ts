@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf } from "#domains/changes/change.ts";
+import { columnsOf } from "#domains/changes/states.ts";
 import {
   isRenewalOver,
   isUnderWay,
@@ -13,7 +13,7 @@ import {
   renewalTransitions,
 } from "#domains/renewals/states.ts";
 
-/** The rows as docs/renewals.md explains them, written here a second time: row, state, event, next state. */
+/** The rows that docs/renewals.md explains, a second time: row, state, event, next state. */
 const expected = `
   1   Scheduled               due                  P:look
   1   Scheduled               not-wanted           L:wait
@@ -108,13 +108,13 @@ test("a renewal that is over never changes again, and every other one can end", 
   }
 });
 
-test("what may have reached the registry is looked at before anything is sent again", () => {
+test("after a command that may have reached the registry, it is asked before anything else is sent", () => {
   const senders = renewalStates.filter((state) => nextRenewalState(state, "unanswered"));
   assert.deepEqual(senders, ["Processing (renew)", "Lapsing (delete)"]);
   for (const state of senders) {
     const { to } = nextRenewalState(state, "unanswered")!;
-    assert.ok(isUnderWay(to), `${to} lets the wish change`);
-    assert.ok(!nextRenewalState(to, "wanted") && !nextRenewalState(to, "not-wanted"), `${to} forgets what was sent`);
+    assert.ok(isUnderWay(to), `${to} lets the reseller switch it`);
+    assert.ok(!nextRenewalState(to, "wanted") && !nextRenewalState(to, "not-wanted"), `${to} forgets the command`);
   }
 });
 
@@ -126,7 +126,7 @@ test("every event leads somewhere", () => {
   );
 });
 
-test("a state and its columns are one thing in two spellings", () => {
+test("a state's name and its columns convert into each other", () => {
   for (const state of renewalStates) {
     const columns = columnsOf(state);
     assert.ok((renewalStatuses as readonly string[]).includes(columns.status));

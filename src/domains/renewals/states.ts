@@ -1,12 +1,12 @@
 /**
- * The renewal's state machine, as a table. A row says: in this state, this event leads to that state. What is not in the
- * table leaves the renewal unchanged. `row` is the row's name in docs/renewals.md.
+ * The renewal's state machine, as a table: in this state, this event leads to that state. An event that the table does not list
+ * for a state leaves the renewal unchanged. The first column is the row's number in docs/renewals.md.
  *
- * `Processing` renews the name, `Lapsing` lets it end. Both have phases, and `verify` a cause: `answered` (the registry
- * said yes, which info must confirm) or `lost` (an answer never came, so the command may have been executed).
+ * `Processing` renews the name, `Lapsing` lets it end. Both have phases, and `verify` has a cause: `answered` (the registry
+ * reported success, which `<info>` must confirm) or `lost` (the answer never came, so the command may have been executed).
  */
 
-import { type StateColumns, stateOf, stateTable } from "#domains/changes/change.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
 
 export const renewalStatuses = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"] as const;
 export type RenewalStatus = (typeof renewalStatuses)[number];
@@ -30,32 +30,7 @@ export const renewalStates = [
 ] as const;
 export type RenewalState = (typeof renewalStates)[number];
 
-export const renewalEvents = [
-  "due",
-  "wanted",
-  "not-wanted",
-  "renewable",
-  "renewed",
-  "look-lost",
-  "gone",
-  "left",
-  "answered",
-  "pending",
-  "disputed",
-  "out-of-credit",
-  "not-executed",
-  "unanswered",
-  "operator-needed",
-  "seen-once",
-  "not-seen",
-  "contradicted",
-  "resumed",
-  "renewed-by-registry",
-  "grace-over",
-] as const;
-export type RenewalEvent = (typeof renewalEvents)[number];
-
-const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalState][] = [
+const rows = [
   ["1", "Scheduled", "due", "Processing (look)"],
   ["1", "Scheduled", "not-wanted", "Lapsing (wait)"],
   ["2", "Processing (look)", "renewable", "Processing (renew)"],
@@ -107,20 +82,22 @@ const rows: [row: string, from: RenewalState, event: RenewalEvent, to: RenewalSt
   ["22", "Lapsing (verify: lost)", "left", "Ended"],
   ["22", "Lapsing (verify: lost)", "not-seen", "Lapsing (delete)"],
   ["22", "Lapsing (verify: lost)", "look-lost", "Lapsing (verify: lost)"],
-];
+] as const satisfies readonly TransitionRow<RenewalState>[];
+
+export type RenewalEvent = (typeof rows)[number][2];
+export const renewalEvents: readonly RenewalEvent[] = [...new Set(rows.map(([, , event]) => event))];
 
 export const renewalStateTable = stateTable<RenewalState, RenewalEvent>(rows);
 export const { transitions: renewalTransitions, next: nextRenewalState } = renewalStateTable;
 
-/** The state's name from its columns. */
 export const renewalState = (renewal: StateColumns) => stateOf<RenewalState>(renewal);
 
 /** Whether a renewal in this state will never change again. */
 export const isRenewalOver = (state: RenewalState) => renewalStateTable.isFinal(state);
 
 /**
- * Whether it is the registry's turn: a command has been sent, or may have been, and cannot be taken back. Until it is
- * known what became of it, the reseller cannot change whether the name is renewed.
+ * Whether a command has been sent, or may have been. Until its effect is known, the reseller cannot change whether the name is
+ * renewed.
  */
 export function isUnderWay(state: RenewalState): boolean {
   return state === "Processing (pending)" || state.includes("verify");

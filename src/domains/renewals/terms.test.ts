@@ -10,7 +10,7 @@ test("a term that begins on 29 February ends on 28 February where the year has n
   assert.deepEqual(termAfter(date("2027-12-31"), 1), date("2028-12-31"));
 });
 
-test("periods are counted although registries differ about leap days", () => {
+test("periods are counted although registries treat leap days differently", () => {
   const cases: [base: string, exDate: string, periodYears: number, periods: number][] = [
     ["2027-11-21", "2027-11-21", 1, 0],
     ["2027-11-21", "2028-11-10", 1, 0],
@@ -29,7 +29,7 @@ test("periods are counted although registries differ about leap days", () => {
   }
 });
 
-test("a day is no difference between two expiry dates, a week is", () => {
+test("two expiry dates that differ by a day are the same, by a week they are not", () => {
   assert.equal(isAnotherDate(date("2028-02-28"), date("2028-02-29")), false);
   assert.equal(isAnotherDate(date("2028-02-28"), date("2028-02-21")), true);
 });

@@ -1,11 +1,11 @@
-/** The arithmetic of terms. Registries count in years of the calendar, each in its own way about 29 February. */
+/** The arithmetic of terms. Registries count calendar years, and treat 29 February in different ways. */
 
 const dayMs = 24 * 60 * 60_000;
 const halfYearMs = 183 * dayMs;
-/** Two exDates that are as near as this are the same one: a leap day, a time zone. */
+/** Two exDates that differ by less are the same: a leap day, a time zone. */
 const toleranceMs = 2 * dayMs;
 
-/** The same time of day some years later in UTC; 29 February becomes 28 where the year has none. */
+/** The same time of day some years later in UTC; 29 February becomes 28 February where the year has none. */
 export function termAfter(date: Date, years: number): Date {
   const moved = new Date(date);
   moved.setUTCFullYear(date.getUTCFullYear() + years);
@@ -26,8 +26,8 @@ export function periodsBetween(base: Date, exDate: Date, periodYears: number): 0
 }
 
 /**
- * Whether `exDate` is the end of a later term than the one that ended, or ends, at `termEndsAt`. A registry that renews by
- * itself does so for one year, whatever we renew for, and from its own date, which may be off from ours.
+ * Whether `exDate` is the end of a later term than the one that ends at `termEndsAt`. A registry that renews automatically does
+ * so for one year, whatever our period, and from its own date, which may differ from ours.
  */
 export function isNextTerm(termEndsAt: Date, exDate: Date): boolean {
   return exDate.getTime() - termEndsAt.getTime() > halfYearMs;

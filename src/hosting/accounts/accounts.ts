@@ -1,21 +1,36 @@
-/** Hosting accounts in the database: their rows, and the one way in which their state changes. */
+/**
+ * Hosting accounts in the database. A row says what the account must be; its next step (advance.ts) brings the node to it.
+ * `wanted_version` counts the requested changes, and `applied_version` says which of them the node has applied.
+ */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { type HostingEvent, hostingStatuses, nextHostingStatus } from "#hosting/accounts/states.ts";
-import { provenHostNames } from "#hosting/host-names/host-names.ts";
+import {
+  type HostingEvent,
+  hostingStatuses,
+  nextHostingStatus,
+  type RequestedChange,
+  statusesFor,
+} from "#hosting/accounts/states.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { releaseRoomOf } from "#hosting/nodes/place.ts";
+import { backoffMs } from "#lib/backoff.ts";
+import type { DesiredAccount, HostingNode } from "#nodes/driver.ts";
 
-/** What an account's password hash is sealed for: it opens in no other row. */
+/** The context that an account's password hash is sealed for: it opens in no other row. */
 export const passwordHashRow = (identifier: string) => `hosting_accounts.password_hash/${identifier}`;
+
+/** SQL, about a row `account`: the host names at which its site must be served. */
+export const provenHostNames = `ARRAY (
+  SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' ORDER BY host_name)`;
 
 const accountById = statement(
   "hosting-account-by-id",
   `SELECT account.id, identifier, reseller_id, uid, password_hash_sealed, account.disk_quota_bytes, account.files_max,
      account.ftp_sessions_max, 'ftp' = ANY (pack.features) AS has_ftp, is_frozen, pack.node_tags, status, node_id,
-     backoff_count, error_text, account.created_at, must_check_uid, wanted_version, applied_version, wanted_at, suspended_at, removal_requested_at,
-     account.version, ${provenHostNames} AS host_names
+     backoff_count, error_text, account.created_at, must_check_uid, wanted_version, applied_version, wanted_at, suspended_at,
+     removal_requested_at, account.version, ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
    WHERE account.id = $id`,
@@ -49,9 +64,105 @@ const accountById = statement(
 
 export type Account = NonNullable<(typeof accountById)["row"]>;
 
-// The version says that nobody has changed the account since it was read: another worker that has placed it, called it ready or
-// given it up, or whoever wants something else of it now. What is over needs no password any more. No node knows the uid of an
-// account that is only just placed.
+export async function findAccount(
+  database: Pick<Transaction, "query">,
+  accountId: number,
+): Promise<Account | undefined> {
+  const [account] = await database.query(accountById, { id: accountId });
+  return account;
+}
+
+/** What an account's node must have. @throws UnreadableSecret without its master key */
+export function desiredAccount({ sealer }: Pick<Context, "sealer">, account: Account): DesiredAccount {
+  return {
+    identifier: account.identifier,
+    uid: account.uid,
+    passwordHash: sealer.open(passwordHashRow(account.identifier), account.password_hash_sealed),
+    diskBytesMax: account.disk_quota_bytes,
+    filesMax: account.files_max,
+    sessionsMax: account.ftp_sessions_max,
+    // While a move copies the last files, nobody may add to them.
+    ftpEnabled: account.has_ftp && !account.is_frozen,
+    suspended: account.suspended_at !== null,
+    hostNames: account.host_names,
+  };
+}
+
+// `wanted_at` stays at the oldest change that is not applied yet. A change does not wait for the backoff of an earlier one.
+// After a removal was requested, nothing else can be.
+const countChange = statement(
+  "hosting-account-request-change",
+  `UPDATE hosting_accounts SET wanted_version = wanted_version + 1, updated_at = $now, next_step_at = $now, backoff_count = 0,
+     wanted_at = CASE WHEN applied_version < wanted_version THEN wanted_at ELSE $now END
+   WHERE id = $id AND status = ANY ($statuses::text[]) AND removal_requested_at IS NULL RETURNING identifier, status`,
+  { identifier: "text", status: hostingStatuses },
+);
+
+// A retry that fails for the same reason is counted on the same line.
+const insertHistory = statement(
+  "hosting-history-insert",
+  `WITH last AS (SELECT id, event, note FROM hosting_history WHERE account_id = $account_id ORDER BY id DESC LIMIT 1),
+   repeated AS (
+     UPDATE hosting_history AS line SET last_at = $at, count = line.count + 1 FROM last
+     WHERE line.id = last.id AND $event = 'doubtful' AND last.event = $event AND last.note IS NOT DISTINCT FROM $note
+     RETURNING line.id),
+   written AS (
+     INSERT INTO hosting_history (account_id, at, event, status, note)
+     SELECT $account_id, $at, $event, $status, $note WHERE NOT EXISTS (SELECT FROM repeated))
+   SELECT pg_notify('account_changed', $identifier)::text AS notified`,
+  { notified: "text" },
+);
+
+/**
+ * Counts a requested change and makes the account due. The caller then updates the row's other columns in the same
+ * transaction, under the row lock that this takes.
+ * @param note for operators; never a secret
+ * @returns false, with nothing written, when the account's status does not allow the change or it is being removed
+ */
+export async function requestChange(
+  { clock }: Pick<Context, "clock">,
+  tx: Pick<Transaction, "query">,
+  accountId: number,
+  change: RequestedChange,
+  note: string | null = null,
+): Promise<boolean> {
+  const now = clock.now();
+  const [account] = await tx.query(countChange, { id: accountId, statuses: statusesFor(change), now });
+  if (!account) return false;
+  await tx.query(insertHistory, { account_id: accountId, at: now, event: change, note, ...account });
+  return true;
+}
+
+const makeDue = statement(
+  "hosting-account-make-due",
+  `UPDATE hosting_accounts SET next_step_at = $now WHERE id = $id AND status NOT IN ('Failed', 'Removed')`,
+  {},
+);
+
+/** Makes the account due now. If a step is running, another one follows it. */
+export async function makeAccountDue(
+  { clock }: Pick<Context, "clock">,
+  tx: Pick<Transaction, "query">,
+  accountId: number,
+): Promise<void> {
+  await tx.query(makeDue, { id: accountId, now: clock.now() });
+}
+
+const clearDue = statement(
+  "hosting-account-clear-due",
+  "UPDATE hosting_accounts SET next_step_at = NULL WHERE id = $id AND version = $version",
+  {},
+);
+
+/** The account has nothing left to do, unless it has changed since it was read. */
+export async function clearNextStep(
+  { database }: Pick<Context, "database">,
+  { id, version }: Pick<Account, "id" | "version">,
+): Promise<void> {
+  await database.query(clearDue, { id, version });
+}
+
+// An ended account needs no password. When an account has just been placed, no node knows its uid.
 const updateAccount = statement(
   "hosting-account-update",
   `UPDATE hosting_accounts SET status = $status, node_id = coalesce($node_id, node_id), updated_at = $now,
@@ -74,101 +185,98 @@ const updateAccount = statement(
   },
 );
 
-const restAccount = statement(
-  "hosting-account-rest",
-  "UPDATE hosting_accounts SET next_step_at = NULL WHERE id = $id AND version = $version",
-  {},
-);
-
-const callAccount = statement(
-  "hosting-account-call",
-  `UPDATE hosting_accounts SET next_step_at = $now WHERE id = $id AND status NOT IN ('Failed', 'Removed')`,
-  {},
-);
-
-// The same doubt again is the same line.
-const insertHistory = statement(
-  "hosting-history-insert",
-  `WITH last AS (SELECT id, event, note FROM hosting_history WHERE account_id = $account_id ORDER BY id DESC LIMIT 1),
-   repeated AS (
-     UPDATE hosting_history AS line SET last_at = $at, count = line.count + 1 FROM last
-     WHERE line.id = last.id AND $event = 'doubtful' AND last.event = $event AND last.note IS NOT DISTINCT FROM $note
-     RETURNING line.id),
-   written AS (
-     INSERT INTO hosting_history (account_id, at, event, status, note)
-     SELECT $account_id, $at, $event, $status, $note WHERE NOT EXISTS (SELECT FROM repeated))
-   SELECT pg_notify('account_changed', $identifier)::text AS notified`,
-  { notified: "text" },
-);
-
-export async function findAccount(
-  database: Pick<Transaction, "query">,
-  accountId: number,
-): Promise<Account | undefined> {
-  const [account] = await database.query(accountById, { id: accountId });
-  return account;
-}
-
-/** Something that happened to an account, with everything that is written together with it. */
-export interface AccountHappening {
+export interface AccountEvent {
   event: HostingEvent;
   nodeId?: string;
-  /** With `doubtful`: when it is tried again. */
+  /** With `doubtful`: when to retry. */
   nextStepAt?: Date;
-  /** For the operator: the account's line in its history, and what it waits for. */
+  /** For operators: stored in the history and, until the next event, on the account. */
   note?: string;
-  /** What its owner is told when it failed; written when it is given up, which is never taken back. */
+  /** For the owner of an account that is given up; never cleared. */
   errorText?: string;
-  /** A person has to look: until the account is what it shall be, or gone. */
+  /** Action required: an alarm until the account is settled. */
   alarm?: string;
 }
 
-/** After these the account is what it shall be. */
+/** After these events the account is what its row says. */
 const settling: readonly HostingEvent[] = ["probed", "refused", "applied", "suspended", "resumed", "removed"];
 
-/** Whether accounts in this state have room committed on their node. */
+/** Whether accounts in this status have room committed on their node. */
 const holdsRoom = (status: string) => ["Provisioning", "Ready", "Suspended"].includes(status);
 
-/** Lets an account work at once on what its row says; one that is at work looks again afterwards. */
-export async function callAccountNow(
-  { clock }: Pick<Context, "clock">,
-  tx: Pick<Transaction, "query">,
-  accountId: number,
-): Promise<void> {
-  await tx.query(callAccount, { id: accountId, now: clock.now() });
-}
-
-/** The account has nothing left to do, unless it has changed since it was read. */
-export async function letAccountRest(
-  { database }: Pick<Context, "database">,
-  { id, version }: Pick<Account, "id" | "version">,
-): Promise<void> {
-  await database.query(restAccount, { id, version });
-}
-
-/** New state, history and next step in one transaction. Returns nothing when the account has changed since it was read. */
-export async function happenToAccount(
+/** Writes status, history, alarm and next step. @returns nothing when the account has changed since it was read */
+export async function applyAccountEvent(
   context: Pick<Context, "database" | "clock" | "log">,
   tx: Transaction,
   account: Account,
-  happening: AccountHappening,
+  { event, nodeId, nextStepAt, note, errorText, alarm }: AccountEvent,
 ): Promise<Account | undefined> {
-  const { event, nodeId = null, nextStepAt, note = null, errorText = null } = happening;
   const status = nextHostingStatus(account.status, event);
   if (!status) throw new Error(`a hosting account in ${account.status} has no transition for ${event}`);
+  const { id, version, identifier } = account;
   const now = context.clock.now();
   const isSettled = settling.includes(event);
   const [updated] = await tx.query(updateAccount, {
-    ...{ id: account.id, version: account.version, status, now, note, is_settled: isSettled },
-    ...{ node_id: nodeId, error_text: errorText, backoff_count: nextStepAt ? account.backoff_count + 1 : 0 },
+    id,
+    version,
+    status,
+    node_id: nodeId ?? null,
+    now,
     next_step_at: nextStepAt ?? (isSettled ? null : now),
+    backoff_count: nextStepAt ? account.backoff_count + 1 : 0,
+    error_text: errorText ?? null,
+    note: note ?? null,
+    is_settled: isSettled,
   });
   if (!updated) return undefined;
   if (holdsRoom(account.status) && !holdsRoom(status)) await releaseRoomOf(tx, account);
-  const { id: account_id, identifier } = account;
-  await tx.query(insertHistory, { account_id, at: now, event, status, note, identifier });
-  const alarm = { kind: "hosting", subject: account.identifier } as const;
-  if (happening.alarm) await raiseAlarm(context, { ...alarm, note: happening.alarm }, tx);
-  else if (isSettled && status !== "Failed") await resolveAlarm(context, alarm, tx);
+  await tx.query(insertHistory, { account_id: id, at: now, event, status, note: note ?? null, identifier });
+  const subject = { kind: "hosting", subject: identifier } as const;
+  if (alarm) await raiseAlarm(context, { ...subject, note: alarm }, tx);
+  else if (isSettled && status !== "Failed") await resolveAlarm(context, subject, tx);
   return { ...account, ...updated };
+}
+
+/** `applyAccountEvent` in a transaction of its own. */
+export function recordEvent(context: Context, account: Account, event: AccountEvent): Promise<Account | undefined> {
+  return context.database.transaction((tx) => applyAccountEvent(context, tx, account, event));
+}
+
+const backoff = { firstMs: 1_000, maxMs: 5 * 60_000 };
+/** SQL: the longest wait of an account for its next attempt. */
+export const longestAccountWait = `interval '${backoff.maxMs} ms'`;
+/** A change that has been pending for longer requires action. */
+export const alarmAfterMs = 10 * 60_000;
+
+/**
+ * Records a failed attempt and when to retry.
+ * @param isAlarming raises the alarm at once; otherwise only a change that has been pending for ten minutes does
+ */
+export async function retryLater(context: Context, account: Account, note: string, isAlarming = false): Promise<void> {
+  const nowMs = context.clock.now().getTime();
+  const delayMs = backoffMs(account.backoff_count + 1, backoff, context.random);
+  const isPending = account.applied_version < account.wanted_version;
+  const needsPerson = isAlarming || (isPending && nowMs - account.wanted_at.getTime() > alarmAfterMs);
+  const nextStepAt = new Date(nowMs + delayMs);
+  const alarm = needsPerson && { alarm: `still not ${pendingState(account)}: ${note}` };
+  await recordEvent(context, account, { event: "doubtful", note, nextStepAt, ...alarm });
+}
+
+function pendingState(account: Account): string {
+  if (account.removal_requested_at) return "removed";
+  if (account.status === "Provisioning") return "ready";
+  const isSuspended = account.status === "Suspended";
+  if (isSuspended === (account.suspended_at !== null)) return "changed";
+  return isSuspended ? "resumed" : "suspended";
+}
+
+/** @returns the driver of the account's node; nothing, after scheduling a retry, when this process does not know the node */
+export async function findNodeOrRetry(
+  context: Context,
+  nodes: HostingNodes,
+  account: Account,
+): Promise<HostingNode | undefined> {
+  const node = await nodes.find(account.node_id ?? "");
+  if (!node) await retryLater(context, account, `the hosting node ${account.node_id} cannot be reached from here`);
+  return node;
 }

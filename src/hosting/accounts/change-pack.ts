@@ -1,17 +1,17 @@
-/** Moves an account to another service pack, whose limits it is then held to: an operator's. */
+/** Gives an account another service pack, for operators. */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
+import { requestChange } from "#hosting/accounts/accounts.ts";
 import { lockReseller } from "#hosting/accounts/create.ts";
-import { lockAccount, notChangeable } from "#hosting/accounts/live-account.ts";
+import { lockAccount, notChangeable } from "#hosting/accounts/find-account.ts";
 import { changeCommittedBytes } from "#hosting/nodes/place.ts";
 import { OperatorError } from "#operator-error.ts";
 
 const packOnOffer = statement(
   "hosting-pack-on-offer",
   `SELECT id, version, name, disk_quota_bytes, files_max, ftp_sessions_max, host_names_max, node_tags FROM service_packs
-   WHERE id = $1 AND retired_at IS NULL`,
+   WHERE id = $id AND retired_at IS NULL`,
   {
     id: "int8",
     version: "int4",
@@ -34,7 +34,7 @@ const accountsUse = statement(
       FROM resellers LEFT JOIN hosting_accounts AS other
         ON other.reseller_id = resellers.id AND other.status NOT IN ('Failed', 'Removed')
       WHERE resellers.id = account.reseller_id GROUP BY resellers.id) AS resellers_free_bytes
-   FROM hosting_accounts AS account WHERE id = $1`,
+   FROM hosting_accounts AS account WHERE id = $id`,
   {
     servicepack_id: "int8",
     servicepack_version: "int4",
@@ -50,14 +50,15 @@ const accountsUse = statement(
 
 const lockNode = statement(
   "hosting-node-lock-for-pack",
-  "SELECT capacity_bytes - committed_bytes AS free_bytes, tags FROM hosting_nodes WHERE id = $1 FOR UPDATE",
+  "SELECT capacity_bytes - committed_bytes AS free_bytes, tags FROM hosting_nodes WHERE id = $id FOR UPDATE",
   { free_bytes: "int8", tags: "text[]" },
 );
 
 const setPack = statement(
   "hosting-account-pack",
-  `UPDATE hosting_accounts SET servicepack_id = $2, servicepack_version = $3, disk_quota_bytes = $4, files_max = $5,
-     ftp_sessions_max = $6 WHERE id = $1`,
+  `UPDATE hosting_accounts SET servicepack_id = $pack_id, servicepack_version = $pack_version,
+     disk_quota_bytes = $disk_quota_bytes, files_max = $files_max, ftp_sessions_max = $ftp_sessions_max
+   WHERE id = $id`,
   {},
 );
 
@@ -65,27 +66,32 @@ type Pack = NonNullable<(typeof packOnOffer)["row"]>;
 type Use = NonNullable<(typeof accountsUse)["row"]>;
 
 /**
- * The version that is on offer; that it is not offered to the account's owner is the operator's business.
- * @throws OperatorError when the account uses more than the pack allows, its owner or node has no room for it, or it is on
- * its way to another node, where the room is committed and the copy made by the pack that it has
+ * Gives the account the version of the pack that is on offer, even when it is not offered to the account's owner.
+ * @throws OperatorError when the account uses more than the pack allows, its owner or node has no room for it, or it is being
+ * moved: room is reserved, and the copy made, by the pack that it has
  */
 export async function changePack(context: Pick<Context, "database" | "clock">, identifier: string, packId: number) {
   return context.database.transaction(async (tx) => {
     const account = await lockAccount(tx, identifier);
-    const [pack] = await tx.query(packOnOffer, [packId]);
+    const [pack] = await tx.query(packOnOffer, { id: packId });
     if (!pack)
       throw new OperatorError("not-found", `no service pack ${packId} is on offer: see deedhouse packs versions`);
-    // Before the account's row is written: a creation under the same identifier has this lock, and waits for who writes.
-    await tx.query(lockReseller, [account.reseller_id]);
-    const [use] = await tx.query(accountsUse, [account.id]);
+    // Before the account's row is written: a creation under the same identifier holds this lock and waits for that write.
+    await tx.query(lockReseller, { id: account.reseller_id });
+    const [use] = await tx.query(accountsUse, { id: account.id });
     if (!use) throw new Error("the account's use was not found");
     const note = `from pack ${use.servicepack_id} version ${use.servicepack_version} to ${pack.id} version ${pack.version}`;
-    const isTaken = await changeAccount(context, tx, account.id, { event: "pack-wanted", note });
-    if (!isTaken) throw notChangeable(account);
+    if (!(await requestChange(context, tx, account.id, "pack-wanted", note))) throw notChangeable(account);
     checkUse(pack, use);
     await commitRoom(tx, pack, use);
-    const { disk_quota_bytes, files_max, ftp_sessions_max } = pack;
-    await tx.query(setPack, [account.id, pack.id, pack.version, disk_quota_bytes, files_max, ftp_sessions_max]);
+    await tx.query(setPack, {
+      id: account.id,
+      pack_id: pack.id,
+      pack_version: pack.version,
+      disk_quota_bytes: pack.disk_quota_bytes,
+      files_max: pack.files_max,
+      ftp_sessions_max: pack.ftp_sessions_max,
+    });
     return { ...account, pack };
   });
 }
@@ -104,15 +110,15 @@ function checkUse(pack: Pack, use: Use): void {
   ];
   if (reasons.length > 0) throw new OperatorError("refused", `the account has ${reasons.join("; ")}`);
   if (pack.disk_quota_bytes - use.disk_quota_bytes > use.resellers_free_bytes) {
-    throw new OperatorError("refused", "its owner's accounts together would have more disk than they may");
+    throw new OperatorError("refused", "its owner's accounts together would exceed their disk limit");
   }
 }
 
-/** On the account's own node, which it does not leave. */
+/** Commits the room on the account's node: another pack does not move the account. */
 async function commitRoom(tx: Pick<Transaction, "query">, pack: Pack, use: Use): Promise<void> {
   if (use.node_id === null) return;
-  const [node] = await tx.query(lockNode, [use.node_id]);
-  if (!node) throw new OperatorError("refused", `its hosting node ${use.node_id} is not known any more`);
+  const [node] = await tx.query(lockNode, { id: use.node_id });
+  if (!node) throw new OperatorError("refused", `its hosting node ${use.node_id} does not exist any more`);
   const missing = pack.node_tags.filter((tag) => !node.tags.includes(tag));
   const moreBytes = pack.disk_quota_bytes - use.disk_quota_bytes;
   const advice = "move the account to another one first: deedhouse hosting move";
@@ -120,7 +126,7 @@ async function commitRoom(tx: Pick<Transaction, "query">, pack: Pack, use: Use):
     throw new OperatorError("refused", `its node ${use.node_id} does not have ${missing.join(", ")}: ${advice}`);
   }
   if (moreBytes > Math.max(node.free_bytes, 0)) {
-    throw new OperatorError("refused", `its node ${use.node_id} has no room for ${moreBytes} bytes more: ${advice}`);
+    throw new OperatorError("refused", `its node ${use.node_id} has no room for ${moreBytes} more bytes: ${advice}`);
   }
   await changeCommittedBytes(tx, use.node_id, moreBytes);
 }

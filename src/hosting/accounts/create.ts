@@ -5,13 +5,14 @@ import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { passwordHashRow } from "#hosting/accounts/accounts.ts";
-import { hashPassword, parsePassword } from "#hosting/accounts/hash-password.ts";
-import { holdIdentifier, isFreeFor } from "#hosting/accounts/identifier-free.ts";
-import { accepted, medianSeconds } from "#hosting/accounts/present.ts";
-import { answerAtIdentifier } from "#hosting/host-names/host-names.ts";
+import { isFreeFor, lockIdentifier } from "#hosting/accounts/identifier-free.ts";
+import { hashPassword, parsePassword } from "#hosting/accounts/password.ts";
+import { medianSeconds } from "#hosting/accounts/present.ts";
+import { serveAtIdentifier } from "#hosting/host-names/identifiers.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
 import { parseBody } from "#use-case/body.ts";
+import { checkAfter } from "#use-case/check-after.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({
@@ -20,22 +21,21 @@ const requestBody = Type.Object({
   password: Type.String(),
 });
 
-/** Digits as a string; more of them could not be an id of ours. */
+/** No id has more digits. */
 const packIdPattern = /^[1-9][0-9]{0,14}$/;
 
 const profileExists = statement(
   "hosting-profile-exists",
-  "SELECT EXISTS (SELECT FROM reseller_profiles WHERE reseller_id = $1) AS has_profile",
+  "SELECT EXISTS (SELECT FROM reseller_profiles WHERE reseller_id = $reseller_id) AS has_profile",
   { has_profile: "bool" },
 );
 
-/** SQL: the pack may be had by this reseller. */
-const isOnOffer = (resellerId: string) =>
-  `pack.retired_at IS NULL AND (pack.offered_to IS NULL OR ${resellerId} = ANY (pack.offered_to))`;
+/** SQL: the pack is on offer to the reseller. */
+const isOnOffer = "pack.retired_at IS NULL AND (pack.offered_to IS NULL OR $reseller_id = ANY (pack.offered_to))";
 
 const packOnOffer = statement(
   "hosting-pack-to-buy",
-  `SELECT id, version, disk_quota_bytes FROM service_packs AS pack WHERE id = $2 AND ${isOnOffer("$1")}`,
+  `SELECT id, version, disk_quota_bytes FROM service_packs AS pack WHERE id = $pack_id AND ${isOnOffer}`,
   { id: "int8", version: "int4", disk_quota_bytes: "int8" },
 );
 
@@ -44,40 +44,38 @@ const usage = statement(
   `SELECT hosting_accounts_max, hosting_bytes_max, used.accounts, used.bytes
    FROM resellers CROSS JOIN LATERAL (
      SELECT count(*) AS accounts, coalesce(sum(disk_quota_bytes), 0)::int8 AS bytes
-     FROM hosting_accounts WHERE reseller_id = $1 AND status NOT IN ('Failed', 'Removed')) AS used
-   WHERE id = $1`,
+     FROM hosting_accounts WHERE reseller_id = $reseller_id AND status NOT IN ('Failed', 'Removed')) AS used
+   WHERE id = $reseller_id`,
   { hosting_accounts_max: "int4", hosting_bytes_max: "int8", accounts: "int8", bytes: "int8" },
 );
 
-// The caps hold whatever comes at the same time: one of a reseller's creations, and other packs for his accounts, counts
-// and writes at a time. This lock leaves the foreign keys that point at the row alone.
+// Creations and changes of packs count and write one after another, so a reseller's caps hold under concurrent requests.
+// This lock does not block the foreign keys that point at the row.
 export const lockReseller = statement(
   "hosting-reseller-lock",
-  "SELECT id FROM resellers WHERE id = $1 FOR NO KEY UPDATE",
+  "SELECT id FROM resellers WHERE id = $id FOR NO KEY UPDATE",
   { id: "int8" },
 );
 
-// A pack that was retired, revised or taken off his offer since it was checked inserts nothing; the lock lets who does that
-// wait until we have committed.
+// Inserts nothing when the pack is no longer on offer as it was checked. The lock keeps it so until we have committed.
 const insertAccount = statement(
   "hosting-account-insert",
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, servicepack_version, password_hash_sealed,
-     disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at, wanted_at,
-     next_step_at)
-   SELECT $1, $2, pack.id, pack.version, $4, pack.disk_quota_bytes, pack.files_max, pack.ftp_sessions_max, 'Provisioning',
-     $5, $5, $5, $5
-   FROM service_packs AS pack WHERE pack.id = $3 AND pack.version = $6 AND ${isOnOffer("$2")} FOR SHARE
+     disk_quota_bytes, files_max, ftp_sessions_max, status, created_at, updated_at, wanted_at, next_step_at)
+   SELECT $identifier, $reseller_id, pack.id, pack.version, $password_hash_sealed, pack.disk_quota_bytes, pack.files_max,
+     pack.ftp_sessions_max, 'Provisioning', $now, $now, $now, $now
+   FROM service_packs AS pack WHERE pack.id = $pack_id AND pack.version = $pack_version AND ${isOnOffer} FOR SHARE
    RETURNING id, ${medianSeconds} AS median_seconds`,
   { id: "int8", median_seconds: "int4" },
 );
 
 const insertFirstHistory = statement(
   "hosting-history-first",
-  "INSERT INTO hosting_history (account_id, at, event, status) VALUES ($1, $2, 'requested', 'Provisioning')",
+  "INSERT INTO hosting_history (account_id, at, event, status) VALUES ($account_id, $at, 'requested', 'Provisioning')",
   {},
 );
 
-/** POST /hostingaccounts: 202 and an account that is being made, or the reason why not. */
+/** POST /hostingaccounts: 202 and an account that is being created. */
 export const createHostingAccount: UseCase = {
   errors: [
     "missing_reseller",
@@ -91,19 +89,19 @@ export const createHostingAccount: UseCase = {
 
   async handle(context, request) {
     if (request.caller.kind !== "reseller") throw new ApiError("missing_reseller");
-    const [profile] = await context.database.point(profileExists, [request.caller.resellerId]);
+    const [profile] = await context.database.point(profileExists, { reseller_id: request.caller.resellerId });
     if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
     const body = parseBody(requestBody, request.rawBody);
     const identifier = parseIdentifier(context, body.identifier);
     const password = await parsePassword(context, body.password, identifier);
-    return oneAtATime(identifier, async () => {
+    return afterEarlierCreations(identifier, async () => {
       let pack = await checkFacts(context, request, body.servicepack_id, identifier);
       await checkCaps(context.database, request, pack);
       const hash = await hashPassword(context, request.caller.resellerId, password);
       for (;;) {
         const answer = await insert(context, request, { identifier, pack, hash });
         if (answer) return answer;
-        // Its next version is on offer now, or nothing is.
+        // The pack was revised or retired meanwhile.
         pack = await checkFacts(context, request, body.servicepack_id, identifier);
       }
     });
@@ -113,8 +111,8 @@ export const createHostingAccount: UseCase = {
 /** The last creation in progress of each identifier. */
 const creating = new Map<HostIdentifier, Promise<unknown>>();
 
-/** Of many requests for one identifier, one is hashed; the others wait and see what became of it. */
-async function oneAtATime<Result>(identifier: HostIdentifier, work: () => Promise<Result>): Promise<Result> {
+/** Of concurrent requests for one identifier, only the first hashes its password; the others then find the identifier taken. */
+async function afterEarlierCreations<Result>(identifier: HostIdentifier, work: () => Promise<Result>): Promise<Result> {
   const previous = creating.get(identifier);
   const current = previous ? previous.then(work, work) : work();
   creating.set(identifier, current);
@@ -125,11 +123,7 @@ async function oneAtATime<Result>(identifier: HostIdentifier, work: () => Promis
   }
 }
 
-interface Pack {
-  id: number;
-  version: number;
-  diskQuotaBytes: number;
-}
+type Pack = NonNullable<(typeof packOnOffer)["row"]>;
 
 function parseIdentifier(context: Context, text: string): HostIdentifier {
   try {
@@ -141,7 +135,7 @@ function parseIdentifier(context: Context, text: string): HostIdentifier {
   }
 }
 
-/** The pack to use, once nothing that the database knows is in the way. */
+/** @returns the pack, if the database knows nothing that prevents the creation */
 async function checkFacts(
   { database }: Context,
   request: UseCaseRequest,
@@ -150,20 +144,20 @@ async function checkFacts(
 ): Promise<Pack> {
   const packId = packIdPattern.test(packText) ? Number(packText) : 0;
   const { resellerId } = request.caller;
-  const [pack] = await database.query(packOnOffer, [resellerId, packId]);
+  const [pack] = await database.query(packOnOffer, { reseller_id: resellerId, pack_id: packId });
   if (!pack) throw new ApiError("invalid_service_pack");
   if (!(await isFreeFor(database, resellerId, identifier))) throw alreadyExists(request, identifier);
-  return { id: pack.id, version: pack.version, diskQuotaBytes: pack.disk_quota_bytes };
+  return pack;
 }
 
-/** Asked before the hash, to spare it, and again under the reseller's lock, where the answer lasts. */
+/** Called before the hash, which is expensive, and again under the reseller's lock, where the result stays true. */
 async function checkCaps(database: Pick<Transaction, "query">, request: UseCaseRequest, pack: Pack): Promise<void> {
-  const [used] = await database.query(usage, [request.caller.resellerId]);
+  const [used] = await database.query(usage, { reseller_id: request.caller.resellerId });
   if (!used) throw new Error("the usage query returned no row");
   if (used.accounts >= used.hosting_accounts_max) {
     throw invalidField("identifier", `You have ${used.accounts} hosting accounts, as many as you may have.`);
   }
-  if (used.bytes + pack.diskQuotaBytes > used.hosting_bytes_max) {
+  if (used.bytes + pack.disk_quota_bytes > used.hosting_bytes_max) {
     throw invalidField("servicepack_id", "Your accounts' disk quotas together would exceed what you may use.");
   }
 }
@@ -179,33 +173,39 @@ interface NewAccount {
   hash: Secret;
 }
 
-/** @returns nothing when the pack is not on offer any more as it was checked */
+/** @returns nothing when the pack is no longer on offer as it was checked */
 async function insert(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
   const inTransaction = async (tx: Transaction) => {
     const { resellerId } = request.caller;
-    await tx.query(lockReseller, [resellerId]);
-    await holdIdentifier(tx, identifier);
+    await tx.query(lockReseller, { id: resellerId });
+    await lockIdentifier(tx, identifier);
     if (!(await isFreeFor(tx, resellerId, identifier))) throw alreadyExists(request, identifier);
     await checkCaps(tx, request, pack);
     const now = context.clock.now();
-    const sealed = context.sealer.seal(passwordHashRow(identifier), hash);
-    const [account] = await tx.query(insertAccount, [identifier, resellerId, pack.id, sealed, now, pack.version]);
+    const [account] = await tx.query(insertAccount, {
+      identifier,
+      reseller_id: resellerId,
+      password_hash_sealed: context.sealer.seal(passwordHashRow(identifier), hash),
+      pack_id: pack.id,
+      pack_version: pack.version,
+      now,
+    });
     if (!account) return undefined;
-    await tx.query(insertFirstHistory, [account.id, now]);
-    if (context.bareIdentifiers) await tx.query(answerAtIdentifier, [account.id, identifier, now]);
-    const answer = accepted(request.prefix, identifier, account.median_seconds);
+    await tx.query(insertFirstHistory, { account_id: account.id, at: now });
+    if (context.bareIdentifiers) {
+      await tx.query(serveAtIdentifier, { account_id: account.id, host_name: identifier, now });
+    }
+    const location = `${request.prefix}/hostingaccounts/${identifier}`;
+    const answer = { status: 202, headers: { location, "check-after": checkAfter(account.median_seconds) } };
     await request.commit(tx, answer);
     return answer;
   };
   try {
     return await context.database.transaction(inTransaction);
   } catch (error) {
-    // Of requests for one identifier at the same time, the unique index lets one through; of a site that comes to answer there
-    // and an account that is to be called so, another one does.
-    const isTaken = ["hosting_accounts_identifier", "host_names_proven"].some((index) =>
-      isUniqueViolation(error, index),
-    );
-    if (isTaken) throw alreadyExists(request, identifier);
-    throw error;
+    // Another process created an account with this identifier, or proved it as a host name, at the same time.
+    const uniqueIndexes = ["hosting_accounts_identifier", "host_names_proven"];
+    if (!uniqueIndexes.some((index) => isUniqueViolation(error, index))) throw error;
+    throw alreadyExists(request, identifier);
   }
 }

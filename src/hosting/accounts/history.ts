@@ -1,25 +1,26 @@
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { newestFirst } from "#hosting/accounts/own-account.ts";
+import { liveThenNewest } from "#hosting/accounts/find-account.ts";
 import { hasChangesPending } from "#hosting/accounts/present.ts";
+import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { eventInWords, nextInWords } from "#hosting/accounts/timeline.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-/** The newest ones; repeated tries are one line. */
+/** The newest ones; repeated attempts are one line. */
 const eventsMax = 200;
 
-const standing = statement(
-  "hosting-standing",
+const currentState = statement(
+  "hosting-current-state",
   `SELECT id, identifier, status, node_id, error_text, suspended_at, removal_requested_at,
      CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at,
      ${hasChangesPending} AS changes_pending
-   FROM hosting_accounts WHERE reseller_id = $1 AND identifier = $2 AND status <> 'Removed'
-   ORDER BY ${newestFirst} LIMIT 1`,
+   FROM hosting_accounts WHERE reseller_id = $reseller_id AND identifier = $identifier AND status <> 'Removed'
+   ORDER BY ${liveThenNewest} LIMIT 1`,
   {
     id: "int8",
     identifier: "text",
-    status: "text",
+    status: hostingStatuses,
     node_id: "text?",
     error_text: "text?",
     suspended_at: "timestamptz?",
@@ -32,29 +33,30 @@ const standing = statement(
 const events = statement(
   "hosting-events",
   `SELECT at, last_at, count, event, status FROM (
-     SELECT id, at, last_at, count, event, status FROM hosting_history WHERE account_id = $1 ORDER BY id DESC LIMIT $2
-   ) AS newest ORDER BY id`,
-  { at: "timestamptz", last_at: "timestamptz?", count: "int4", event: "text", status: "text" },
+     SELECT id, at, last_at, count, event, status FROM hosting_history WHERE account_id = $account_id
+     ORDER BY id DESC LIMIT $rows_max::int4) AS newest ORDER BY id`,
+  { at: "timestamptz", last_at: "timestamptz?", count: "int4", event: "text", status: hostingStatuses },
 );
 
-/** GET /hostingaccounts/<identifier>/history: what happened to it, where it stands, and what happens next. */
+/** GET /hostingaccounts/<identifier>/history: its events so far, its status, and what happens next. */
 export const readHostingHistory: UseCase = {
   errors: ["hostingaccount_invalid_identifier"],
   scope: "hosting:read",
 
   async handle({ database }, { caller, params }) {
-    const [account] = await database.point(standing, [caller.resellerId, canonicalForLookUp(params.identifier ?? "")]);
+    const identifier = canonicalForLookUp(params.identifier ?? "");
+    const [account] = await database.point(currentState, { reseller_id: caller.resellerId, identifier });
     if (!account) throw new ApiError("hostingaccount_invalid_identifier");
-    const { id, identifier, status, changes_pending } = account;
-    const happened = await database.point(events, [id, eventsMax]);
-    const next = nextInWords(account, "its server did not do it yet");
-    const history = happened.map(({ at, last_at, count, event, status: then }) => ({
+    const { id, status, changes_pending } = account;
+    const happened = await database.point(events, { account_id: id, rows_max: eventsMax });
+    const next = nextInWords(account, "its server has not applied it yet");
+    const history = happened.map(({ at, last_at, count, event, status: statusThen }) => ({
       at: at.toISOString(),
       event,
-      status: then,
+      status: statusThen,
       text: eventInWords(event),
       ...(last_at && { count, last_at: last_at.toISOString() }),
     }));
-    return { status: 200, body: { identifier, status, changes_pending, next, history } };
+    return { status: 200, body: { identifier: account.identifier, status, changes_pending, next, history } };
   },
 };

@@ -1,22 +1,19 @@
 import type { Context } from "#context.ts";
 import type { RowOf } from "#db/statement.ts";
-import { ftpUsername, type NodeKind } from "#hosting/nodes/nodes.ts";
-import { checkAfter } from "#use-case/check-after.ts";
-import type { Answer } from "#use-case/use-case.ts";
+import { hostingStatuses } from "#hosting/accounts/states.ts";
+import { ftpUsername, nodeKinds } from "#hosting/nodes/nodes.ts";
 
-/** SQL: an account is not in force yet as it shall be. Of an ended one nothing more is wanted. */
+/** SQL: a requested change is not applied yet. An ended account has none. */
 export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";
 
 /**
- * SQL: what accounts are read from: beside each the place where it is found, what its pack allows, and what its site has
- * sent this month. Until a node is chosen it is not anywhere; with one node it can only come to be there. Counting leaves
- * all of that out, since it can neither add nor take a row.
+ * SQL: accounts with their address, their pack's limits and the traffic of this month. Before a node is chosen, an account
+ * has no address, unless there is only one node. A count of the rows skips the joins: they neither add nor remove rows.
  */
 export const shownAccounts = `(
      SELECT account.id, reseller_id, identifier, servicepack_id, servicepack_version, status, account.created_at,
        removal_requested_at, ${hasChangesPending} AS changes_pending, node.kind AS node_kind, ftp_host, ftp_port, web_port,
-       web_is_https,
-       account.disk_quota_bytes, disk_used_bytes, account.files_max, files_used, traffic_bytes_month,
+       web_is_https, account.disk_quota_bytes, disk_used_bytes, account.files_max, files_used, traffic_bytes_month,
        (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
           AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
        CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text
@@ -26,16 +23,16 @@ export const shownAccounts = `(
          ON node.id = coalesce(node_id, (SELECT min(id) FROM hosting_nodes HAVING count(*) = 1))
    ) AS shown`;
 
-/** What every read of hosting accounts selects, so that they have one public form. */
+/** What every read of hosting accounts selects: they share one public form. */
 export const accountColumns = {
   identifier: "text",
   servicepack_id: "int8",
   servicepack_version: "int4",
-  status: "text",
+  status: hostingStatuses,
   created_at: "timestamptz",
   removal_requested_at: "timestamptz?",
   changes_pending: "bool",
-  node_kind: "text?",
+  node_kind: [...nodeKinds, null],
   ftp_host: "text?",
   ftp_port: "int4?",
   web_port: "int4?",
@@ -50,10 +47,10 @@ export const accountColumns = {
   error_text: "text?",
 } as const;
 
-/** SQL: the names of those columns. */
+/** SQL */
 export const accountColumnNames = Object.keys(accountColumns).join(", ");
 
-/** A list's row may be empty. */
+/** An empty page of a list has one row of nulls. */
 type AccountRow = { [Column in keyof typeof accountColumns]: RowOf<typeof accountColumns>[Column] | null };
 
 /** The public form of a hosting account. */
@@ -68,7 +65,7 @@ export function presentAccount(context: Context, row: AccountRow) {
     created_at: row.created_at?.toISOString(),
     ftp: {
       ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }),
-      username: ftpUsername(row.node_kind as NodeKind | null, row.identifier ?? "", context.siteDomain),
+      username: ftpUsername(row.node_kind, row.identifier ?? "", context.siteDomain),
     },
     web: { url: `${scheme}://${row.identifier}.${context.siteDomain}${port}/` },
     disk_quota_bytes: row.disk_quota_bytes,
@@ -84,17 +81,8 @@ export function presentAccount(context: Context, row: AccountRow) {
   };
 }
 
-/**
- * SQL: how long a creation usually takes, in seconds: the median of the last 100; 10 s until there are 20 of them.
- */
+/** SQL: the median duration of the last 100 creations in seconds; 10 s if there are fewer than 20. */
 export const medianSeconds = `
   (SELECT CASE WHEN count(*) < 20 THEN 10 ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END
    FROM (SELECT extract(epoch FROM ready_at - created_at) AS seconds FROM hosting_accounts AS sample
          WHERE sample.ready_at IS NOT NULL ORDER BY sample.ready_at DESC LIMIT 100) AS recent)::int4`;
-
-export function accepted(prefix: string, identifier: string, medianSeconds: number): Answer {
-  return {
-    status: 202,
-    headers: { location: `${prefix}/hostingaccounts/${identifier}`, "check-after": checkAfter(medianSeconds) },
-  };
-}

@@ -1,7 +1,7 @@
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { ApiError } from "#errors.ts";
-import { newestFirst } from "#hosting/accounts/own-account.ts";
+import { liveThenNewest } from "#hosting/accounts/find-account.ts";
 import {
   accountColumnNames,
   accountColumns,
@@ -9,16 +9,16 @@ import {
   presentAccount,
   shownAccounts,
 } from "#hosting/accounts/present.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-// A failed identifier is free for anyone, so the caller may have a live account and failed ones before it.
 const accountByIdentifier = statement(
   "hosting-account-by-identifier",
   `SELECT ${accountColumnNames}, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
-   FROM ${shownAccounts} WHERE reseller_id = $1 AND identifier = $2 AND status <> 'Removed'
-   ORDER BY ${newestFirst} LIMIT 1`,
+   FROM ${shownAccounts} WHERE reseller_id = $reseller_id AND identifier = $identifier AND status <> 'Removed'
+   ORDER BY ${liveThenNewest} LIMIT 1`,
   { ...accountColumns, median_seconds: "int4?" },
 );
 
@@ -29,8 +29,9 @@ export const readHostingAccount: UseCase = {
 
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");
+    const values = { reseller_id: request.caller.resellerId, identifier };
     const read = async () => {
-      const [account] = await context.database.point(accountByIdentifier, [request.caller.resellerId, identifier]);
+      const [account] = await context.database.point(accountByIdentifier, values);
       if (!account) throw new ApiError("hostingaccount_invalid_identifier");
       return account;
     };
@@ -52,4 +53,15 @@ export const readHostingAccount: UseCase = {
       body: presentAccount(context, account),
     };
   },
+};
+
+const listed = `FROM ${shownAccounts} WHERE status NOT IN ('Failed', 'Removed')`;
+const accounts = pagedList("hosting", "identifier", listed, accountColumns);
+
+/** GET /hostingaccounts: the caller's accounts by identifier, paged. Failed ones are read one by one. */
+export const listHostingAccounts: UseCase = {
+  errors: ["invalid_paging_request"],
+  scope: "hosting:read",
+  handle: (context, request) =>
+    answerPage(context, request, accounts, "/hostingaccounts", (row) => presentAccount(context, row)),
 };

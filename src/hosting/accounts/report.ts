@@ -1,27 +1,27 @@
-/** What an operator sees of hosting accounts: lists, and all that is known about one of them. */
+/** Reports on hosting accounts for operators. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { parseIdentifier } from "#hosting/accounts/live-account.ts";
+import { parseIdentifier } from "#hosting/accounts/find-account.ts";
 import { hasChangesPending } from "#hosting/accounts/present.ts";
-import type { HostingStatus } from "#hosting/accounts/states.ts";
+import { type HostingStatus, hostingStatuses } from "#hosting/accounts/states.ts";
 import { nextInWords } from "#hosting/accounts/timeline.ts";
 import { OperatorError } from "#operator-error.ts";
 
 const accounts = statement(
   "operator-hosting-accounts",
-  `SELECT identifier, reseller.name AS reseller, servicepack_id, status, node_id AS node, ${hasChangesPending} AS changes_pending,
-     disk_used_bytes, disk_quota_bytes, account.created_at, alarms.since AS alarm_since
+  `SELECT identifier, reseller.name AS reseller, servicepack_id, status, node_id AS node,
+     ${hasChangesPending} AS changes_pending, disk_used_bytes, disk_quota_bytes, account.created_at, alarms.since AS alarm_since
    FROM hosting_accounts AS account JOIN resellers AS reseller ON reseller.id = reseller_id
      LEFT JOIN alarms ON alarms.kind = 'hosting' AND alarms.subject = identifier AND resolved_at IS NULL
        AND status <> 'Removed'
-   WHERE CASE WHEN $1::text IS NULL THEN status <> 'Removed' ELSE status = $1 END
-     AND ($2::int8 IS NULL OR reseller_id = $2) AND ($3::text IS NULL OR node_id = $3)
-     AND ($4 OR ${hasChangesPending}) ORDER BY account.id DESC LIMIT $5`,
+   WHERE CASE WHEN $status::text IS NULL THEN status <> 'Removed' ELSE status = $status END
+     AND ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id) AND ($node_id::text IS NULL OR node_id = $node_id)
+     AND (NOT $is_pending OR ${hasChangesPending}) ORDER BY account.id DESC LIMIT $rows_max`,
   {
     identifier: "text",
     reseller: "text",
     servicepack_id: "int8",
-    status: "text",
+    status: hostingStatuses,
     node: "text?",
     changes_pending: "bool",
     disk_used_bytes: "int8",
@@ -40,13 +40,12 @@ const newestAccount = statement(
      ARRAY(SELECT host_name FROM host_names WHERE account_id = account.id ORDER BY 1) AS host_names,
      account.created_at, ready_at, suspended_at, suspended_reason, removal_requested_at, error_text,
      ${hasChangesPending} AS changes_pending, wanted_at, backoff_count AS failed_tries,
-     CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at, operator_note,
-     alarms.note AS alarm
+     CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at, operator_note, alarms.note AS alarm
    FROM hosting_accounts AS account JOIN resellers AS reseller ON reseller.id = reseller_id
      JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
      LEFT JOIN alarms ON alarms.kind = 'hosting' AND alarms.subject = identifier AND resolved_at IS NULL
        AND status <> 'Removed'
-   WHERE identifier = $1 ORDER BY (status IN ('Failed', 'Removed')), account.id DESC LIMIT 1`,
+   WHERE identifier = $identifier ORDER BY (status IN ('Failed', 'Removed')), account.id DESC LIMIT 1`,
   {
     id: "int8",
     identifier: "text",
@@ -54,7 +53,7 @@ const newestAccount = statement(
     servicepack_id: "int8",
     servicepack_version: "int4",
     servicepack: "text",
-    status: "text",
+    status: hostingStatuses,
     node_id: "text?",
     uid: "int8",
     disk_quota_bytes: "int8",
@@ -81,52 +80,53 @@ const newestAccount = statement(
 
 const accountHistory = statement(
   "operator-hosting-history",
-  "SELECT at, last_at, count, event, status, note FROM hosting_history WHERE account_id = $1 ORDER BY id",
-  { at: "timestamptz", last_at: "timestamptz?", count: "int4", event: "text", status: "text", note: "text?" },
+  "SELECT at, last_at, count, event, status, note FROM hosting_history WHERE account_id = $account_id ORDER BY id",
+  { at: "timestamptz", last_at: "timestamptz?", count: "int4", event: "text", status: hostingStatuses, note: "text?" },
 );
 
 export interface AccountFilter {
-  /** Without one: all but those that were removed. */
+  /** If undefined, all but removed accounts. */
   status?: HostingStatus | undefined;
   resellerId?: number | undefined;
   nodeId?: string | undefined;
-  /** Only those that are not yet what they shall be. */
+  /** Only accounts with a pending change. */
   isPending: boolean;
   limit: number;
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function reportAccounts({ database }: Pick<Context, "database">, filter: AccountFilter) {
   const { status = null, resellerId = null, nodeId = null, isPending, limit } = filter;
-  return database.query(accounts, [status, resellerId, nodeId, !isPending, limit]);
+  const values = { status, reseller_id: resellerId, node_id: nodeId, is_pending: isPending, rows_max: limit };
+  return database.query(accounts, values);
 }
 
 /**
- * The live account of an identifier, or the last one that it belonged to, with what happened and what comes next.
+ * The live account of an identifier, or else the last one, with its history and what happens next.
  * @throws OperatorError when there never was one
  */
 export async function reportAccount({ database }: Pick<Context, "database">, text: string) {
   const identifier = parseIdentifier(text);
-  const [account] = await database.query(newestAccount, [identifier]);
+  const [account] = await database.query(newestAccount, { identifier });
   if (!account) throw new OperatorError("not-found", `there is, and was, no hosting account ${identifier}`);
   const { id, operator_note, wanted_at, ...shown } = account;
   return {
     ...shown,
     ...(account.changes_pending && { pending_since: wanted_at, waits_because: operator_note }),
-    next: nextInWords(account, operator_note ?? "it did not work"),
-    history: await database.query(accountHistory, [id]),
+    next: nextInWords(account, operator_note ?? "the last attempt failed"),
+    history: await database.query(accountHistory, { account_id: id }),
   };
 }
 
 const progress = statement(
   "operator-hosting-progress",
-  `SELECT status, ${hasChangesPending} AS changes_pending FROM hosting_accounts WHERE id = $1`,
-  { status: "text", changes_pending: "bool" },
+  `SELECT status, ${hasChangesPending} AS changes_pending FROM hosting_accounts WHERE id = $id`,
+  { status: hostingStatuses, changes_pending: "bool" },
 );
 
-/** Whether an account is what it shall be. */
+/** An account's status, and whether a change is pending. */
 export async function findProgress({ database }: Pick<Context, "database">, accountId: number) {
-  const [account] = await database.query(progress, [accountId]);
+  const [account] = await database.query(progress, { id: accountId });
   if (!account) throw new Error("the account's row is gone");
   return account;
 }

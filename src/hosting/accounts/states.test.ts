@@ -5,8 +5,8 @@ import {
   hostingEvents,
   hostingStatuses,
   hostingTransitions,
-  hostingWishes,
   nextHostingStatus,
+  requestedChanges,
 } from "#hosting/accounts/states.ts";
 
 /** The whole machine, one line per event, one column per state; "-" leaves the account unchanged. */
@@ -34,7 +34,7 @@ const [header = [], ...lines] = expected
   .trim()
   .split("\n")
   .map((line) => line.trim().split(/ +/));
-const events = [...hostingEvents, ...hostingWishes];
+const events = [...hostingEvents, ...requestedChanges];
 
 test("every event in every state leads where the table says", () => {
   assert.deepEqual(header, hostingStatuses);
@@ -55,13 +55,13 @@ test("an account becomes Ready by a probe, or from Suspended, and by nothing els
   assert.deepEqual(toReady, ["probed", "resumed"]);
 });
 
-test("what is wished changes no status: only its job's success does", () => {
+test("a requested change leaves the status as it is: only a step changes it", () => {
   for (const { from, event, to } of hostingTransitions) {
-    if ((hostingWishes as readonly string[]).includes(event)) assert.equal(to, from, event);
+    if ((requestedChanges as readonly string[]).includes(event)) assert.equal(to, from, event);
   }
 });
 
-test("an account that was removed stays so, and every other one can be removed", () => {
+test("a removed account stays removed, and every other one can be removed", () => {
   const removable = (status: HostingStatus) => nextHostingStatus(status, "removed") === "Removed";
   assert.deepEqual(hostingStatuses.filter(removable), hostingStatuses.slice(0, -1));
 });

@@ -1,33 +1,45 @@
 /**
- * The hosting account's state machine, as a table; what is not in it leaves the account unchanged. The status says what is
- * in force on the node; what an event of the second kind wishes is in the account's row, until its job has brought it about.
+ * The hosting account's state machine, as a table; an event that is not in it leaves the account unchanged. The status says
+ * what is in effect on the node. A requested change is stored in the account's row, and changes no status.
  */
 
 export const hostingStatuses = ["Provisioning", "Ready", "Suspended", "Failed", "Removed"] as const;
 export type HostingStatus = (typeof hostingStatuses)[number];
 
-/** What an account's job has found out or brought about. */
+/** The outcomes of an account's steps. */
 export const hostingEvents = [
-  ...(["placed", "doubtful", "probed", "abandoned", "refused"] as const),
-  ...(["applied", "suspended", "resumed", "removed"] as const),
+  "placed",
+  "doubtful",
+  "probed",
+  "abandoned",
+  "refused",
+  "applied",
+  "suspended",
+  "resumed",
+  "removed",
 ] as const;
 export type HostingEvent = (typeof hostingEvents)[number];
 
-/** What its owner or the operator wishes. */
-export const hostingWishes = [
-  ...(["password-wanted", "pack-wanted", "host-names-wanted", "move-wanted"] as const),
-  ...(["suspend-wanted", "resume-wanted", "removal-wanted"] as const),
+/** What owner, operator or a machine of ours can request of an account. */
+export const requestedChanges = [
+  "password-wanted",
+  "pack-wanted",
+  "host-names-wanted",
+  "move-wanted",
+  "suspend-wanted",
+  "resume-wanted",
+  "removal-wanted",
 ] as const;
-export type HostingWish = (typeof hostingWishes)[number];
+export type RequestedChange = (typeof requestedChanges)[number];
 
 interface HostingTransition {
   from: HostingStatus;
-  event: HostingEvent | HostingWish;
+  event: HostingEvent | RequestedChange;
   to: HostingStatus;
 }
 
-const stays = (events: readonly HostingWish[], statuses: readonly HostingStatus[]): HostingTransition[] =>
-  statuses.flatMap((status) => events.map((event) => ({ from: status, event, to: status })));
+const requests = (changes: readonly RequestedChange[], statuses: readonly HostingStatus[]): HostingTransition[] =>
+  statuses.flatMap((status) => changes.map((event) => ({ from: status, event, to: status })));
 
 export const hostingTransitions: readonly HostingTransition[] = [
   { from: "Provisioning", event: "placed", to: "Provisioning" },
@@ -45,17 +57,20 @@ export const hostingTransitions: readonly HostingTransition[] = [
   { from: "Suspended", event: "resumed", to: "Ready" },
   { from: "Suspended", event: "removed", to: "Removed" },
   { from: "Failed", event: "removed", to: "Removed" },
-  ...stays(["password-wanted", "host-names-wanted"], ["Provisioning", "Ready", "Suspended"]),
-  ...stays(["pack-wanted", "move-wanted", "suspend-wanted", "resume-wanted"], ["Ready", "Suspended"]),
-  ...stays(["removal-wanted"], ["Provisioning", "Ready", "Suspended"]),
+  ...requests(["password-wanted", "host-names-wanted"], ["Provisioning", "Ready", "Suspended"]),
+  ...requests(["pack-wanted", "move-wanted", "suspend-wanted", "resume-wanted"], ["Ready", "Suspended"]),
+  ...requests(["removal-wanted"], ["Provisioning", "Ready", "Suspended"]),
 ];
 
 /** Where an event leads; `undefined` when it leaves the account unchanged. */
-export function nextHostingStatus(from: HostingStatus, event: HostingEvent | HostingWish): HostingStatus | undefined {
+export function nextHostingStatus(
+  from: HostingStatus,
+  event: HostingEvent | RequestedChange,
+): HostingStatus | undefined {
   return hostingTransitions.find((transition) => transition.from === from && transition.event === event)?.to;
 }
 
-/** The statuses in which something can be wished. */
-export function statusesFor(wish: HostingWish): HostingStatus[] {
-  return hostingTransitions.filter(({ event }) => event === wish).map(({ from }) => from);
+/** The statuses in which a change can be requested. */
+export function statusesFor(change: RequestedChange): HostingStatus[] {
+  return hostingTransitions.filter(({ event }) => event === change).map(({ from }) => from);
 }

@@ -1,40 +1,40 @@
-/** Suspending and resuming accounts: an operator's. */
+/** Suspends and resumes accounts, for operators. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
-import { lockAccount, notChangeable } from "#hosting/accounts/live-account.ts";
+import { requestChange } from "#hosting/accounts/accounts.ts";
+import { lockAccount, notChangeable } from "#hosting/accounts/find-account.ts";
 
 const setSuspended = statement(
   "hosting-account-suspended",
-  "UPDATE hosting_accounts SET suspended_at = $2, suspended_reason = $3 WHERE id = $1",
+  "UPDATE hosting_accounts SET suspended_at = $suspended_at, suspended_reason = $reason WHERE id = $id",
   {},
 );
 
 type OperatorsContext = Pick<Context, "database" | "clock">;
 
 /**
- * Nobody can log in any more, open sessions are cut and the site answers 503 once the account's job has been run.
- * @param reason for operators only; another one replaces that of an account that is suspended already
+ * Once the account's step has run, logins are refused, open sessions are cut and the site answers 503.
+ * @param reason for operators only; replaces the reason of an account that is already suspended
  * @returns the account's id and identifier
  * @throws OperatorError
  */
 export async function suspendAccount(context: OperatorsContext, identifier: string, reason: string) {
   return context.database.transaction(async (tx) => {
     const account = await lockAccount(tx, identifier);
-    const isTaken = await changeAccount(context, tx, account.id, { event: "suspend-wanted", note: reason });
-    if (!isTaken) throw notChangeable(account);
-    await tx.query(setSuspended, [account.id, account.suspended_at ?? context.clock.now(), reason]);
+    if (!(await requestChange(context, tx, account.id, "suspend-wanted", reason))) throw notChangeable(account);
+    const suspended_at = account.suspended_at ?? context.clock.now();
+    await tx.query(setSuspended, { id: account.id, suspended_at, reason });
     return account;
   });
 }
 
-/** The opposite; of an account that is not suspended nothing is changed. @throws OperatorError */
+/** Leaves an account that is not suspended unchanged. @throws OperatorError */
 export async function resumeAccount(context: OperatorsContext, identifier: string) {
   return context.database.transaction(async (tx) => {
     const account = await lockAccount(tx, identifier);
     if (account.suspended_at === null && account.status === "Ready") return account;
-    if (!(await changeAccount(context, tx, account.id, { event: "resume-wanted" }))) throw notChangeable(account);
-    await tx.query(setSuspended, [account.id, null, null]);
+    if (!(await requestChange(context, tx, account.id, "resume-wanted"))) throw notChangeable(account);
+    await tx.query(setSuspended, { id: account.id, suspended_at: null, reason: null });
     return account;
   });
 }

@@ -1,33 +1,33 @@
-/** What happened to an account and what happens next, in words. */
-import type { HostingEvent, HostingWish } from "#hosting/accounts/states.ts";
+/** Describes an account's events, and what happens next. */
+import type { HostingEvent, HostingStatus, RequestedChange } from "#hosting/accounts/states.ts";
 
-/** For the account's owner: nothing in here tells of nodes, or of an operator's reasons. */
-const eventsInWords: Record<"requested" | HostingEvent | HostingWish, string> = {
+/** For the account's owner, so without nodes and without operators' reasons. */
+const eventsInWords: Record<"requested" | HostingEvent | RequestedChange, string> = {
   requested: "the account was ordered",
   placed: "its server was chosen",
-  doubtful: "its server did not do it yet",
-  probed: "it works: a login, an upload and a page were tried",
-  abandoned: "it was given up",
+  doubtful: "its server has not applied it yet",
+  probed: "it works: a login, an upload and a page were tested",
+  abandoned: "its creation was given up",
   refused: "it could not be created",
-  applied: "the change is in force",
+  applied: "the change is in effect",
   suspended: "it is suspended: nobody can log in, and the site answers 503",
   resumed: "it works again",
-  removed: "login and site are gone",
-  "password-wanted": "another password was set",
-  "pack-wanted": "the operator gave it another service pack",
-  "host-names-wanted": "its host names were changed",
+  removed: "login and site are removed",
+  "password-wanted": "a new password was set",
+  "pack-wanted": "the operator changed its service pack",
+  "host-names-wanted": "its host names changed",
   "move-wanted": "a step of its move to another server was done",
-  "suspend-wanted": "the operator wanted it suspended",
-  "resume-wanted": "the operator wanted it resumed",
-  "removal-wanted": "it was to be deleted",
+  "suspend-wanted": "the operator requested its suspension",
+  "resume-wanted": "the operator requested its resumption",
+  "removal-wanted": "its deletion was requested",
 };
 
 export function eventInWords(event: string): string {
   return eventsInWords[event as keyof typeof eventsInWords] ?? event;
 }
 
-export interface Standing {
-  status: string;
+interface CurrentState {
+  status: HostingStatus;
   node_id: string | null;
   error_text: string | null;
   suspended_at: Date | null;
@@ -36,26 +36,27 @@ export interface Standing {
   next_step_at: Date | null;
 }
 
-/** @param reason why it is still to be done: the end of a sentence that begins with "because" */
-export function nextInWords(account: Standing, reason: string): string {
-  if (!account.changes_pending) return restsInWords[account.status] ?? "nothing";
+/** @param reason why the last attempt failed */
+export function nextInWords(account: CurrentState, reason: string): string {
+  if (!account.changes_pending) return settledInWords[account.status];
   const step = stepInWords(account);
   if (account.next_step_at === null) return `now: ${step}`;
-  return `at ${account.next_step_at.toISOString()}: ${step}, once more, because ${reason}`;
+  return `at ${account.next_step_at.toISOString()}: ${step} (retry: ${reason})`;
 }
 
-const restsInWords: Record<string, string> = {
+const settledInWords: Record<HostingStatus, string> = {
+  Provisioning: "nothing",
   Ready: "nothing: it works",
   Suspended: "nothing, until the operator resumes it",
   Failed: "nothing: the identifier is free for a new account",
-  Removed: "nothing: it is gone",
+  Removed: "nothing: it is removed",
 };
 
-function stepInWords({ status, node_id, error_text, suspended_at, removal_requested_at }: Standing): string {
-  if (removal_requested_at) return "login and site are taken away";
-  if (error_text !== null) return "what was made is removed";
-  if (status === "Provisioning") return node_id === null ? "its server is chosen" : "it is made and tried out";
+function stepInWords({ status, node_id, error_text, suspended_at, removal_requested_at }: CurrentState): string {
+  if (removal_requested_at) return "login and site are removed";
+  if (error_text !== null) return "what was created is removed";
+  if (status === "Provisioning") return node_id === null ? "its server is chosen" : "it is created and tested";
   if (status === "Ready" && suspended_at) return "it is suspended";
-  if (status === "Suspended" && !suspended_at) return "it is resumed and tried out";
-  return "the change is brought to its server";
+  if (status === "Suspended" && !suspended_at) return "it is resumed and tested";
+  return "the change is applied on its server";
 }

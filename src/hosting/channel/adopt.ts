@@ -1,8 +1,7 @@
 /** Accounts of a node that a gateway of an earlier release commanded directly: each gets its desired state, for the node's agent. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { findAccount } from "#hosting/accounts/accounts.ts";
-import { desiredAccount } from "#hosting/accounts/desired.ts";
+import { desiredAccount, findAccount } from "#hosting/accounts/accounts.ts";
 import { adoptState } from "#hosting/channel/desired.ts";
 
 // An account that is still being provisioned, or is to be removed, gets its state with the next step of its job.

@@ -111,7 +111,7 @@ function followTls(
 ): () => void {
   const pin = pinOf(new X509Certificate(served.certificate));
   return followCertificate(context, {
-    ...{ subject: "the door of the nodes", served, lookMs: tlsLookMs },
+    ...{ subject: "the agents' endpoint", served, lookMs: tlsLookMs },
     serve(pair) {
       if (pinOf(new X509Certificate(pair.certificate)) !== pin) {
         throw new Error("its key is another one than nodes trust; renew it for the same key, or see docs/hosting.md");

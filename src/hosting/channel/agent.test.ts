@@ -174,7 +174,7 @@ test("a gateway restored from a backup removes nothing from a node until its ope
   assert.deepEqual([...node.accounts.keys()].sort(), all);
   assert.equal(await machine.driver.highestUid(), 200_009);
 
-  assert.equal((await describeRestored(context, "web-1")).told, 6);
+  assert.equal((await describeRestored(context, "web-1")).accountsToResend, 6);
   await goOnAfterRestore(context, "web-1");
   assert.deepEqual(await alarm(), []);
   await machine.driver.remove(site(200_002));

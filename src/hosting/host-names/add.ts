@@ -2,52 +2,52 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
-import { canonicalForLookUp, parseHostName } from "#hosting/host-names/host-names.ts";
-import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
+import { canonicalForLookUp, InvalidHostIdentifier, parsePublicHostName } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
-/** The first look takes no longer, if the name servers answer. */
+/** The first check takes at most this long if the name servers answer. */
 const checkedAfterSeconds = 2;
 
-// Under this lock the limit holds whatever comes at the same time; an account that is to be gone takes no more names.
+// The lock keeps concurrent requests within the limit. An account that is being removed accepts no names.
 const lockAccount = statement(
   "host-name-account",
   `SELECT account.id, account.identifier, pack.host_names_max,
      EXISTS (SELECT FROM hosting_nodes WHERE id = account.node_id AND kind = 'cpanel') AS is_on_panel
    FROM hosting_accounts AS account
    JOIN service_packs AS pack ON pack.id = account.servicepack_id AND pack.version = account.servicepack_version
-   WHERE account.reseller_id = $1 AND account.identifier = $2 AND account.status NOT IN ('Failed', 'Removed')
+   WHERE account.reseller_id = $reseller_id AND account.identifier = $identifier AND account.status NOT IN ('Failed', 'Removed')
      AND account.removal_requested_at IS NULL
    FOR NO KEY UPDATE OF account`,
   { id: "int8", identifier: "text", host_names_max: "int4", is_on_panel: "bool" },
 );
 
-// The account's own identifier takes no room.
+// The account's own identifier does not count.
 const factsOf = statement(
   "host-name-room",
   `SELECT
-     EXISTS (SELECT FROM domains WHERE domain_name = ANY (names_at_and_above($2)) AND reseller_id <> $3) AS is_anothers,
+     EXISTS (SELECT FROM domains WHERE domain_name = ANY (names_at_and_above($host_name)) AND reseller_id <> $reseller_id)
+       AS is_anothers,
      (SELECT count(*) FROM host_names AS other JOIN hosting_accounts AS account ON account.id = other.account_id
-      WHERE other.account_id = $1 AND other.host_name NOT IN ($2, account.identifier))::int4 AS others`,
+      WHERE other.account_id = $account_id AND other.host_name NOT IN ($host_name, account.identifier))::int4 AS others`,
   { is_anothers: "bool", others: "int4" },
 );
 
-// A name that has waited long is looked at as often as a new one again.
+// A repetition checks the name as often as a new one.
 const addHostName = statement(
   "host-name-add",
   `INSERT INTO host_names AS kept (account_id, host_name, status, created_at, next_check_at)
-   VALUES ($1, $2, 'Waiting', $3, $3)
-   ON CONFLICT (account_id, host_name) DO UPDATE SET next_check_at = $3, misses = 0
+   VALUES ($account_id, $host_name, 'Waiting', $now, $now)
+   ON CONFLICT (account_id, host_name) DO UPDATE SET next_check_at = $now, misses = 0
    RETURNING id`,
   { id: "int8" },
 );
 
-const lookNow = statement("host-name-look", "SELECT host_names_look(ARRAY[$1::int8])::text AS looked", {
-  looked: "text",
+const checkNow = statement("host-name-check-now", "SELECT host_names_look(ARRAY[$id::int8])::text AS done", {
+  done: "text",
 });
 
-/** PUT /hostingaccounts/<identifier>/hosts/<host_name>: adds it, or looks again at once. 202, however often it is asked. */
+/** PUT /hostingaccounts/<identifier>/hosts/<host_name>: adds it, or checks it again at once. 202, also for a repeat. */
 export const addHostNameToAccount: UseCase = {
   errors: ["hostingaccount_invalid_identifier", "bad_request", "host_name_not_available"],
   scope: "hosting:update",
@@ -55,12 +55,13 @@ export const addHostNameToAccount: UseCase = {
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");
     return context.database.transaction(async (tx) => {
-      const [account] = await tx.query(lockAccount, [request.caller.resellerId, identifier]);
+      const [account] = await tx.query(lockAccount, { reseller_id: request.caller.resellerId, identifier });
       if (!account) throw new ApiError("hostingaccount_invalid_identifier");
-      const hostName = parseParameter(context, request.params.host_name ?? "");
+      const hostName = parseHostName(context, request.params.host_name ?? "");
       await checkRoom(tx, request, account, hostName);
-      const [added] = await tx.query(addHostName, [account.id, hostName, context.clock.now()]);
-      await tx.query(lookNow, [added?.id ?? null]);
+      const values = { account_id: account.id, host_name: hostName, now: context.clock.now() };
+      const [added] = await tx.query(addHostName, values);
+      await tx.query(checkNow, { id: added?.id ?? null });
       const location = `${request.prefix}/hostingaccounts/${account.identifier}/hosts/${hostName}`;
       const answer = { status: 202, headers: { location, "check-after": checkAfter(checkedAfterSeconds) } };
       await request.commit(tx, answer);
@@ -69,9 +70,10 @@ export const addHostNameToAccount: UseCase = {
   },
 };
 
-function parseParameter(context: Context, text: string): string {
+/** Names of the service and of its sites are not available. */
+function parseHostName({ reservedHosts, siteDomain }: Context, text: string): string {
   try {
-    return parseHostName(context, text);
+    return parsePublicHostName(text, { reservedHosts: [...reservedHosts, siteDomain] });
   } catch (error) {
     if (!(error instanceof InvalidHostIdentifier)) throw error;
     throw invalidField("host_name", error.message);
@@ -84,7 +86,8 @@ async function checkRoom(tx: Transaction, request: UseCaseRequest, account: Acco
   if (account.is_on_panel) {
     throw invalidField("host_name", "The account's server has no host names beside the account's own.");
   }
-  const [facts] = await tx.query(factsOf, [account.id, hostName, request.caller.resellerId]);
+  const values = { account_id: account.id, host_name: hostName, reseller_id: request.caller.resellerId };
+  const [facts] = await tx.query(factsOf, values);
   if (!facts) throw new Error("the facts query returned no row");
   if (facts.is_anothers) throw new ApiError("host_name_not_available");
   if (hostName !== account.identifier && facts.others >= account.host_names_max) {

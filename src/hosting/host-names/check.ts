@@ -1,16 +1,15 @@
 /**
- * Looks whether a host name is its account's. Whose portfolio it is in comes before what the DNS says, and is found out at
- * once, by the step of the host name; for the DNS a name waits for its turn (questions.ts). Every look can be repeated,
- * and one that was overtaken is made again.
+ * Checks whether an account has control over a host name. Portfolios take precedence over the DNS: the step of the host name
+ * checks them at once, and only then the name waits for its turn at the name servers (questions.ts). Every check can be
+ * repeated; if the row changed meanwhile, it is.
  */
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
-import type { TxtLookup } from "#hosting/host-names/dns.ts";
-import { proofLabel, proofText } from "#hosting/host-names/host-names.ts";
+import { requestChange } from "#hosting/accounts/accounts.ts";
+import { proofLabel, proofText, type TxtLookup } from "#hosting/host-names/dns.ts";
 import { askNameServers } from "#hosting/host-names/questions.ts";
 import {
   type HostNameEvent,
@@ -20,10 +19,10 @@ import {
 } from "#hosting/host-names/states.ts";
 import { backoffMs } from "#lib/backoff.ts";
 
-/** How often a name is looked at until it is proven, and so many times: about three weeks. */
+/** A name is checked at these intervals until it is proven, for about three weeks. */
 const waiting = { firstMs: 30_000, maxMs: 6 * 60 * 60_000 };
-const looksMax = 120;
-/** How often a proven one is looked at, and how long its record may be missing. */
+const checksMax = 120;
+/** How often a proven name is checked, and how long its record may be missing. */
 const dayMs = 24 * 60 * 60_000;
 const proven = { firstMs: dayMs, maxMs: dayMs };
 const missingMsMax = 7 * dayMs;
@@ -68,21 +67,21 @@ const factsOf = statement(
 );
 type Facts = NonNullable<(typeof factsOf)["row"]>;
 
-// Whoever registers a name at or above it in this moment is seen by the facts, or sees the host name.
-const awaitDomains = statement(
+// Waits for registrations in progress at or above the name. Either the facts include them, or they see the host name.
+const awaitRegistrations = statement(
   "host-name-await-domains",
   "SELECT await_domains_of(host_name)::text AS done FROM host_names WHERE id = $id",
   { done: "text" },
 );
 
-// Before their names' rows, as everywhere else.
+// Accounts are locked before their host names, here as everywhere.
 const lockAccounts = statement(
   "host-name-accounts-lock",
   "SELECT id FROM hosting_accounts WHERE id = ANY ($ids::bigint[]) ORDER BY id FOR NO KEY UPDATE",
   { id: "int8" },
 );
 
-// In one order for all, so that two transactions cannot wait for each other.
+// Always in the same order, so that transactions cannot deadlock.
 const lockNames = statement(
   "host-names-lock",
   "SELECT id, version FROM host_names WHERE id = ANY ($ids::bigint[]) ORDER BY id FOR UPDATE",
@@ -96,8 +95,8 @@ const writeFinding = statement(
   {},
 );
 
-const takeAway = statement(
-  "host-name-take-away",
+const withdrawProof = statement(
+  "host-name-withdraw-proof",
   `UPDATE host_names SET status = 'Waiting', proven_by = NULL, reason = $reason, misses = 0, missing_since = NULL,
      checked_at = $now, next_check_at = $next, next_step_at = $next
    WHERE id = $id AND status = 'Proven' RETURNING account_id`,
@@ -109,34 +108,34 @@ interface Finding {
   provenBy?: "dns" | "portfolio" | "identifier";
   /** A sentence for the account's owner. */
   reason?: string;
-  /** Another account that has the name now has no claim to it any more. */
-  replaces?: boolean;
+  /** The account that holds the name loses it. */
+  replacesHolder?: boolean;
 }
 
 /** One step of the machine `host-names`. */
-export async function lookAtHostName(context: Context, hostNameId: number): Promise<void> {
+export async function advanceHostName(context: Context, hostNameId: number): Promise<void> {
   for (;;) {
     const facts = await findFacts(context, hostNameId);
     if (!facts) return;
-    const finding = lookHere(context, facts);
+    const finding = checkPortfolios(context, facts);
     if (!finding) return askNameServers(context, facts);
     if (await isRecorded(context, facts, finding)) return;
   }
 }
 
-/** Asks the name servers too. @param lookup never asked about names in somebody's portfolio */
+/** Checks the portfolios, and then the DNS. @param lookup not used for names that are in a portfolio */
 export async function checkHostName(context: Context, hostNameId: number, lookup: TxtLookup): Promise<void> {
   for (;;) {
     const facts = await findFacts(context, hostNameId);
     if (!facts) return;
-    const finding = lookHere(context, facts) ?? (await askAbout(context, lookup, facts));
+    const finding = checkPortfolios(context, facts) ?? (await checkDns(context, lookup, facts));
     if (await isRecorded(context, facts, finding)) return;
-    // What somebody else has written down meanwhile may be older than what this look was asked for.
+    // Another check was recorded meanwhile, but it may have begun before this one was requested.
   }
 }
 
 async function findFacts({ database }: Context, hostNameId: number): Promise<Facts | undefined> {
-  await database.query(awaitDomains, { id: hostNameId });
+  await database.query(awaitRegistrations, { id: hostNameId });
   const [facts] = await database.query(factsOf, { id: hostNameId });
   return facts;
 }
@@ -145,57 +144,53 @@ async function isRecorded(context: Context, facts: Facts, finding: Finding): Pro
   try {
     return await context.database.transaction((tx) => record(context, tx, facts, finding));
   } catch (error) {
-    // Two accounts have shown the same name at the same time: the next look sees which of them has it.
+    // Two accounts have proven the same name at the same time. This one does not get it.
     if (!isUniqueViolation(error, "host_names_proven")) throw error;
-    const held: Finding = { event: "missing", reason: heldText };
+    const held: Finding = { event: "missing", reason: isHeldText };
     return context.database.transaction((tx) => record(context, tx, facts, held));
   }
 }
 
-const heldText =
-  "The name answers for another hosting account: take it away there, or take away the TXT record of that account.";
+const isHeldText =
+  "The name is served for another hosting account: remove it there, or remove the TXT record of that account.";
 
-/** Nothing when only the name servers can tell whose it is. */
-function lookHere({ bareIdentifiers }: Context, facts: Facts): Finding | undefined {
+/** @returns nothing when only the DNS can decide */
+function checkPortfolios({ bareIdentifiers }: Context, facts: Facts): Finding | undefined {
   if (facts.in_anothers) {
     return { event: "withdrawn", reason: "The name, or one above it, is registered here by somebody else." };
   }
   if (facts.in_own) {
-    // Somebody else who had it before has no say in a name that was registered here since.
+    // A registration takes precedence over an earlier proof of another reseller.
     return facts.holder_is_own
-      ? { event: "missing", reason: heldText }
-      : { event: "shown", provenBy: "portfolio", replaces: true };
+      ? { event: "missing", reason: isHeldText }
+      : { event: "shown", provenBy: "portfolio", replacesHolder: true };
   }
-  // As long as nobody has proved it.
+  // Until somebody proves the name.
   const isBare = bareIdentifiers && facts.host_name === facts.identifier && facts.holder_id === null;
   return isBare ? { event: "shown", provenBy: "identifier" } : undefined;
 }
 
-async function askAbout(context: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
-  return readProof(context, facts, await lookup.find(`${proofLabel}.${facts.host_name}`));
-}
-
-function readProof({ clock }: Context, facts: Facts, answer: Awaited<ReturnType<TxtLookup["find"]>>): Finding {
+async function checkDns({ clock }: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
+  const name = `${proofLabel}.${facts.host_name}`;
+  const answer = await lookup.find(name);
   if ("problem" in answer) {
     return {
       event: "unanswered",
-      reason: `The name servers did not say whether the record is there: ${answer.problem}.`,
+      reason: `The name servers did not say whether the record exists: ${answer.problem}.`,
     };
   }
   if (!answer.texts.includes(proofText(facts.proof))) {
     const reason =
-      answer.texts.length === 0
-        ? `There is no TXT record at ${proofLabel}.${facts.host_name}.`
-        : `The TXT record at ${proofLabel}.${facts.host_name} says something else.`;
+      answer.texts.length === 0 ? `There is no TXT record at ${name}.` : `The TXT record at ${name} has another text.`;
     const missingMs = clock.now().getTime() - (facts.missing_since ?? clock.now()).getTime();
     return { event: missingMs >= missingMsMax ? "lost" : "missing", reason };
   }
   return facts.holder_proof !== null && answer.texts.includes(proofText(facts.holder_proof))
-    ? { event: "missing", reason: heldText }
-    : { event: "shown", provenBy: "dns", replaces: true };
+    ? { event: "missing", reason: isHeldText }
+    : { event: "shown", provenBy: "dns", replacesHolder: true };
 }
 
-/** Returns false, with nothing written, when somebody else has looked since the facts were read. */
+/** @returns false, with nothing written, when another check was recorded since the facts were read */
 async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<boolean> {
   const now = context.clock.now();
   const status = nextHostNameStatus(facts.status, finding.event);
@@ -203,39 +198,39 @@ async function record(context: Context, tx: Transaction, facts: Facts, finding: 
   await tx.query(lockAccounts, { ids: [facts.account_id, facts.holder_account_id ?? 0] });
   const locked = await tx.query(lockNames, { ids: [facts.id, facts.holder_id ?? 0] });
   if (!locked.some(({ id, version }) => id === facts.id && version === facts.version)) return false;
-  if (finding.replaces && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
+  if (finding.replacesHolder && facts.holder_id !== null) await takeFromHolder(context, tx, facts, finding);
   const misses = countMisses(status, facts, finding);
-  const missingSince = status === "Proven" ? missingSinceOf(facts, finding, now) : null;
-  const delayMs = nextLookMs(context, status, finding, misses);
+  const delayMs = nextCheckMs(context, status, finding, misses);
   await tx.query(writeFinding, {
-    ...{ id: facts.id, status, misses, missing_since: missingSince, now, reason: finding.reason ?? null },
+    id: facts.id,
+    status,
     proven_by: status === "Proven" ? (finding.provenBy ?? facts.proven_by) : null,
+    reason: finding.reason ?? null,
+    misses,
+    missing_since: status === "Proven" ? missingSince(facts, finding, now) : null,
+    now,
     next: delayMs === undefined ? null : new Date(now.getTime() + delayMs),
   });
   if (status === facts.status) return true;
-  await changeAccount(context, tx, facts.account_id, wish(facts.host_name, finding.event));
-  if (finding.event === "withdrawn") await tellOperator(context, tx, facts.identifier, facts.host_name);
+  await requestChange(context, tx, facts.account_id, "host-names-wanted", `${facts.host_name}: ${finding.event}`);
+  if (finding.event === "withdrawn") await raiseNameAlarm(context, tx, facts.identifier, facts.host_name);
   return true;
 }
 
 async function takeFromHolder(context: Context, tx: Transaction, facts: Facts, { provenBy }: Finding): Promise<void> {
   const now = context.clock.now();
   const next = new Date(now.getTime() + backoffMs(1, waiting, context.random));
-  const reason = "Another hosting account has shown that the name is its owner's.";
-  const [taken] = await tx.query(takeAway, { id: facts.holder_id, reason, now, next });
+  const reason = "Another hosting account has proven that the name is its owner's.";
+  const [taken] = await tx.query(withdrawProof, { id: facts.holder_id, reason, now, next });
   if (!taken) return;
-  await changeAccount(context, tx, taken.account_id, wish(facts.host_name, "lost"));
+  await requestChange(context, tx, taken.account_id, "host-names-wanted", `${facts.host_name}: lost`);
   const isSurprising = provenBy === "portfolio" || (facts.holder_proven_by === "identifier" && !facts.holder_is_own);
-  if (isSurprising) await tellOperator(context, tx, facts.holder_identifier ?? "", facts.host_name);
+  if (isSurprising) await raiseNameAlarm(context, tx, facts.holder_identifier ?? "", facts.host_name);
 }
 
-const wish = (hostName: string, event: HostNameEvent) => {
-  return { event: "host-names-wanted" as const, note: `${hostName}: ${event}` };
-};
-
-/** Who had the name may wonder why, and ask. */
-async function tellOperator(context: Context, tx: Transaction, identifier: string, hostName: string): Promise<void> {
-  const note = `the site of ${identifier} does not answer there any more: the name is somebody else's now`;
+/** The account's owner may ask the operator why the site is no longer served there. */
+async function raiseNameAlarm(context: Context, tx: Transaction, identifier: string, hostName: string): Promise<void> {
+  const note = `the site of ${identifier} is no longer served there: the name belongs to somebody else now`;
   await raiseAlarm(context, { kind: "host-name", subject: hostName, note }, tx);
 }
 
@@ -243,24 +238,25 @@ function countMisses(status: HostNameStatus, { misses }: Facts, { event }: Findi
   return status === "Waiting" && (event === "missing" || event === "unanswered") ? misses + 1 : 0;
 }
 
-/** What nobody answers about is not missing, but not there again either. */
-function missingSinceOf({ missing_since: since }: Facts, { event }: Finding, now: Date): Date | null {
+/** When no name server answers, the record neither goes missing nor comes back. */
+function missingSince({ missing_since: since }: Facts, { event }: Finding, now: Date): Date | null {
   if (event === "missing") return since ?? now;
   return event === "unanswered" ? since : null;
 }
 
-/** Nothing: it is looked at when it is asked for again, or when a domain name at or above it comes or goes. */
-function nextLookMs(
+/** @returns nothing when the name is only checked on request, or when a domain at or above it is registered or deleted */
+function nextCheckMs(
   { random }: Context,
   status: HostNameStatus,
   { event, provenBy }: Finding,
   misses: number,
 ): number | undefined {
-  // The database knows by itself when one of the others changes.
+  // Triggers notice changes of portfolios and identifiers.
   if (status === "Proven") return provenBy && provenBy !== "dns" ? undefined : backoffMs(1, proven, random);
-  if (event === "withdrawn" || misses >= looksMax) return undefined;
+  if (event === "withdrawn" || misses >= checksMax) return undefined;
   return backoffMs(Math.max(1, misses), waiting, random);
 }
 
-/** SQL, about a row of host_names: what it waits for its next look at the most. */
-export const longestHostNameWait = `CASE status WHEN 'Proven' THEN interval '${proven.maxMs} ms' ELSE interval '${waiting.maxMs} ms' END`;
+/** SQL, about a row of host_names: its longest wait for the next check. */
+export const longestHostNameWait = `CASE status
+  WHEN 'Proven' THEN interval '${proven.maxMs} ms' ELSE interval '${waiting.maxMs} ms' END`;

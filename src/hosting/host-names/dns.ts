@@ -1,23 +1,29 @@
-/** Asks the DNS for TXT records. */
+/** Looks up the TXT records that prove control over host names. */
 import { Resolver } from "node:dns/promises";
 
-const firstTryMs = 2_000;
-const tryMsMax = 4_000;
-const triesMax = 2;
+/** A TXT record at this label under a name proves control over the name. */
+export const proofLabel = "_deedhouse";
 
-/** Texts of the records, none if there are none; or why nobody knows. */
+/** The text of that TXT record. */
+export const proofText = (proof: string) => `deedhouse-site=${proof}`;
+
+const firstAttemptMs = 2_000;
+const attemptMsMax = 4_000;
+const attemptsMax = 2;
+
+/** The texts of the records, or why the name servers did not answer. */
 export type TxtAnswer = { texts: string[] } | { problem: string };
 
 export interface TxtLookup {
   /** Never throws. Takes at most a few seconds for each name server that does not answer. */
   find(name: string): Promise<TxtAnswer>;
-  /** Ends what is under way, and what comes after, as if nobody had answered. */
+  /** Ends lookups in progress, and all later ones, as if no name server answered. */
   close(): void;
 }
 
-/** @param servers addresses with or without a port (`192.0.2.1`, `[2001:db8::1]:53`); none: those of the system */
+/** @param servers addresses with or without a port (`192.0.2.1`, `[2001:db8::1]:53`); empty: those of the system */
 export function createTxtLookup(servers: readonly string[]): TxtLookup {
-  const resolver = new Resolver({ timeout: firstTryMs, maxTimeout: tryMsMax, tries: triesMax });
+  const resolver = new Resolver({ timeout: firstAttemptMs, maxTimeout: attemptMsMax, tries: attemptsMax });
   if (servers.length > 0) resolver.setServers(servers);
   let isClosed = false;
   return {

@@ -1,35 +1,99 @@
-import { statement } from "#db/statement.ts";
+import type { Context } from "#context.ts";
+import { type RowOf, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { canonicalForLookUp, hostNameColumns, presentHostName } from "#hosting/host-names/host-names.ts";
+import { proofLabel, proofText } from "#hosting/host-names/dns.ts";
+import { hostNameStatuses } from "#hosting/host-names/states.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-const hostNameOfAccount = statement(
-  "host-name-of-account",
-  `SELECT host_name, proof, host.status, proven_by, reason, host.created_at, checked_at, next_check_at
-   FROM hosting_accounts AS account LEFT JOIN host_names AS host ON host.account_id = account.id AND host_name = $3
-   WHERE account.reseller_id = $1 AND account.identifier = $2 AND account.status NOT IN ('Failed', 'Removed')`,
-  { ...hostNameColumns, host_name: "text?", proof: "text?", status: "text?", created_at: "timestamptz?" },
+/** SQL: live accounts with their host names; one row without a name for an account that has none. */
+const hostNames = `SELECT host_name, proof, host.status, proven_by, reason, host.created_at, checked_at, next_check_at
+   FROM hosting_accounts AS account LEFT JOIN host_names AS host ON host.account_id = account.id
+   WHERE account.status NOT IN ('Failed', 'Removed')`;
+
+const columns = {
+  host_name: "text?",
+  proof: "text?",
+  status: [...hostNameStatuses, null],
+  proven_by: "text?",
+  reason: "text?",
+  created_at: "timestamptz?",
+  checked_at: "timestamptz?",
+  next_check_at: "timestamptz?",
+} as const;
+
+const hostNamesOfCallersAccount = statement(
+  "host-names-of-callers-account",
+  `${hostNames} AND account.reseller_id = $reseller_id AND account.identifier = $identifier ORDER BY host_name`,
+  columns,
+);
+const hostNamesOfAnyAccount = statement(
+  "operator-host-names",
+  `${hostNames} AND account.identifier = $identifier ORDER BY host_name`,
+  columns,
 );
 
-/** GET /hostingaccounts/<identifier>/hosts/<host_name>: the record to set, and how far it is. */
+/** The public form of a host name. */
+function presentHostName(row: RowOf<typeof columns>) {
+  return {
+    host_name: row.host_name,
+    status: row.status,
+    record: { name: `${proofLabel}.${row.host_name}`, type: "TXT", value: proofText(row.proof ?? "") },
+    ...(row.proven_by !== null && { proven_by: row.proven_by }),
+    ...(row.reason !== null && { reason: row.reason }),
+    created_at: row.created_at?.toISOString(),
+    ...(row.checked_at && { checked_at: row.checked_at.toISOString() }),
+    ...(row.next_check_at && { next_check_at: row.next_check_at.toISOString() }),
+  };
+}
+
+/** @throws ApiError `hostingaccount_invalid_identifier` */
+async function readHostNames({ database }: Context, resellerId: number, identifierText = "") {
+  const identifier = canonicalForLookUp(identifierText);
+  const rows = await database.point(hostNamesOfCallersAccount, { reseller_id: resellerId, identifier });
+  if (rows.length === 0) throw new ApiError("hostingaccount_invalid_identifier");
+  return rows.filter((row) => row.host_name !== null);
+}
+
+/** GET /hostingaccounts/<identifier>/hosts: the account's host names in byte order. No paging: a pack limits them. */
+export const listHostNames: UseCase = {
+  errors: ["hostingaccount_invalid_identifier"],
+  scope: "hosting:read",
+
+  async handle(context, { caller, params }) {
+    const rows = await readHostNames(context, caller.resellerId, params.identifier);
+    return { status: 200, body: rows.map(presentHostName) };
+  },
+};
+
+/** GET /hostingaccounts/<identifier>/hosts/<host_name>: the record to set, and its last check. */
 export const readHostName: UseCase = {
   errors: ["hostingaccount_invalid_identifier", "host_name_not_found"],
   scope: "hosting:read",
 
-  async handle(context, request) {
-    const names = [request.params.identifier ?? "", request.params.host_name ?? ""].map(canonicalForLookUp);
-    const [row] = await context.database.point(hostNameOfAccount, [request.caller.resellerId, ...names]);
-    if (!row) throw new ApiError("hostingaccount_invalid_identifier");
-    if (row.host_name === null) throw new ApiError("host_name_not_found");
-    const waitsMs = row.status === "Waiting" && row.next_check_at ? untilMs(row.next_check_at, context.clock.now()) : 0;
+  async handle(context, { caller, params }) {
+    const rows = await readHostNames(context, caller.resellerId, params.identifier);
+    const hostName = canonicalForLookUp(params.host_name ?? "");
+    const row = rows.find(({ host_name }) => host_name === hostName);
+    if (!row) throw new ApiError("host_name_not_found");
+    const nextCheckMs = row.status === "Waiting" ? row.next_check_at?.getTime() : undefined;
+    // A check that is due is in progress.
+    const waitMs = nextCheckMs && Math.max(1_000, nextCheckMs - context.clock.now().getTime());
     return {
       status: 200,
-      ...(waitsMs > 0 && { headers: { "check-after": checkAfter(waitsMs / 1000) } }),
+      ...(waitMs && { headers: { "check-after": checkAfter(waitMs / 1000) } }),
       body: presentHostName(row),
     };
   },
 };
 
-/** A look that is due is under way. */
-const untilMs = (next: Date, now: Date) => Math.max(1_000, next.getTime() - now.getTime());
+/** For operators. @returns nothing when no live account has the identifier */
+export async function reportHostNames({ database }: Pick<Context, "database">, identifier: string) {
+  const rows = await database.query(hostNamesOfAnyAccount, { identifier: canonicalForLookUp(identifier) });
+  if (rows.length === 0) return undefined;
+  return rows
+    .filter((row) => row.host_name !== null)
+    .map(presentHostName)
+    .map(({ record, ...shown }) => ({ ...shown, record: record.name, value: record.value }));
+}

@@ -1,20 +1,21 @@
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
-import { canonicalForLookUp } from "#hosting/host-names/host-names.ts";
+import { requestChange } from "#hosting/accounts/accounts.ts";
+import { hostNameStatuses } from "#hosting/host-names/states.ts";
+import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const lockAccount = statement(
   "host-name-remove-account",
   `SELECT id FROM hosting_accounts
-   WHERE reseller_id = $1 AND identifier = $2 AND status NOT IN ('Failed', 'Removed') FOR NO KEY UPDATE`,
+   WHERE reseller_id = $reseller_id AND identifier = $identifier AND status NOT IN ('Failed', 'Removed') FOR NO KEY UPDATE`,
   { id: "int8" },
 );
 
 const removeHostName = statement(
   "host-name-remove",
-  "DELETE FROM host_names WHERE account_id = $1 AND host_name = $2 RETURNING status",
-  { status: "text" },
+  "DELETE FROM host_names WHERE account_id = $account_id AND host_name = $host_name RETURNING status",
+  { status: hostNameStatuses },
 );
 
 /** DELETE /hostingaccounts/<identifier>/hosts/<host_name>: 202; the site stops answering there within seconds. */
@@ -26,12 +27,13 @@ export const removeHostNameFromAccount: UseCase = {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");
     const hostName = canonicalForLookUp(request.params.host_name ?? "");
     return context.database.transaction(async (tx) => {
-      const [account] = await tx.query(lockAccount, [request.caller.resellerId, identifier]);
+      const [account] = await tx.query(lockAccount, { reseller_id: request.caller.resellerId, identifier });
       if (!account) throw new ApiError("hostingaccount_invalid_identifier");
-      const [removed] = await tx.query(removeHostName, [account.id, hostName]);
+      const [removed] = await tx.query(removeHostName, { account_id: account.id, host_name: hostName });
       if (!removed) throw new ApiError("host_name_not_found");
-      const wish = { event: "host-names-wanted" as const, note: `${hostName}: taken away` };
-      if (removed.status === "Proven") await changeAccount(context, tx, account.id, wish);
+      if (removed.status === "Proven") {
+        await requestChange(context, tx, account.id, "host-names-wanted", `${hostName}: removed`);
+      }
       const answer = { status: 202, headers: { location: `${request.prefix}/hostingaccounts/${identifier}/hosts` } };
       await request.commit(tx, answer);
       return answer;

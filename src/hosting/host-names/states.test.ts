@@ -7,7 +7,7 @@ import {
   nextHostNameStatus,
 } from "#hosting/host-names/states.ts";
 
-test("a host name goes to the one state that the table gives for each state and event, and else nowhere", () => {
+test("each event in each state of a host name leads where the table says, or nowhere", () => {
   for (const from of hostNameStatuses) {
     for (const event of hostNameEvents) {
       const given = hostNameTransitions.filter((transition) => transition.from === from && transition.event === event);
@@ -17,7 +17,7 @@ test("a host name goes to the one state that the table gives for each state and 
   }
 });
 
-test("a site answers at a host name only after control over it was shown, and no more after it was lost", () => {
+test("a site is served at a host name only after control over it was proven, and until it is lost", () => {
   const leadingTo = (status: string) => hostNameTransitions.filter(({ to }) => to === status);
   const gained = leadingTo("Proven").filter(({ from }) => from === "Waiting");
   assert.deepEqual(

@@ -1,17 +1,17 @@
-/** The state machine of an account's host name, as a table; what is not in it leaves the name unchanged. */
+/** The state machine of an account's host name, as a table; an event that is not in it leaves the name unchanged. */
 
 export const hostNameStatuses = ["Waiting", "Proven"] as const;
 export type HostNameStatus = (typeof hostNameStatuses)[number];
 
-/** What a look at a host name finds. */
+/** What a check of a host name finds. */
 export const hostNameEvents = [
   /** The record is there, the name is in the portfolio of the account's owner, or it is the account's bare identifier. */
   "shown",
   /** There is no such record. */
   "missing",
-  /** No name server says anything. */
+  /** No name server answers. */
   "unanswered",
-  /** It has been missing for too long, or another account shows it now and this one does not. */
+  /** It has been missing for too long, or another account has proven the name. */
   "lost",
   /** It is in another's portfolio. */
   "withdrawn",
@@ -24,7 +24,7 @@ export const hostNameTransitions: readonly { from: HostNameStatus; event: HostNa
   { from: "Waiting", event: "unanswered", to: "Waiting" },
   { from: "Waiting", event: "withdrawn", to: "Waiting" },
   { from: "Proven", event: "shown", to: "Proven" },
-  // A site is not taken off its name for a record that was lost by mistake, nor for name servers that are away.
+  // A record that was deleted by mistake, or name servers that are down, do not take a site offline.
   { from: "Proven", event: "missing", to: "Proven" },
   { from: "Proven", event: "unanswered", to: "Proven" },
   { from: "Proven", event: "lost", to: "Waiting" },

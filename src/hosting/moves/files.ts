@@ -1,20 +1,19 @@
 /**
- * Copies the files of an account from its node to another, over FTP with TLS, as our one-time logins open both homes.
- * Nothing is remembered between two runs: each lists both sides and does what is missing, so it may be killed anywhere.
- * What goes from one side to the other is never held whole; only names and sizes are.
+ * Copies the files of an account from its node to another, over FTPS with one-time logins. A run stores nothing: the next one
+ * lists both sides and copies what is missing, so it may be killed anywhere. Only names and sizes are held in memory.
  */
 import {
+  type CopierOptions,
+  type Copiers,
   CopyFailed,
   FileNotAvailable,
-  type LaneOptions,
-  type Lanes,
   notAvailableCode,
   root,
-  withLanes,
-} from "#hosting/moves/lanes.ts";
+  withCopiers,
+} from "#hosting/moves/copiers.ts";
 
-export interface CopyOptions extends LaneOptions {
-  /** Asked again and again; what it throws ends the copying. */
+export interface CopyOptions extends CopierOptions {
+  /** Called after each file; an error that it throws ends the copying. */
   report(progress: CopyProgress): Promise<void>;
 }
 
@@ -25,51 +24,50 @@ export interface CopyProgress {
 }
 
 interface Tree {
-  /** Paths below `www`, each after the folder that it is in. */
+  /** Paths below `www`; parents come before their children. */
   folders: Set<string>;
-  /** Their sizes in bytes. */
+  /** Sizes in bytes by path. */
   files: Map<string, number>;
 }
 
 /**
- * The first copy, while the account is in use: brings over what the target has not, by name and size. What changes or goes
- * away meanwhile is for `finishCopy`.
+ * The first copy, while the account is in use: copies what the target lacks, by name and size. `finishCopy` copes with files
+ * that change or disappear meanwhile.
  * @throws CopyFailed, the errors of the drivers, and what `report` throws
  */
 export async function copyFiles(options: CopyOptions): Promise<void> {
-  await withLanes(options, async (lanes) => {
-    const [source, target] = await Promise.all([listTree(lanes, "source"), listTree(lanes, "target")]);
-    await alignFolders(lanes, source, target);
+  await withCopiers(options, async (copiers) => {
+    const [source, target] = await Promise.all([listTree(copiers, "source"), listTree(copiers, "target")]);
+    await alignFolders(copiers, source, target);
     const missing = [...source.files].filter(([path, bytes]) => target.files.get(path) !== bytes);
     const progress = startProgress(options, source, missing.length);
-    await lanes.each(missing, async (lane, [path]) => {
-      const bytes = await lane.copy(path).catch(ignoreGone);
+    await copiers.each(missing, async (copier, [path]) => {
+      const bytes = await copier.copy(path).catch(ignoreGone);
       await progress(bytes?.bytes ?? 0);
     });
   });
 }
 
 /**
- * The second copy, while nobody changes the files: makes the target the same, name by name and byte by byte, and reads both
- * sides back to prove it.
- * @returns what the account holds
+ * The second copy, while nobody can change the files: makes the target identical, and reads both sides back to prove it.
+ * @returns the account's usage
  * @throws as `copyFiles`
  */
 export async function finishCopy(options: CopyOptions): Promise<{ files: number; bytes: number }> {
-  return withLanes(options, async (lanes) => {
-    const [source, target] = await Promise.all([listTree(lanes, "source"), listTree(lanes, "target")]);
-    await alignFolders(lanes, source, target);
+  return withCopiers(options, async (copiers) => {
+    const [source, target] = await Promise.all([listTree(copiers, "source"), listTree(copiers, "target")]);
+    await alignFolders(copiers, source, target);
     const progress = startProgress(options, source, source.files.size);
-    await lanes.each([...source.files], async (lane, [path, bytes]) => {
-      if (target.files.get(path) !== bytes || !(await lane.isSame(path))) {
-        const { digest } = await lane.copy(path);
-        if (digest !== (await lane.digestOfCopy(path))) {
-          throw new CopyFailed(`${path} reads back as something else than was sent`);
+    await copiers.each([...source.files], async (copier, [path, bytes]) => {
+      if (target.files.get(path) !== bytes || !(await copier.isSame(path))) {
+        const { digest } = await copier.copy(path);
+        if (digest !== (await copier.digestOfCopy(path))) {
+          throw new CopyFailed(`${path} has other content than was sent`);
         }
       }
       await progress(bytes);
     });
-    const copy = await listTree(lanes, "target");
+    const copy = await listTree(copiers, "target");
     const difference = differenceOf(source, copy);
     if (difference !== undefined) throw new CopyFailed(`the copies differ in ${difference}`);
     const bytes = [...source.files.values()].reduce((sum, size) => sum + size, 0);
@@ -81,18 +79,18 @@ function startProgress({ report }: CopyOptions, source: Tree, filesToDo: number)
   const filesTotal = source.files.size;
   let filesDone = filesTotal - filesToDo;
   let bytesDone = 0;
-  // One after the other, so that what was told last is what is so.
-  let told = Promise.resolve();
+  // One after another, so that the last report is the latest.
+  let reported = Promise.resolve();
   return (bytes: number) => {
     filesDone += 1;
     bytesDone += bytes;
     const progress = { filesTotal, filesDone, bytesDone };
-    told = told.then(() => report(progress));
-    return told;
+    reported = reported.then(() => report(progress));
+    return reported;
   };
 }
 
-/** Files come and go while an account is in use. */
+/** While an account is in use, its files may disappear. */
 function ignoreGone(error: unknown): undefined {
   if (!(error instanceof FileNotAvailable)) throw error;
 }
@@ -106,18 +104,18 @@ function differenceOf(source: Tree, target: Tree): string | undefined {
   }
 }
 
-/** Takes away from the target what the source has not, and makes its folders. */
-async function alignFolders(lanes: Lanes, source: Tree, target: Tree): Promise<void> {
+/** Removes from the target what the source does not have, and creates the folders of the source. */
+async function alignFolders(copiers: Copiers, source: Tree, target: Tree): Promise<void> {
   const extraFiles = [...target.files.keys()].filter((path) => !source.files.has(path));
-  await lanes.each(extraFiles, (lane, path) => lane.run(({ to }) => to.remove(root + path)));
+  await copiers.each(extraFiles, (copier, path) => copier.run(({ to }) => to.remove(root + path)));
   const extraFolders = [...target.folders].filter((path) => !source.folders.has(path)).reverse();
   const newFolders = [...source.folders].filter((path) => !target.folders.has(path));
-  // In their order: a folder goes after, and comes before, what is in it.
-  await lanes.one(async (lane) => {
-    for (const path of extraFolders) await lane.run(({ to }) => to.removeEmptyDir(root + path));
+  // A folder is removed after its content, and created before it.
+  await copiers.one(async (copier) => {
+    for (const path of extraFolders) await copier.run(({ to }) => to.removeEmptyDir(root + path));
     for (const path of newFolders) {
-      // Sent before, and its answer lost: then it is there.
-      await lane.run(
+      // An earlier attempt may have created it, and lost the answer.
+      await copier.run(
         ({ to }) => to.send(`MKD ${root}${path}`),
         (error) => error.code === notAvailableCode || error.code === 521,
       );
@@ -125,13 +123,13 @@ async function alignFolders(lanes: Lanes, source: Tree, target: Tree): Promise<v
   });
 }
 
-async function listTree(lanes: Lanes, side: "source" | "target"): Promise<Tree> {
+async function listTree(copiers: Copiers, side: "source" | "target"): Promise<Tree> {
   const tree: Tree = { folders: new Set(), files: new Map() };
-  // It grows while it is walked: a folder's own follow it.
+  // Grows while it is iterated.
   const queue = [""];
-  await lanes.one(async (lane) => {
+  await copiers.one(async (copier) => {
     for (const folder of queue) {
-      for (const entry of await lane.list(side, folder)) {
+      for (const entry of await copier.list(side, folder)) {
         const path = `${folder}/${entry.name}`;
         if (entry.isDirectory) {
           tree.folders.add(path);

@@ -1,6 +1,8 @@
-/** The operator's side of moves: what goes on, ending one early, and emptying a node. */
+/** Moves, for operators: the list, ending one early, and emptying a node. */
 import { statement } from "#db/statement.ts";
+import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { startMove } from "#hosting/moves/move.ts";
+import { moveStates } from "#hosting/moves/states.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
@@ -9,11 +11,11 @@ const moveReport = statement(
   `SELECT identifier, state, source_node_id AS from_node, target_node_id AS to_node, files_done, files_total, bytes_done,
      note, reason, hosting_moves.next_step_at, hosting_moves.created_at AS since, switched_at, ended_at
    FROM hosting_moves JOIN hosting_accounts AS account ON account.id = account_id
-   WHERE (hosting_moves.id = $1 OR $1 IS NULL) AND ($2 OR ended_at IS NULL)
-   ORDER BY hosting_moves.id DESC LIMIT $3`,
+   WHERE (hosting_moves.id = $id OR $id IS NULL) AND ($all OR ended_at IS NULL)
+   ORDER BY hosting_moves.id DESC LIMIT $rows_max`,
   {
     identifier: "text",
-    state: "text",
+    state: moveStates,
     from_node: "text",
     to_node: "text",
     files_done: "int4",
@@ -28,15 +30,15 @@ const moveReport = statement(
   },
 );
 
-type Databased = Pick<OperatorContext, "database">;
+type DatabaseContext = Pick<OperatorContext, "database">;
 
-/** The newest first. @param all also those that have ended */
-export async function listMoves({ database }: Databased, { all, limit }: { all: boolean; limit: number }) {
-  return database.query(moveReport, [null, all, limit]);
+/** Newest first. @param all includes moves that have ended */
+export async function listMoves({ database }: DatabaseContext, { all, limit }: { all: boolean; limit: number }) {
+  return database.query(moveReport, { id: null, all, rows_max: limit });
 }
 
-export async function getMove({ database }: Databased, moveId: number) {
-  const [move] = await database.query(moveReport, [moveId, true, 1]);
+export async function getMove({ database }: DatabaseContext, moveId: number) {
+  const [move] = await database.query(moveReport, { id: moveId, all: true, rows_max: 1 });
   if (!move) throw new OperatorError("not-found", `there is no move ${moveId}`);
   return move;
 }
@@ -51,7 +53,8 @@ const endMoveOf = statement(
 );
 
 /**
- * Ends a move early: before the switch the account stays where it is, after it the old node is left at once.
+ * Ends a move early. `cancel`, before the switch: the account stays on its node. `finish`, after it: the old node is left at
+ * once.
  * @throws OperatorError when there is no such move
  */
 export async function endMove(
@@ -62,7 +65,7 @@ export async function endMove(
   const states = how === "cancel" ? ["Copying", "Freezing", "Finishing"] : ["Leaving"];
   const [move] = await database.query(endMoveOf, { identifier, states, now: clock.now() });
   if (!move) {
-    const what = how === "cancel" ? "that is not switched to its new node" : "that only waits to leave its old node";
+    const what = how === "cancel" ? "that has not switched nodes yet" : "that is only waiting to leave its old node";
     throw new OperatorError("not-found", `there is no move of ${identifier} ${what}: see deedhouse moves list`);
   }
   return move.id;
@@ -71,21 +74,20 @@ export async function endMove(
 const accountsToMove = statement(
   "hosting-accounts-to-move",
   `SELECT identifier, status FROM hosting_accounts
-   WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended') AND removal_requested_at IS NULL
+   WHERE node_id = $node_id AND status IN ('Provisioning', 'Ready', 'Suspended') AND removal_requested_at IS NULL
      AND NOT EXISTS (SELECT FROM hosting_moves WHERE account_id = hosting_accounts.id AND ended_at IS NULL)
    ORDER BY id`,
-  { identifier: "text", status: "text" },
+  { identifier: "text", status: hostingStatuses },
 );
 
 export interface Emptying {
   moving: number;
-  /** Why each of the others stays, for now. */
+  /** Why each of the others stays for now. */
   staying: { identifier: string; reason: string }[];
 }
 
 /**
- * Begins the moves of all accounts that are on a node. Said again it goes on with those that are left, so it may be ended
- * at any time.
+ * Starts moving all accounts from a node. It may be killed at any time: a repetition continues with the accounts that are left.
  */
 export async function moveAllFrom(
   context: Pick<OperatorContext, "database" | "clock">,
@@ -93,10 +95,11 @@ export async function moveAllFrom(
   graceSeconds: number,
 ): Promise<Emptying> {
   const emptying: Emptying = { moving: 0, staying: [] };
-  for (const { identifier, status } of await context.database.query(accountsToMove, [nodeId])) {
+  for (const { identifier, status } of await context.database.query(accountsToMove, { node_id: nodeId })) {
     try {
-      if (status === "Provisioning")
-        throw new OperatorError("refused", "it is being made: say it again when it is Ready");
+      if (status === "Provisioning") {
+        throw new OperatorError("refused", "it is being created: repeat the command when it is Ready");
+      }
       await startMove(context, { identifier, graceSeconds });
       emptying.moving += 1;
     } catch (error) {
@@ -110,15 +113,15 @@ export async function moveAllFrom(
 const nodeProgress = statement(
   "hosting-node-emptying",
   `SELECT (SELECT count(*) FROM hosting_accounts
-           WHERE node_id = $1 AND status IN ('Provisioning', 'Ready', 'Suspended')) AS accounts,
+           WHERE node_id = $node_id AND status IN ('Provisioning', 'Ready', 'Suspended')) AS accounts,
      count(*) AS moves, coalesce(sum(files_done), 0)::int8 AS files_done, coalesce(sum(bytes_done), 0)::int8 AS bytes_done
-   FROM hosting_moves WHERE source_node_id = $1 AND state IN ('Copying', 'Freezing', 'Finishing', 'Returning')`,
+   FROM hosting_moves WHERE source_node_id = $node_id AND state IN ('Copying', 'Freezing', 'Finishing', 'Returning')`,
   { accounts: "int8", moves: "int8", files_done: "int8", bytes_done: "int8" },
 );
 
-/** How far a node is emptied: its accounts, and the moves that have not switched theirs yet. */
-export async function findEmptying({ database }: Databased, nodeId: string) {
-  const [progress] = await database.query(nodeProgress, [nodeId]);
+/** The accounts on a node, and the progress of the moves that have not switched nodes yet. */
+export async function findEmptying({ database }: DatabaseContext, nodeId: string) {
+  const [progress] = await database.query(nodeProgress, { node_id: nodeId });
   if (!progress) throw new Error("the progress of the node returned no row");
   return progress;
 }

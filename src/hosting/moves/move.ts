@@ -1,15 +1,13 @@
 /**
- * Moves of accounts in the database: how one begins, and the one way in which its state changes. A move holds room on the
- * node of the two that the account is not at: first on the one that it comes to, after the switch on the one that it leaves.
+ * Moves of accounts in the database: how a move starts, and how its state changes. A move holds room on the node that the
+ * account is not on: before the switch on the new node, after it on the old one.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { type Account, callAccountNow, findAccount } from "#hosting/accounts/accounts.ts";
-import { changeAccount } from "#hosting/accounts/change.ts";
-import { alarmAfterMs } from "#hosting/accounts/tries.ts";
+import { type Account, alarmAfterMs, findAccount, makeAccountDue, requestChange } from "#hosting/accounts/accounts.ts";
 import { type MoveEvent, moveStates, nextMoveState } from "#hosting/moves/states.ts";
 import { releaseRoomOn, reserveRoom } from "#hosting/nodes/place.ts";
 import { OperatorError } from "#operator-error.ts";
@@ -33,8 +31,8 @@ const moveColumns = {
   version: "int8",
 } as const;
 
-// It counts the version up: whoever worked on the move before, and has lost its lock, changes nothing any more. In a release
-// that knows no version, `run` does this.
+// Counts the version up, so that a worker that has lost the row's lock changes nothing any more. In releases without
+// `version`, `run` does this.
 const claim = statement(
   "hosting-move-claim",
   `UPDATE hosting_moves SET run = run + 1 WHERE id = $id AND ended_at IS NULL
@@ -44,7 +42,7 @@ const claim = statement(
 
 export type Move = NonNullable<(typeof claim)["row"]>;
 
-/** The move as it is now, in our hands; nothing when it has ended. */
+/** Takes the move over from other workers. @returns nothing when it has ended */
 export async function claimMove({ database }: Pick<Context, "database">, moveId: number): Promise<Move | undefined> {
   const [move] = await database.query(claim, { id: moveId });
   return move;
@@ -54,8 +52,8 @@ const versionOf = statement("hosting-move-version", "SELECT version FROM hosting
   version: "int8",
 });
 
-/** Whether the move is as it was read. */
-export async function isAsRead({ database }: Pick<Context, "database">, { id, version }: Move): Promise<boolean> {
+/** Whether the move is the same as when it was read. */
+export async function isUnchanged({ database }: Pick<Context, "database">, { id, version }: Move): Promise<boolean> {
   const [move] = await database.query(versionOf, { id });
   return move?.version === version;
 }
@@ -63,16 +61,14 @@ export async function isAsRead({ database }: Pick<Context, "database">, { id, ve
 const accountToMove = statement(
   "hosting-move-account",
   `SELECT id FROM hosting_accounts
-   WHERE identifier = $1 AND status IN ('Ready', 'Suspended') AND removal_requested_at IS NULL FOR UPDATE`,
+   WHERE identifier = $identifier AND status IN ('Ready', 'Suspended') AND removal_requested_at IS NULL FOR UPDATE`,
   { id: "int8" },
 );
 
 const panels = statement(
   "hosting-move-panels",
-  "SELECT id FROM hosting_nodes WHERE id = ANY ($1) AND kind = 'cpanel'",
-  {
-    id: "text",
-  },
+  "SELECT id FROM hosting_nodes WHERE id IN ($from, $to) AND kind = 'cpanel'",
+  { id: "text" },
 );
 
 const insertMove = statement(
@@ -86,30 +82,30 @@ const insertMove = statement(
 
 export interface NewMove {
   identifier: string;
-  /** Where to; the node with the most room when it is left out. */
+  /** The new node. The default is the node with the most room. */
   to?: string | undefined;
-  /** How long the node that is left goes on serving the site. */
+  /** How long the old node serves the site after the switch. */
   graceSeconds: number;
 }
 
 /**
- * Begins a move: room on the other node and the move, which is due, in one transaction.
+ * Starts a move: reserves room on the new node and inserts the move, which is due, in one transaction.
  * @throws OperatorError
  */
 export async function startMove(
   context: Pick<Context, "database" | "clock">,
   { identifier, to, graceSeconds }: NewMove,
 ): Promise<{ moveId: number; from: string; to: string }> {
-  const begin = async (tx: Transaction) => {
-    const [locked] = await tx.query(accountToMove, [identifier]);
+  const start = async (tx: Transaction) => {
+    const [locked] = await tx.query(accountToMove, { identifier });
     const account = locked && (await findAccount(tx, locked.id));
     if (!account || account.node_id === null) {
-      const what = "is Ready or Suspended: others cannot be moved";
-      throw new OperatorError("not-found", `there is no hosting account ${identifier} that ${what}`);
+      const what = `${identifier} that is Ready or Suspended: others cannot be moved`;
+      throw new OperatorError("not-found", `there is no hosting account ${what}`);
     }
     const from = account.node_id;
     if (from === to) throw new OperatorError("refused", `${identifier} is on ${to} already`);
-    const [panel] = await tx.query(panels, [[from, ...(to === undefined ? [] : [to])]]);
+    const [panel] = await tx.query(panels, { from, to: to ?? null });
     if (panel) {
       const advice = "the panel's own tools can copy accounts to another panel";
       throw new OperatorError("refused", `no account can be moved to or from ${panel.id}, which is a panel: ${advice}`);
@@ -120,25 +116,25 @@ export async function startMove(
       throw new OperatorError("refused", `${identifier} cannot be moved${where}: ${room.note}`);
     }
     const [move] = await tx.query(insertMove, {
-      ...{ account_id: account.id, from, source_uid: account.uid, to: room.nodeId },
-      ...{ reserved_bytes: account.disk_quota_bytes, grace_seconds: graceSeconds, now: context.clock.now() },
+      account_id: account.id,
+      from,
+      source_uid: account.uid,
+      to: room.nodeId,
+      reserved_bytes: account.disk_quota_bytes,
+      grace_seconds: graceSeconds,
+      now: context.clock.now(),
     });
     if (!move) throw new Error("the move was not inserted");
-    await noteOnAccount(context, tx, account.id, `is copied from ${from} to ${room.nodeId}`);
+    await requestChange(context, tx, account.id, "move-wanted", `is copied from ${from} to ${room.nodeId}`);
     return { moveId: move.id, from, to: room.nodeId };
   };
   try {
-    return await context.database.transaction(begin);
+    return await context.database.transaction(start);
   } catch (error) {
     if (!isUniqueViolation(error, "hosting_moves_live")) throw error;
-    const advice = "deedhouse moves list shows it, deedhouse moves finish ends the time that the old node is kept";
+    const advice = "deedhouse moves list shows it, deedhouse moves finish ends the grace time of the old node";
     throw new OperatorError("refused", `${identifier} is being moved: ${advice}`);
   }
-}
-
-/** A line in the account's history; its next step sees to it that the node has what the row says. */
-function noteOnAccount(context: Pick<Context, "clock">, tx: Transaction, accountId: number, note: string) {
-  return changeAccount(context, tx, accountId, { event: "move-wanted", note });
 }
 
 const updateMove = statement(
@@ -160,8 +156,8 @@ const freezeAccount = statement(
   {},
 );
 
-// From here on the account is there, whatever is asked: reads, changes, its end. One that could not be probed there must be
-// suspended by now, so that its resumption probes it.
+// From here on, the account is on the new node for reads, changes and its removal. If it was not probed there it must be
+// suspended, so that its resumption probes it.
 const switchAccount = statement(
   "hosting-move-switch",
   `UPDATE hosting_accounts SET node_id = $to, uid = $target_uid, is_frozen = false, disk_used_bytes = $bytes,
@@ -171,57 +167,65 @@ const switchAccount = statement(
   { id: "int8" },
 );
 
-export interface MoveHappening {
+export interface MoveEventDetails {
   event: MoveEvent;
   note?: string;
   nextStepAt?: Date;
-  /** With `doubtful`: it did not work; else it waits for its time. */
-  isTrouble?: boolean;
-  /** With `switched`: what the account holds on its new node. */
+  /** With `doubtful`: the attempt failed. Otherwise the move waits for a time. */
+  isFailure?: boolean;
+  /** With `switched`: the account's usage on its new node. */
   usage?: { bytes: number; files: number };
-  /** With `switched`: whether it works there. */
+  /** With `switched`: whether the account was probed there. */
   isProbed?: boolean;
 }
 
-/** Not ours any more, or not possible any more: who sees it stops, and changes nothing. */
+/** The move or its account has changed since it was read. The step ends without a change. */
 export class MoveOvertaken extends Error {
   override readonly name = "MoveOvertaken";
 }
 
 /**
- * New state of the move, and of its account what goes with it, in one transaction.
- * @throws MoveOvertaken when somebody else works on it, or the account may not be changed so any more
+ * Writes the move's state and what follows from it for the account, in one transaction.
+ * @throws MoveOvertaken when another worker has taken the move over, or the account no longer allows the change
  */
-export async function happenToMove(context: Context, move: Move, happening: MoveHappening): Promise<Move> {
-  const state = nextMoveState(move.state, happening.event);
-  if (!state) throw new Error(`a move in ${move.state} has no transition for ${happening.event}`);
+export async function applyMoveEvent(context: Context, move: Move, details: MoveEventDetails): Promise<Move> {
+  const { event, note = null, isFailure = false } = details;
+  const state = nextMoveState(move.state, event);
+  if (!state) throw new Error(`a move in ${move.state} has no transition for ${event}`);
   return context.database.transaction(async (tx) => {
-    // The account's row is locked before the move's, as its own changes do.
-    const account = await changeAccountWith(context, tx, move, happening);
+    // Accounts are locked before their moves, here as everywhere.
+    const account = await updateAccount(context, tx, move, details);
     const now = context.clock.now();
-    const { event, note = null, nextStepAt = now, isTrouble = false } = happening;
-    const { id, version } = move;
     const [updated] = await tx.query(updateMove, {
-      ...{ id, version, state, note, now, reason: event === "given-up" ? note : null },
-      backoff_count: isTrouble ? move.backoff_count + 1 : 0,
-      next_step_at: event === "left" || event === "returned" ? null : nextStepAt,
+      id: move.id,
+      version: move.version,
+      state,
+      note,
+      reason: event === "given-up" ? note : null,
+      next_step_at: event === "left" || event === "returned" ? null : (details.nextStepAt ?? now),
+      backoff_count: isFailure ? move.backoff_count + 1 : 0,
+      now,
     });
     if (!updated) throw new MoveOvertaken();
-    context.log.debug({ move: move.id, identifier: account.identifier, event, state, note }, "a move goes on");
+    context.log.debug(
+      { move: move.id, identifier: account.identifier, event, state, note },
+      "a move changed its state",
+    );
     const alarm = { kind: "hosting-move", subject: account.identifier } as const;
     if (event === "given-up") await raiseAlarm(context, { ...alarm, note: note ?? "the move was given up" }, tx);
     if (event === "switched") await resolveAlarm(context, alarm, tx);
-    await tellTrouble(context, tx, account.identifier, [move, updated], note);
+    await updateStuckAlarm(context, tx, account.identifier, move, updated, note);
     return updated;
   });
 }
 
-/** A person has to look at a move that has only failed for a while, until it goes on. */
-async function tellTrouble(
+/** Raises the alarm when a move has only failed for ten minutes, and resolves it when the move makes progress. */
+async function updateStuckAlarm(
   context: Context,
   tx: Transaction,
   identifier: string,
-  [before, { state, trouble_since: since }]: [before: Move, now: Move],
+  before: Move,
+  { state, trouble_since: since }: Move,
   note: string | null,
 ): Promise<void> {
   const alarm = { kind: "hosting-move-stuck", subject: identifier } as const;
@@ -233,35 +237,41 @@ async function tellTrouble(
 }
 
 /** @throws MoveOvertaken */
-async function changeAccountWith(
+async function updateAccount(
   context: Context,
   tx: Transaction,
   move: Move,
-  { event, note, usage, isProbed = false }: MoveHappening,
+  { event, note, usage, isProbed = false }: MoveEventDetails,
 ): Promise<Account> {
   const { account_id: id, source_node_id: from, target_node_id: to } = move;
+  const request = (text: string) => requestChange(context, tx, id, "move-wanted", text);
   if (event === "copied") {
-    if (!(await noteOnAccount(context, tx, id, "FTP is closed until the last files are copied")))
-      throw new MoveOvertaken();
+    if (!(await request("FTP is closed until the last files are copied"))) throw new MoveOvertaken();
     await tx.query(freezeAccount, { id, is_frozen: true });
   }
   if (event === "switched") {
-    if (!(await noteOnAccount(context, tx, id, `is on ${to} from now on`))) throw new MoveOvertaken();
+    if (!(await request(`is on ${to} from now on`))) throw new MoveOvertaken();
     const [switched] = await tx.query(switchAccount, {
-      ...{ id, from, source_uid: move.source_uid, to, target_uid: move.target_uid },
-      ...{ bytes: usage?.bytes ?? 0, files: usage?.files ?? 0, is_probed: isProbed },
+      id,
+      from,
+      source_uid: move.source_uid,
+      to,
+      target_uid: move.target_uid,
+      bytes: usage?.bytes ?? 0,
+      files: usage?.files ?? 0,
+      is_probed: isProbed,
     });
     if (!switched) throw new MoveOvertaken();
   }
   if (event === "given-up") {
-    await noteOnAccount(context, tx, id, `stays on ${from}: ${note ?? "the move was given up"}`);
+    await request(`stays on ${from}: ${note ?? "the move was given up"}`);
     await tx.query(freezeAccount, { id, is_frozen: false });
   }
   const account = await findAccount(tx, id);
-  if (!account) throw new Error(`the account ${id} of a move is not there`);
+  if (!account) throw new Error(`the account ${id} of a move does not exist`);
   if (event === "left" || event === "returned") {
-    // Its removal may wait for the move's end. The account's row is locked before the node's.
-    await callAccountNow(context, tx, id);
+    // Its removal may be waiting for the end of the move. Accounts are locked before nodes.
+    await makeAccountDue(context, tx, id);
     await releaseRoomOn(tx, event === "left" ? from : to, move.reserved_bytes);
   }
   return account;
@@ -277,26 +287,30 @@ const writeProgress = statement(
   { id: "int8" },
 );
 
-/** Writes down how far it is. @throws MoveOvertaken when it shall not go on */
+/** @throws MoveOvertaken when the move was cancelled or taken over, or the account is being removed */
 export async function recordProgress(
   { database, clock }: Context,
   { id, version }: Move,
   { filesDone, filesTotal, bytesDone }: { filesDone: number; filesTotal: number; bytesDone: number },
 ): Promise<void> {
   const [written] = await database.query(writeProgress, {
-    ...{ id, version, now: clock.now() },
-    ...{ files_done: filesDone, files_total: filesTotal, bytes_done: bytesDone },
+    id,
+    version,
+    files_done: filesDone,
+    files_total: filesTotal,
+    bytes_done: bytesDone,
+    now: clock.now(),
   });
   if (!written) throw new MoveOvertaken();
 }
 
 const liveMove = statement(
   "hosting-move-live",
-  "SELECT id FROM hosting_moves WHERE account_id = $1 AND ended_at IS NULL",
+  "SELECT id FROM hosting_moves WHERE account_id = $account_id AND ended_at IS NULL",
   { id: "int8" },
 );
 
-/** Whether two nodes have something of the account. */
+/** Whether two nodes have files of the account. */
 export async function isMoving(database: Pick<Transaction, "query">, accountId: number): Promise<boolean> {
-  return (await database.query(liveMove, [accountId])).length > 0;
+  return (await database.query(liveMove, { account_id: accountId })).length > 0;
 }

@@ -1,4 +1,4 @@
-/** The way of an account to another node, as a table; what is not in it leaves the move unchanged. */
+/** The state machine of a move to another node, as a table; an event that is not in it leaves the move unchanged. */
 
 export const moveStates = ["Copying", "Freezing", "Finishing", "Leaving", "Moved", "Returning", "Returned"] as const;
 export type MoveState = (typeof moveStates)[number];

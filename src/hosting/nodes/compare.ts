@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { provenHostNames } from "#hosting/host-names/host-names.ts";
+import { provenHostNames } from "#hosting/accounts/accounts.ts";
 import { allCapabilities, type Capabilities, type HostingNode, type NodeAccount } from "#nodes/driver.ts";
 
 /**

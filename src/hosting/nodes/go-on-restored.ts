@@ -57,7 +57,7 @@ export interface RestoredNode {
   /** What will be removed there, by identifier: accounts, and copies that moves have left. */
   removals: string[];
   /** Accounts whose states are sent again; only to a node with an agent. */
-  told: number;
+  accountsToResend: number;
 }
 
 /** Describes what `goOnAfterRestore` would do. @throws OperatorError when the node does not know more than this database */
@@ -71,7 +71,11 @@ export async function describeRestored(
   const moves = await database.query(waitingMoves, { node_id: nodeId });
   const [states] = await database.query(countStates, { node_id: nodeId });
   const removed = accounts.filter(({ is_removal }) => is_removal);
-  return { since, removals: [...removed, ...moves].map(({ identifier }) => identifier), told: states!.accounts };
+  return {
+    since,
+    removals: [...removed, ...moves].map(({ identifier }) => identifier),
+    accountsToResend: states!.accounts,
+  };
 }
 
 /**
@@ -82,19 +86,19 @@ export async function describeRestored(
 export async function goOnAfterRestore(
   context: Pick<Context, "database" | "clock" | "log">,
   nodeId: string,
-): Promise<{ told: number }> {
+): Promise<{ accountsResent: number }> {
   return context.database.transaction(async (tx) => {
     const [node] = await tx.query(readNode, { node_id: nodeId });
     sinceWhen(nodeId, node);
     // Locks the channel's row before the node's, as for a node that turns out to be ahead.
-    const told = await tellEverything(tx, nodeId);
+    const accountsResent = await tellEverything(tx, nodeId);
     // Locks accounts before nodes, as everywhere else.
     const waiting = { node_id: nodeId, now: context.clock.now() };
     await tx.query(wakeWaitingAccounts, waiting);
     await tx.query(wakeWaitingMoves, waiting);
     await tx.query(unmarkNode, { node_id: nodeId });
     await resolveAlarm(context, { kind: "hosting-node-restored", subject: nodeId }, tx);
-    return { told };
+    return { accountsResent };
   });
 }
 

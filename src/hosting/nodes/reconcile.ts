@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { callAccountNow } from "#hosting/accounts/accounts.ts";
+import { makeAccountDue } from "#hosting/accounts/accounts.ts";
 import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/nodes/compare.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
@@ -86,7 +86,7 @@ export async function reconcileNode(context: Context, nodes: HostingNodes, nodeI
     const compared = await compareNode(context, node, nodeId);
     const counts = countsOf(compared.findings);
     if (wanted.repairs) {
-      for (const id of compared.accountIds) await callAccountNow(context, database, id);
+      for (const id of compared.accountIds) await makeAccountDue(context, database, id);
     }
     const findings = await removeStrays(node, compared.findings, (wanted.removes ?? []) as NamedStray[]);
     await updateAlarm(

@@ -5,7 +5,7 @@ const offeredPacks = statement(
   "service-packs-offered",
   `SELECT id, version, name, disk_quota_bytes, files_max, ftp_sessions_max, traffic_bytes_month, host_names_max, features
    FROM service_packs
-   WHERE retired_at IS NULL AND (offered_to IS NULL OR $1 = ANY (offered_to)) ORDER BY id`,
+   WHERE retired_at IS NULL AND (offered_to IS NULL OR $reseller_id = ANY (offered_to)) ORDER BY id`,
   {
     id: "int8",
     version: "int4",
@@ -19,13 +19,13 @@ const offeredPacks = statement(
   },
 );
 
-/** GET /servicepacks: what this reseller is offered. Ids are strings of digits. */
+/** GET /servicepacks: the packs on offer to the caller. Ids are strings of digits. */
 export const listServicePacks: UseCase = {
   errors: [],
   scope: "servicepacks:read",
 
   async handle(context, request) {
-    const packs = await context.database.point(offeredPacks, [request.caller.resellerId]);
+    const packs = await context.database.point(offeredPacks, { reseller_id: request.caller.resellerId });
     const body = packs.map(({ id, name, ...terms }) => ({ id: String(id), name, kind: "hosting", ...terms }));
     return { status: 200, body };
   },

@@ -1,25 +1,26 @@
 /**
- * The operator's side of service packs. What a pack allows is never changed: a revision is its next version, under the same
- * id, for new accounts; an account keeps the version that it was bought with.
+ * Service packs, for operators. The terms of a version never change: a revision is the next version under the same id, for new
+ * accounts; existing accounts keep theirs.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { OperatorError } from "#operator-error.ts";
-import type { OperatorContext } from "#resellers/create.ts";
 
-const hostNamesMaxDefault = 10;
+type PackContext = Pick<Context, "database" | "clock">;
 
 const insertPack = statement(
   "service-pack-insert",
   `INSERT INTO service_packs (name, disk_quota_bytes, files_max, ftp_sessions_max, traffic_bytes_month, host_names_max,
      features, node_tags, offered_to, created_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+   VALUES ($name, $disk_quota_bytes, $files_max, $ftp_sessions_max, $traffic_bytes_month, $host_names_max,
+     $features, $node_tags, $offered_to, $now)
+   RETURNING id`,
   { id: "int8" },
 );
 
 const retirePackById = statement(
   "service-pack-retire",
-  "UPDATE service_packs SET retired_at = $2 WHERE id = $1 AND retired_at IS NULL RETURNING version",
+  "UPDATE service_packs SET retired_at = $now WHERE id = $id AND retired_at IS NULL RETURNING version",
   { version: "int4" },
 );
 
@@ -27,16 +28,17 @@ const insertRevision = statement(
   "service-pack-revise",
   `INSERT INTO service_packs (id, version, name, disk_quota_bytes, files_max, ftp_sessions_max, traffic_bytes_month,
      host_names_max, features, node_tags, offered_to, created_at)
-   SELECT id, version + 1, coalesce($3, name), coalesce($4, disk_quota_bytes), coalesce($5, files_max),
-     coalesce($6, ftp_sessions_max), coalesce($7, traffic_bytes_month), coalesce($8, host_names_max),
-     coalesce($9, features), coalesce($10, node_tags), offered_to, $11
-   FROM service_packs WHERE id = $1 AND version = $2 RETURNING version`,
+   SELECT id, version + 1, coalesce($name, name), coalesce($disk_quota_bytes, disk_quota_bytes),
+     coalesce($files_max, files_max), coalesce($ftp_sessions_max, ftp_sessions_max),
+     coalesce($traffic_bytes_month, traffic_bytes_month), coalesce($host_names_max, host_names_max),
+     coalesce($features, features), coalesce($node_tags, node_tags), offered_to, $now
+   FROM service_packs WHERE id = $id AND version = $version RETURNING version`,
   { version: "int4" },
 );
 
 const offerPackTo = statement(
   "service-pack-offer",
-  "UPDATE service_packs SET offered_to = $2 WHERE id = $1 AND retired_at IS NULL RETURNING version",
+  "UPDATE service_packs SET offered_to = $offered_to WHERE id = $id AND retired_at IS NULL RETURNING version",
   { version: "int4" },
 );
 
@@ -48,12 +50,12 @@ const packVersions = statement(
       WHERE resellers.id = ANY (offered_to)) AS offered_to,
      (SELECT count(*) FROM hosting_accounts AS account WHERE account.servicepack_id = pack.id
         AND account.servicepack_version = pack.version AND account.status NOT IN ('Failed', 'Removed')) AS accounts
-   FROM service_packs AS pack WHERE $1 OR retired_at IS NULL ORDER BY id, version`,
+   FROM service_packs AS pack WHERE $all OR retired_at IS NULL ORDER BY id, version`,
   {
     id: "int8",
     version: "int4",
     name: "text",
-    status: "text",
+    status: ["active", "retired"],
     disk_quota_bytes: "int8",
     files_max: "int4",
     ftp_sessions_max: "int4",
@@ -70,17 +72,17 @@ const anyPack = statement("service-packs-any", "SELECT EXISTS (SELECT FROM servi
   has_packs: "bool",
 });
 
-/** What a pack allows. */
+/** The terms of a pack. */
 export interface PackTerms {
   name: string;
   diskBytesMax: number;
   filesMax: number;
   ftpSessionsMax: number;
-  /** What a site may send in a calendar month (UTC). 0, the default: as much as it likes. */
+  /** What a site may send in a calendar month (UTC). 0, the default: no limit. */
   trafficBytesMonth?: number | undefined;
-  /** Beside the platform's own name. */
+  /** In addition to the platform's own name. */
   hostNamesMax?: number | undefined;
-  /** Without `ftp` nobody can log in; the others are for the reseller to read. */
+  /** Without `ftp` nobody can log in. The others are information for the reseller. */
   features?: readonly string[] | undefined;
   /** Only a node that has all of them takes an account of this pack. */
   nodeTags?: readonly string[] | undefined;
@@ -91,45 +93,54 @@ export interface NewPack extends PackTerms {
   offeredTo?: readonly number[] | undefined;
 }
 
-/** Returns the new pack's id. */
-export async function createPack(context: OperatorContext, pack: NewPack): Promise<string> {
-  const { name, diskBytesMax, filesMax, ftpSessionsMax, trafficBytesMonth = 0, offeredTo } = pack;
-  const { hostNamesMax = hostNamesMaxDefault, features = ["ftp"], nodeTags = [] } = pack;
-  const [row] = await context.database.query(insertPack, [
-    ...[name, diskBytesMax, filesMax, ftpSessionsMax, trafficBytesMonth, hostNamesMax, features, nodeTags],
-    ...[offeredTo ?? null, context.clock.now()],
-  ]);
+const hostNamesMaxDefault = 10;
+
+/** The values of the terms' columns; null for terms that are not given. */
+const termsValues = (terms: Partial<PackTerms>) => ({
+  name: terms.name ?? null,
+  disk_quota_bytes: terms.diskBytesMax ?? null,
+  files_max: terms.filesMax ?? null,
+  ftp_sessions_max: terms.ftpSessionsMax ?? null,
+  traffic_bytes_month: terms.trafficBytesMonth ?? null,
+  host_names_max: terms.hostNamesMax ?? null,
+  features: terms.features ?? null,
+  node_tags: terms.nodeTags ?? null,
+});
+
+/** @returns the new pack's id */
+export async function createPack({ database, clock }: PackContext, pack: NewPack): Promise<string> {
+  const { trafficBytesMonth = 0, hostNamesMax = hostNamesMaxDefault, features = ["ftp"], nodeTags = [] } = pack;
+  const terms = termsValues({ ...pack, trafficBytesMonth, hostNamesMax, features, nodeTags });
+  const [row] = await database.query(insertPack, { ...terms, offered_to: pack.offeredTo ?? null, now: clock.now() });
   if (!row) throw new Error("the service pack was not inserted");
   return String(row.id);
 }
 
-type PackContext = Pick<Context, "database" | "clock">;
-
-/** The pack's next version, on offer to whom it was on offer. Returns its number. @throws OperatorError */
-export async function revisePack(context: PackContext, id: number, changes: Partial<PackTerms>): Promise<number> {
-  const now = context.clock.now();
-  return context.database.transaction(async (tx) => {
-    const [last] = await tx.query(retirePackById, [id, now]);
+/** Replaces the version on offer with the next one, for the same resellers. @returns its number @throws OperatorError */
+export async function revisePack(
+  { database, clock }: PackContext,
+  id: number,
+  changes: Partial<PackTerms>,
+): Promise<number> {
+  const now = clock.now();
+  return database.transaction(async (tx) => {
+    const [last] = await tx.query(retirePackById, { id, now });
     if (!last) throw notOnOffer(id);
-    const { name, diskBytesMax, filesMax, ftpSessionsMax, trafficBytesMonth, hostNamesMax, features, nodeTags } =
-      changes;
-    const terms = [name, diskBytesMax, filesMax, ftpSessionsMax, trafficBytesMonth, hostNamesMax, features, nodeTags];
-    const values = [id, last.version, ...terms.map((term) => term ?? null), now];
-    const [next] = await tx.query(insertRevision, values);
+    const [next] = await tx.query(insertRevision, { id, version: last.version, ...termsValues(changes), now });
     if (!next) throw new Error("the service pack was not revised");
     return next.version;
   });
 }
 
-/** @param resellerIds to all without them @throws OperatorError */
+/** @param resellerIds undefined: all resellers @throws OperatorError */
 export async function offerPack(context: PackContext, id: number, resellerIds?: readonly number[]): Promise<void> {
-  const [offered] = await context.database.query(offerPackTo, [id, resellerIds ?? null]);
+  const [offered] = await context.database.query(offerPackTo, { id, offered_to: resellerIds ?? null });
   if (!offered) throw notOnOffer(id);
 }
 
-/** Offers a pack no more; accounts that have it keep it. @throws OperatorError */
+/** Takes a pack off offer; accounts keep it. @throws OperatorError */
 export async function retirePack(context: PackContext, id: number): Promise<void> {
-  const [retired] = await context.database.query(retirePackById, [id, context.clock.now()]);
+  const [retired] = await context.database.query(retirePackById, { id, now: context.clock.now() });
   if (!retired) throw notOnOffer(id);
 }
 
@@ -140,12 +151,12 @@ function notOnOffer(id: number): OperatorError {
   );
 }
 
-/** @param all also the versions that are not on offer */
+/** @param all includes versions that are not on offer */
 export async function listPackVersions({ database }: PackContext, { all }: { all: boolean }) {
-  return database.query(packVersions, [all]);
+  return database.query(packVersions, { all });
 }
 
-export async function hasPacks(context: OperatorContext): Promise<boolean> {
-  const [row] = await context.database.query(anyPack, []);
+export async function hasPacks({ database }: Pick<Context, "database">): Promise<boolean> {
+  const [row] = await database.query(anyPack, []);
   return row?.has_packs ?? false;
 }

@@ -86,7 +86,7 @@ class GatedConnection {
     const length = request.headers["content-length"];
     const isChunked = request.headers["transfer-encoding"] !== undefined;
     this.#bodyBytesLeft = length === undefined || isChunked ? undefined : Number(length);
-    // Node lets go of the response only on close, not when it is finished.
+    // Node releases the response only on close, not when it is finished.
     response.on("close", this.#answered);
   }
 

@@ -50,24 +50,20 @@ test("waits for the rest of a header, byte by byte", () => {
 test("accepts nothing else as a header, and none that is too long", () => {
   const addresses = "203.0.113.5 192.0.2.1 4711 443";
   for (const line of [
-    ...[
-      "GET / HTTP/1.1\r\n\r\n",
-      "\r\nPROXY",
-      "proxy TCP4",
-      "PROXY TCP4\r\n",
-      "PROXY UNKNOWNS\r\n",
-      "PROXY  UNKNOWN\r\n",
-    ],
+    "GET / HTTP/1.1\r\n\r\n",
+    "\r\nPROXY",
+    "proxy TCP4",
+    "PROXY TCP4\r\n",
+    "PROXY UNKNOWNS\r\n",
+    "PROXY  UNKNOWN\r\n",
     `PROXY TCP6 ${addresses}\r\n`,
     `PROXY UDP4 ${addresses}\r\n`,
     `PROXY TCP4 ${addresses} \r\n`,
     "PROXY TCP4 203.0.113.5 192.0.2.1 4711 65536\r\n",
     "PROXY TCP4 203.0.113.5 192.0.2.1 04711 443\r\n",
-    ...[
-      "PROXY TCP4 203.0.113.05 192.0.2.1 1 1\r\n",
-      "PROXY TCP6 fe80::1%1 fe80::2 1 1\r\n",
-      `PROXY ${"x".repeat(101)}`,
-    ],
+    "PROXY TCP4 203.0.113.05 192.0.2.1 1 1\r\n",
+    "PROXY TCP6 fe80::1%1 fe80::2 1 1\r\n",
+    `PROXY ${"x".repeat(101)}`,
   ]) {
     assert.equal(parseProxyHeader(Buffer.from(line)), "malformed", line);
   }

@@ -6,10 +6,10 @@
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
-import { createLane, type Lane } from "#lib/lane.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
+import { createSerialQueue, type SerialQueue } from "#lib/serial-queue.ts";
 import { Identifier, PasswordHash, Uid } from "#nodes/account-json.ts";
 import { createLook, type Look, mebibyte, type PanelAccount } from "#nodes/cpanel/accounts.ts";
 import { FtpAccounts, randomPassword } from "#nodes/cpanel/ftp-accounts.ts";
@@ -29,8 +29,8 @@ import {
 import { probeAccount } from "#nodes/probe.ts";
 
 const usagePollMsDefault = 5 * 60_000;
-/** Operations on one account run one after the other; accounts share lanes. */
-const lanesCount = 64;
+/** Operations on one account run one after the other; accounts share queues. */
+const queuesCount = 64;
 const suspendReason = "Suspended by its reseller";
 
 export const panelCapabilities: Capabilities = {
@@ -69,10 +69,10 @@ export function createCpanelDriver(options: CpanelDriverOptions): HostingNode {
   const look = createLook(whm, options);
   const panel: Panel = { ...options, whm, look, ftpAccounts: new FtpAccounts(whm, options.random) };
   const usage = new UsagePoll(look.list, options.clock, options.usagePollMs ?? usagePollMsDefault);
-  const lanes: Lane[] = Array.from({ length: lanesCount }, () => createLane());
+  const queues: SerialQueue[] = Array.from({ length: queuesCount }, () => createSerialQueue());
   const inTurn = <T>(key: AccountKey, task: () => Promise<T>): Promise<T> => {
     checkKey(key);
-    return (lanes[key.uid % lanesCount] as Lane)(task);
+    return (queues[key.uid % queuesCount] as SerialQueue)(task);
   };
   const found = async (key: AccountKey): Promise<PanelAccount> => {
     const account = await look.lookUp(key).catch((error: unknown) => {

@@ -1,13 +1,13 @@
 /**
  * The accounts of the node: records on disk, and a copy in memory for FTP and web requests.
  *
- * Changes of all accounts run one after the other, and each waits for the account's own lane, which the file operations of
+ * Changes of all accounts run one after the other, and each waits for the account's own queue, which the file operations of
  * FTP use too. So when a change returns, no file operation from before it is still running: a session that was cut finds its
  * signal aborted when its turn comes.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createLane, type Lane } from "#lib/lane.ts";
+import { createSerialQueue, type SerialQueue } from "#lib/serial-queue.ts";
 import {
   type AccountKey,
   type DesiredAccount,
@@ -31,8 +31,8 @@ export interface Account {
   /** The folder `www` of the home, which the web server serves. */
   readonly docroot: string;
   readonly quota: Quota;
-  /** All changes of the account's files run in this lane. */
-  readonly lane: Lane;
+  /** All changes of the account's files run in this queue. */
+  readonly queue: SerialQueue;
 }
 
 export interface AccountsOptions {
@@ -52,7 +52,7 @@ export class Accounts {
   readonly #byIdentifier = new Map<string, Account>();
   readonly #byUid = new Map<number, Account>();
   readonly #byHostName = new Map<string, Account>();
-  readonly #changes = createLane();
+  readonly #changes = createSerialQueue();
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -123,7 +123,7 @@ export class Accounts {
       this.#options.feed.forget(key.uid);
       this.#options.traffic.forget(key.uid);
       this.#options.cutSessions(account);
-      await account.lane(() => this.#options.trash.take(key.uid, account.home));
+      await account.queue(() => this.#options.trash.take(key.uid, account.home));
     });
   }
 
@@ -180,7 +180,7 @@ export class Accounts {
     for (const name of wanted.hostNames) this.#byHostName.set(name, account);
     if (isSamePassword && !wanted.suspended && wanted.ftpEnabled) return;
     this.#options.cutSessions(account);
-    await account.lane(async () => {});
+    await account.queue(async () => {});
   }
 
   async #open(record: DesiredAccount): Promise<void> {
@@ -196,7 +196,7 @@ export class Accounts {
         () => account.record,
         () => feed.changed(record.uid),
       ),
-      lane: createLane(),
+      queue: createSerialQueue(),
     };
     this.#byUid.set(record.uid, account);
     this.#byIdentifier.set(record.identifier, account);

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
-import { createLane } from "#lib/lane.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -19,7 +19,7 @@ interface HighestSeen {
 
 export class Marks {
   readonly #path: string;
-  readonly #lane = createLane();
+  readonly #queue = createSerialQueue();
   /** The content of the file. */
   #highest: HighestSeen;
 
@@ -41,7 +41,7 @@ export class Marks {
   /** Ignores lower uids. The uid is on disk once this returns. */
   async raise(uid: number): Promise<void> {
     if (uid <= this.#highest.uid) return;
-    await this.#lane(async () => {
+    await this.#queue(async () => {
       if (uid <= this.#highest.uid) return;
       const highest = { ...this.#highest, uid };
       await writeFileAtomic(this.#path, `${JSON.stringify(highest)}\n`);

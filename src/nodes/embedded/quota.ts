@@ -53,7 +53,7 @@ export class Quota {
     this.#add(0, count);
   }
 
-  /** Counts a deleted file. Call it in the account's lane, like `moved` and `reserve`. */
+  /** Counts a deleted file. Call it in the account's queue, like `moved` and `reserve`. */
   deleted(path: string, size: number): void {
     this.#add(-size, -1);
     this.#endLoans(path);

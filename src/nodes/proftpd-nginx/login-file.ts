@@ -3,7 +3,7 @@
  * replaced as a whole. One-time logins come before the customers' lines.
  */
 import { join } from "node:path";
-import { createLane } from "#lib/lane.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { writeFileAtomic } from "#nodes/atomic-file.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
 import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "#nodes/proftpd-nginx/settings.ts";
@@ -21,7 +21,7 @@ export class LoginFile {
   readonly #logins = new TextFile();
   readonly #groups = new TextFile();
   readonly #once = new Map<string, string>();
-  readonly #lane = createLane();
+  readonly #queue = createSerialQueue();
 
   constructor(paths: NodePaths) {
     this.#paths = paths;
@@ -58,7 +58,7 @@ export class LoginFile {
 
   /** Once this returns, all changes are in force. Unchanged files are not written, and concurrent calls share a write. */
   write(): Promise<void> {
-    return this.#lane(async () => {
+    return this.#queue(async () => {
       await this.#groups.write(this.#paths.groups, "");
       await this.#logins.write(this.#paths.logins, [...this.#once.values()].join(""));
     });

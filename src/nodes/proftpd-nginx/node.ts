@@ -12,7 +12,7 @@
  * Changes run one after the other. The desired state is recorded first, so a start finishes what a killed agent began.
  */
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
-import { createLane } from "#lib/lane.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
 import {
   type AccountKey,
@@ -70,7 +70,7 @@ function lockNode({ stateFolder }: ProftpdNodeSettings): Disposable {
 class Node implements ProftpdNode {
   readonly #parts: Parts;
   readonly #lock: Disposable;
-  readonly #lane = createLane();
+  readonly #queue = createSerialQueue();
   readonly #timers: { close(): Promise<void> }[] = [];
 
   constructor(parts: Parts, lock: Disposable) {
@@ -103,7 +103,7 @@ class Node implements ProftpdNode {
   }
 
   apply(states: readonly AccountState[]): Promise<RefusedState[]> {
-    return this.#lane(() => this.#apply(states));
+    return this.#queue(() => this.#apply(states));
   }
 
   async ensureAccount(account: DesiredAccount): Promise<void> {
@@ -151,13 +151,13 @@ class Node implements ProftpdNode {
   }
 
   strays(): Promise<Strays> {
-    return this.#lane(async () => findStrays({ ...this.#parts, siteDomain: this.#parts.settings.siteDomain }));
+    return this.#queue(async () => findStrays({ ...this.#parts, siteDomain: this.#parts.settings.siteDomain }));
   }
 
   async close(): Promise<void> {
     const { usage, traffic, records, limits, oneTimeLogins } = this.#parts;
     await Promise.all(this.#timers.map((timer) => timer.close()));
-    await this.#lane(async () => {
+    await this.#queue(async () => {
       await oneTimeLogins.close();
       await usage.close();
       await traffic.save();

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { reportHostNames } from "#hosting/host-names/report.ts";
+import { reportHostNames } from "#hosting/host-names/read.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#operator-error.ts";
 

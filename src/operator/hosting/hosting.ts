@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
 import { changePack } from "#hosting/accounts/change-pack.ts";
-import { wantRemoval } from "#hosting/accounts/delete.ts";
-import { lockAccount, notChangeable, parseIdentifier } from "#hosting/accounts/live-account.ts";
+import { requestRemoval } from "#hosting/accounts/delete.ts";
+import { lockAccount, notChangeable, parseIdentifier } from "#hosting/accounts/find-account.ts";
+import { changePassword } from "#hosting/accounts/password.ts";
 import { findProgress, reportAccount, reportAccounts } from "#hosting/accounts/report.ts";
-import { wantPassword } from "#hosting/accounts/set-password.ts";
 import { type HostingStatus, hostingStatuses } from "#hosting/accounts/states.ts";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { checkFtpPassword, loadCommonPasswords } from "#lib/ftp-password.ts";
@@ -159,8 +159,8 @@ function addPasswordCommand(hosting: Command): void {
         const hash = await queue.hash("operator", verdict.password);
         const account = await context.database.transaction(async (tx) => {
           const locked = await lockAccount(tx, identifier);
-          const isTaken = await wantPassword(context, tx, { ...locked, hash, note: "by the operator" });
-          if (!isTaken) throw notChangeable(locked);
+          const isAccepted = await changePassword(context, tx, locked, hash, "by the operator");
+          if (!isAccepted) throw notChangeable(locked);
           return locked;
         });
         return reportChange(context, account, options);
@@ -205,7 +205,7 @@ function addRemoveCommand(hosting: Command): void {
         if (!options.yes) await confirm(`Delete ${identifier} with its site and its files?`);
         const account = await context.database.transaction(async (tx) => {
           const locked = await lockAccount(tx, identifier);
-          await wantRemoval(context, tx, locked.id, "by the operator");
+          await requestRemoval(context, tx, locked.id, "by the operator");
           return locked;
         });
         return reportChange(context, account, options);

@@ -1,6 +1,6 @@
 /** Commands that move accounts to other nodes. */
 import type { Command } from "commander";
-import { parseIdentifier } from "#hosting/accounts/live-account.ts";
+import { parseIdentifier } from "#hosting/accounts/find-account.ts";
 import { endMove, findEmptying, getMove, listMoves, moveAllFrom } from "#hosting/moves/manage.ts";
 import { startMove } from "#hosting/moves/move.ts";
 import { setNode } from "#hosting/nodes/manage.ts";

@@ -78,20 +78,20 @@ function addMachineCommands(nodes: Command): void {
           process.stderr.write(`${whatWillBeDone(id, described)}\n`);
           await confirm("Go on?");
         }
-        const { told } = await goOnAfterRestore(context, id);
-        return { node: id, removals_go_on: described.removals, accounts_told: told };
+        const { accountsResent } = await goOnAfterRestore(context, id);
+        return { node: id, removals_go_on: described.removals, accounts_told: accountsResent };
       }),
     );
 }
 
 const namedMax = 20;
 
-function whatWillBeDone(id: string, { since, removals, told }: RestoredNode): string {
+function whatWillBeDone(id: string, { since, removals, accountsToResend }: RestoredNode): string {
   const shown = removals.slice(0, namedMax).join(", ");
   const more = removals.length > namedMax ? ` and ${removals.length - namedMax} more` : "";
   const removed =
     removals.length === 0 ? "Nothing is waiting to be removed there." : `Will be removed there: ${shown}${more}.`;
-  const changed = told === 0 ? "" : ` Will be sent again from this database: ${told} accounts.`;
+  const changed = accountsToResend === 0 ? "" : ` Will be sent again from this database: ${accountsToResend} accounts.`;
   return `${id} has been ahead of this database since ${since.toISOString()}. ${removed}${changed}`;
 }
 

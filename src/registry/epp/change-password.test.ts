@@ -36,7 +36,7 @@ async function start(context: TestContext) {
 }
 
 describe("a password change", () => {
-  test("is one login with the new password, and a logout", async (context) => {
+  test("is one login with the new password and a logout", async (context) => {
     const { server, change } = await start(context);
     assert.deepEqual(await change(), { result: "changed", reason: undefined });
     assert.equal(server.password, newPassword);
@@ -45,7 +45,7 @@ describe("a password change", () => {
   });
 
   for (const code of [2200, 2306, 2501, 2502]) {
-    test(`that is answered with ${code} has not happened, and nothing more is tried`, async (context) => {
+    test(`that is answered with ${code} failed, and is not retried`, async (context) => {
       const { server, change } = await start(context);
       server.refusal = code;
       const { result, reason } = await change();
@@ -55,14 +55,14 @@ describe("a password change", () => {
     });
   }
 
-  test("whose answer is lost after it was done is found out with one more login", async (context) => {
+  test("that was executed but whose answer is lost needs one more login to find out", async (context) => {
     const { server, change } = await start(context);
     server.loss = "after";
     assert.equal((await change()).result, "changed");
     assert.deepEqual(server.tried, [oldPassword, newPassword]);
   });
 
-  test("whose answer is lost before it was done is found out with two more logins", async (context) => {
+  test("that was not executed and whose answer is lost needs two more logins to find out", async (context) => {
     const { server, change } = await start(context);
     server.loss = "before";
     assert.equal((await change()).result, "unchanged");
@@ -71,7 +71,7 @@ describe("a password change", () => {
   });
 
   for (const code of [2400, 2500]) {
-    test(`that is done although it is answered with ${code} is found out with one more login`, async (context) => {
+    test(`that was executed although it is answered with ${code} needs one more login to find out`, async (context) => {
       const { server, change } = await start(context);
       server.loss = "failure";
       server.failureCode = code;
@@ -80,7 +80,7 @@ describe("a password change", () => {
     });
   }
 
-  test("is unknown when neither login is answered, and no third one is tried", async (context) => {
+  test("has an unknown outcome when neither login is answered, and a third is not tried", async (context) => {
     const { server, change } = await start(context);
     server.loss = "after";
     server.plainAnswer = "close";
@@ -90,7 +90,7 @@ describe("a password change", () => {
     assert.deepEqual(server.tried, [oldPassword, newPassword, oldPassword]);
   });
 
-  test("at a registry that is away has not happened", async (context) => {
+  test("fails at a registry that is down", async (context) => {
     const { server, change } = await start(context);
     const { script } = server.standIn;
     server.standIn.script = (request) => (request.name === "connect" ? "close" : script(request));

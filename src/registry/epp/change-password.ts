@@ -1,7 +1,7 @@
 /**
- * Changes the password that we log in with (RFC 5730 §2.9.1.1: only a login can). A registry that changed it and whose
- * answer was lost is asked which password holds, by logging in: with the new one, then with the old one, and never more
- * often, because registries lock accounts that keep trying.
+ * Changes our password at the registry. Only a login can do that (RFC 5730 §2.9.1.1). When the answer is lost, two more logins
+ * find out which password is valid: first with the new one, then with the old one. There is no third, because registries lock
+ * accounts after repeated failures.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
@@ -11,23 +11,23 @@ import { openSession } from "#registry/epp/session.ts";
 import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 
-/** Whose password; `password` is the one that holds now, as far as we know. */
+/** The login whose password changes; `password` is the one that is valid now, as far as we know. */
 export type PasswordChangeOptions = Pick<
   EppPoolOptions,
   "host" | "port" | "tls" | "registrarId" | "password" | "services" | "timeouts" | "clock" | "random" | "onFrame"
 > & {
-  /** How long after a lost answer the registry may still be at work on it. */
+  /** How long after a lost answer the registry may still execute the login. */
   readonly settleMs: number;
 };
 
 export interface PasswordChange {
-  /** `unknown`: either password may hold. */
+  /** `unknown`: either password may be valid. */
   readonly result: "changed" | "unchanged" | "unknown";
-  /** Why it is not changed, for people; no secret is in it. */
+  /** Why it was not changed, for people. Contains no secret. */
   readonly reason: string | undefined;
 }
 
-/** Opens one session, whose login changes the password, and closes it. Never throws for what the registry does. */
+/** Opens a session whose login changes the password, and closes it. Whatever the registry does, it does not throw. */
 export async function changePassword(options: PasswordChangeOptions, newPassword: Secret): Promise<PasswordChange> {
   const failure = await logInOnce(options, options.password, newPassword);
   if (!failure) return { result: "changed", reason: undefined };
@@ -36,7 +36,7 @@ export async function changePassword(options: PasswordChangeOptions, newPassword
   return findPassword(options, newPassword);
 }
 
-/** Which of the two passwords holds: `changed` is the new one. At most two logins. */
+/** Finds out which password is valid, with at most two logins: `changed` means the new one. */
 export async function findPassword(options: PasswordChangeOptions, newPassword: Secret): Promise<PasswordChange> {
   const withNew = await logInOnce(options, newPassword);
   if (!withNew) return { result: "changed", reason: undefined };
@@ -45,7 +45,7 @@ export async function findPassword(options: PasswordChangeOptions, newPassword: 
   return { result: "unknown", reason: withOld.message };
 }
 
-/** Logs in and out again. @returns what it failed with, if it did */
+/** Logs in and out. @returns the error, if the login failed */
 async function logInOnce(
   options: PasswordChangeOptions,
   password: Secret,
@@ -54,7 +54,12 @@ async function logInOnce(
   const { host, port, tls, services, registrarId, clock, random, onFrame } = options;
   try {
     const session = await openSession({
-      ...{ host, port, tls, services, clock, random },
+      host,
+      port,
+      tls,
+      services,
+      clock,
+      random,
       credentials: { registrarId, password, newPassword },
       timeouts: { ...eppTimeoutsDefault, ...options.timeouts },
       validate: await loadFrameValidator(),
@@ -70,8 +75,8 @@ async function logInOnce(
 }
 
 /**
- * Whether the login may have been executed: it was sent, and no answer to it was understood, or the server failed over it.
- * Who would believe too soon that nothing has happened throws the only copy of the new password away.
+ * Whether the login may have been executed: it was sent, and its answer was lost, unreadable or a server failure. Assuming that
+ * it was not would lose the only copy of the new password.
  */
 function isInDoubt({ reason, cause, resultCode }: EppUnavailable): boolean {
   return reason === "login" && (cause instanceof EppUnanswered || resultCode === 2400 || resultCode === 2500);

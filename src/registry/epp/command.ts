@@ -4,8 +4,8 @@ import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { elementsOf } from "#registry/epp/xml/xml.ts";
 
 /**
- * One EPP command, ready to be sent any number of times, each under a clTRID of its own.
- * `query` may be repeated at will, `transform` changes the registry, `session` belongs to the session itself.
+ * One EPP command. It can be sent any number of times, each time with its own clTRID.
+ * A `query` is safe to repeat, a `transform` changes the registry, `session` is for the session itself.
  */
 export interface EppCommand<Data> {
   /** The object and the verb, e.g. "domain:create". */
@@ -14,9 +14,9 @@ export interface EppCommand<Data> {
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**
-   * Reads what a success (1xxx) brings, and whatever the session's own commands are answered with; undefined when that
-   * is nothing. A transform was executed, whatever else its answer says or leaves out: it never throws then.
-   * @throws XmlError when something is missing that the answer to a query can't be understood without
+   * Reads the data of a success (1xxx), and of any answer to the session's own commands; undefined when there is none. For a
+   * transform it never throws: the command was executed, even if its answer is incomplete.
+   * @throws XmlError when the answer to a query lacks a required part
    */
   parse(resData: XmlElement | undefined, response: ResponseFrame): Data | undefined;
 }
@@ -24,8 +24,8 @@ export interface EppCommand<Data> {
 const epp = elementsOf(eppNamespace);
 
 /**
- * A document around a command's own element.
- * @param extensions elements of negotiated extensions (RFC 5730 §2.7.3); those that are undefined are left out
+ * The document for a command's element.
+ * @param extensions elements of negotiated extensions (RFC 5730 §2.7.3); undefined ones are omitted
  */
 export function commandFrame(
   verb: XmlElement,
@@ -36,7 +36,7 @@ export function commandFrame(
   return epp("epp", [epp("command", [verb, extension, epp("clTRID", [clTRID])])]);
 }
 
-/** A document around an object's element: `<create><domain:create>…`. Both share their name (RFC 5730 §2.9). */
+/** The document for an object's element: `<create><domain:create>…`. Both elements have the same name (RFC 5730 §2.9). */
 export function objectCommandFrame(
   object: XmlElement,
   clTRID: string,

@@ -1,8 +1,8 @@
 /**
- * One TLS connection that carries one question at a time.
+ * One TLS connection with one request at a time.
  *
- * Its whole promise is that an answer belongs to its question: whatever makes that doubtful (a timeout, an early end,
- * garbage, a frame that nobody waits for) destroys the connection at once, so that nothing late is ever read.
+ * It guarantees that an answer belongs to its request. Anything that makes that doubtful (a timeout, an early end, garbage, an
+ * unsolicited frame) destroys the connection at once, so that a late answer is never read.
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
@@ -15,18 +15,18 @@ import { writeXml, writeXmlRedacted } from "#registry/epp/xml/writer.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { parseXml } from "#registry/epp/xml/xml.ts";
 
-/** How the registry is told from an impostor. Verification can't be switched off. */
+/** How the registry's identity is verified. Verification cannot be switched off. */
 export interface EppTls {
-  /** PEM: the only authorities that may vouch for the registry. */
+  /** PEM: the only trusted certificate authorities. */
   readonly ca: string | readonly string[];
-  /** PEM: our certificate and its key, where the registry asks for one. */
+  /** PEM: our client certificate and its key, if the registry requires one. */
   readonly cert?: string | undefined;
   readonly key?: Secret | undefined;
-  /** The name that is asked for (SNI) and that the registry's certificate must bear; or its address, which is not asked for. */
+  /** The name that we send (SNI) and that the registry's certificate must contain; or its address, which is not sent. */
   readonly servername: string;
 }
 
-/** Sees every frame, passwords and authInfo redacted unless `revealsSecrets` is asked for. Must not throw. */
+/** Gets every frame, with passwords and authInfo redacted unless `revealsSecrets` is set. Must not throw. */
 export type FrameTrace = (direction: "sent" | "received", xml: string) => void;
 
 export interface ConnectionOptions {
@@ -37,33 +37,33 @@ export interface ConnectionOptions {
   readonly greetingMs: number;
   readonly validate: FrameValidator;
   readonly trace?: FrameTrace | undefined;
-  /** Traces every frame as it went over the wire: for somebody who has asked to see the secrets, never for a log. */
+  /** Traces frames with their secrets, for a person who asked to see them. Never for a log. */
   readonly revealsSecrets?: boolean;
   /**
-   * Asked before each frame, in the turn in which its bytes are handed over. After a no nothing leaves any more: the connection is
-   * reset, so that the kernel throws away what it has not delivered yet. Absent: always.
+   * Called before each frame, in the same turn of the event loop as the write. Once it returns false nothing more is sent: the
+   * connection is reset, so that the kernel drops what it has not delivered yet. Default: always true.
    */
   readonly mayWrite?: (() => boolean) | undefined;
-  /** Gives up while connecting. */
+  /** Aborts connecting. */
   readonly signal: AbortSignal;
 }
 
 const keepAliveDelayMs = 60_000;
 /**
- * How long one of a name's several addresses may take before the next is tried. Node gives the one before up then, and its
- * own 250 ms are less than the way to the other side of the earth and back, or than a lost SYN's second (RFC 6298 §2).
+ * How long each of a name's addresses may take before Node gives it up and tries the next. Node's default of 250 ms is shorter
+ * than a round trip around the earth, and than the retransmission of a lost SYN after one second (RFC 6298 §2).
  */
 const addressAttemptMs = 2_000;
 
 /**
  * Connects and waits for the first frame, the greeting.
- * @throws the socket's error, or EppUnanswered when the greeting doesn't come
+ * @throws the socket's error, or EppUnanswered when no greeting comes
  */
 export async function openConnection(
   options: ConnectionOptions,
 ): Promise<{ connection: Connection; first: XmlElement }> {
   options.signal.throwIfAborted();
-  // Of its own: a TLSSocket cannot be reset (resetAndDestroy throws ERR_INVALID_HANDLE_TYPE), the socket below it can.
+  // Its own socket: a TLSSocket cannot be reset (resetAndDestroy throws ERR_INVALID_HANDLE_TYPE), but the one below it can.
   const tcp = connectTcp({
     host: options.host,
     port: options.port,
@@ -82,12 +82,12 @@ export async function openConnection(
   const timer = setTimeout(() => giveUp(new Error("connecting took too long")), options.connectMs);
   try {
     tcp.on("error", opened.reject);
-    // Not before: the handle that connects is replaced when a name has several addresses.
+    // Not earlier: while Node tries several addresses it replaces the socket's handle.
     tcp.once("connect", () => {
       const socket = secure(tcp, options.tls);
       socket.on("error", opened.reject);
       socket.on("close", () => opened.reject(new Error("the registry closed during the handshake")));
-      // The connection reads from the moment of the handshake on: a greeting may be in the same packet.
+      // Reads from the handshake on: the greeting may be in the same packet.
       socket.once("secureConnect", () => {
         connection = new Connection({ tcp, socket }, options);
         opened.resolve({ connection, greeting: connection.receive(options.greetingMs) });
@@ -106,7 +106,7 @@ function secure(tcp: Socket, { ca, cert, key, servername }: EppTls): TLSSocket {
     ca: typeof ca === "string" ? ca : [...ca],
     cert,
     key: key?.reveal(),
-    // RFC 6066 §3: an address is not sent as a name; the certificate has to bear it all the same.
+    // RFC 6066 §3: an address is not sent as SNI, but the certificate must contain it.
     servername: isIP(servername) === 0 ? servername : "",
     checkServerIdentity: (_host, certificate) => checkServerIdentity(servername, certificate),
     minVersion: "TLSv1.2",
@@ -129,7 +129,7 @@ export class Connection {
   readonly #decoder = new FrameDecoder();
   readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
   readonly #closed = Promise.withResolvers<Error>();
-  /** Of the last frame that was sent: its answer may echo them. */
+  /** The secrets of the last frame that was sent: its answer may echo them. */
   #secrets: readonly string[] = [];
   #awaited: Awaited | undefined;
   #failure: Error | undefined;
@@ -161,11 +161,11 @@ export class Connection {
   }
 
   /**
-   * Sends one frame and waits for one.
-   * @param timeoutMs for the whole answer, however slowly it comes
-   * @throws EppFrameInvalid before anything is sent; the connection stays as good as it was
-   * @throws EppNotSent when the connection was already gone, or nothing may be written any more
-   * @throws EppUnanswered when the frame was possibly sent; the connection is gone
+   * Sends one frame and waits for the answer.
+   * @param timeoutMs for the whole answer
+   * @throws EppFrameInvalid before anything is sent; the connection stays usable
+   * @throws EppNotSent when the connection was already closed, or must no longer send
+   * @throws EppUnanswered when the frame was possibly sent; the connection is closed
    */
   async exchange(frame: XmlElement, timeoutMs: number): Promise<XmlElement> {
     const xml = writeXml(frame);
@@ -177,23 +177,23 @@ export class Connection {
       throw new EppNotSent(this.#failure);
     }
     const answer = this.receive(timeoutMs);
-    // What hides them is the trace alone.
+    // Only the trace redacts them.
     if (this.#trace) this.#secrets = secretsIn(frame);
     this.#socket.write(bytes);
     this.#trace?.("sent", this.#revealsSecrets ? xml : writeXmlRedacted(frame));
     return answer;
   }
 
-  /** Waits for a frame that nothing has to be sent for: the greeting. @throws EppUnanswered as `exchange` does */
+  /** Waits for a frame without sending one: the greeting. @throws EppUnanswered as `exchange` does */
   receive(timeoutMs: number): Promise<XmlElement> {
-    if (this.#awaited) throw new Error("one command at a time: an answer is still awaited");
+    if (this.#awaited) throw new Error("one command at a time: the previous one has no answer yet");
     const answer = Promise.withResolvers<XmlElement>();
     const timer = setTimeout(() => this.#fail(new EppUnanswered("timeout")), timeoutMs);
     this.#awaited = { answer, timer };
     return answer.promise;
   }
 
-  /** Ends the connection without a word. Whoever waits for an answer gets EppUnanswered. */
+  /** Closes the connection without a logout. A request in progress fails with EppUnanswered. */
   destroy(cause?: unknown): void {
     this.#fail(new EppUnanswered("closed", cause));
   }
@@ -207,7 +207,7 @@ export class Connection {
   }
 
   #deliver(xml: string): void {
-    // A frame behind one that ended the connection in the same packet: too late for anybody.
+    // This frame came in the same packet, behind one that ended the connection.
     if (this.#failure) return;
     const root = parseXml(xml);
     this.#trace?.("received", this.#revealsSecrets ? xml : writeXmlRedacted(root, this.#secrets));

@@ -1,20 +1,20 @@
 export type EppUnavailableReason =
   | "circuit-open"
   | "connect"
-  /** The registry lacks what we can't do without. */
+  /** The registry does not offer something that we require. */
   | "not-offered"
   | "login"
   | "session-limit"
   | "pool-full"
   | "draining";
 
-/** There is no session to use: certainly nothing was sent for the caller. */
+/** There is no session. Certainly nothing was sent for the caller. */
 export class EppUnavailable extends Error {
   override name = "EppUnavailable";
   readonly reason: EppUnavailableReason;
-  /** The registry's result code, when it was the registry that said no. */
+  /** The registry's result code, if it refused. */
   readonly resultCode: number | undefined;
-  /** How long trying again is pointless, where that is known. */
+  /** How long retries are pointless, if that is known. */
   readonly retryAfterMs: number | undefined;
   constructor(
     reason: EppUnavailableReason,
@@ -31,7 +31,7 @@ export class EppUnavailable extends Error {
 
 export type EppUnansweredReason = "timeout" | "closed" | "malformed" | "wrong-clTRID" | "unsolicited";
 
-/** The command was possibly sent and possibly executed; no answer to it will ever be read. The session is destroyed. */
+/** The command was possibly sent and possibly executed. Its answer will never be read; the session is destroyed. */
 export class EppUnanswered extends Error {
   override name = "EppUnanswered";
   readonly reason: EppUnansweredReason;
@@ -41,7 +41,7 @@ export class EppUnanswered extends Error {
   }
 }
 
-/** The session was already gone: certainly no byte of the command was written. */
+/** The session was already closed. Certainly no byte of the command was written. */
 export class EppNotSent extends Error {
   override name = "EppNotSent";
   constructor(cause?: unknown) {

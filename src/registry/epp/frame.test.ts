@@ -14,7 +14,7 @@ describe("framing", () => {
     assert.deepEqual(encodeFrame("é"), Buffer.from([0, 0, 0, 6, 0xc3, 0xa9]));
   });
 
-  test("gives back every body, however the stream is cut", () => {
+  test("returns every body, however the stream is split", () => {
     const bodies = fc.array(fc.string({ unit: "binary", minLength: 1 }), { maxLength: 8 });
     const cuts = fc.array(fc.nat({ max: 40 }), { minLength: 1 });
     fc.assert(
@@ -54,7 +54,7 @@ describe("framing", () => {
     assert.throws(() => encodeFrame("x".repeat(frameBytesMax - 3)), FrameError);
   });
 
-  test("knows that it is in the middle of a frame, also of a header", () => {
+  test("knows that it is in the middle of a frame or of a header", () => {
     const decoder = new FrameDecoder();
     assert.equal(decoder.isPartial, false);
     decoder.push(Buffer.of(0));

@@ -7,18 +7,18 @@
 
 const frameHeaderBytes = 4;
 
-/** The longest data unit we send or accept, header included. The announced length is checked before anything is allocated. */
+/** The longest data unit that we send or accept, header included. It is checked before memory is allocated. */
 export const frameBytesMax = 4 * 1024 * 1024;
 
 const frameBytesMin = frameHeaderBytes + 1;
 
-/** The bytes can't be an EPP data unit; whatever follows on this connection can't be trusted either. */
+/** The bytes are not an EPP data unit. Nothing that follows on this connection can be trusted. */
 export class FrameError extends Error {
   override name = "FrameError";
 }
 
 /**
- * One data unit, header and body in a single buffer, so that one write sends it whole.
+ * One data unit: header and body in one buffer, so that a single write sends it.
  * @throws FrameError when the unit would be longer than `frameBytesMax`
  */
 export function encodeFrame(xml: string): Buffer {
@@ -30,14 +30,14 @@ export function encodeFrame(xml: string): Buffer {
   return frame;
 }
 
-/** Cuts a stream of bytes into the bodies of its data units. */
+/** Splits a stream of bytes into the bodies of its data units. */
 export class FrameDecoder {
   readonly #header = Buffer.alloc(frameHeaderBytes);
   #headerFill = 0;
   #body: Buffer | undefined;
   #bodyFill = 0;
 
-  /** True in the middle of a data unit: a connection that ends now ended too early. */
+  /** True in the middle of a data unit: a connection that ends now ends too early. */
   get isPartial(): boolean {
     return this.#headerFill > 0;
   }

@@ -3,18 +3,18 @@ import { isGreeting } from "#registry/epp/response.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { findChild, findChildren, findText, getChild, textOf, XmlError } from "#registry/epp/xml/xml.ts";
 
-/** What a registry says of itself (RFC 5730 §2.4). */
+/** A registry's greeting (RFC 5730 §2.4). */
 export interface Greeting {
-  /** Its name; undefined where it leaves it out. */
+  /** Its name, if it sends one. */
   readonly svID: string | undefined;
   readonly versions: readonly string[];
   readonly languages: readonly string[];
-  /** The objects that it offers, as namespaces. */
+  /** Namespaces of the objects that it offers. */
   readonly objectURIs: readonly string[];
   readonly extensionURIs: readonly string[];
 }
 
-/** @throws XmlError when the document is no greeting */
+/** @throws XmlError when the document is not a greeting */
 export function parseGreeting(root: XmlElement): Greeting {
   if (!isGreeting(root)) throw new XmlError("<greeting> is missing in <epp>");
   const greeting = getChild(root, eppNamespace, "greeting");

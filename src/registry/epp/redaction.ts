@@ -1,13 +1,13 @@
 /**
- * What we sent as a secret may come back: in a `<value>` that echoes it, in a message, in a reason. Whoever writes down an
- * answer hides it there too, wherever it stands.
+ * A registry may echo a secret that we sent: in a `<value>`, in a message or in a reason. Before an answer is recorded, each of
+ * the secrets is redacted wherever it appears.
  */
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { isElement } from "#registry/epp/xml/xml.ts";
 
 export const hiddenText = "[secret]";
 
-/** The secrets that a frame of ours carries. */
+/** The secrets in a frame of ours. */
 export function secretsIn(element: XmlElement): string[] {
   const secrets: string[] = [];
   for (const child of element.children) {
@@ -18,7 +18,7 @@ export function secretsIn(element: XmlElement): string[] {
   return secrets;
 }
 
-/** The text with `[secret]` in place of each of the secrets. */
+/** Replaces each of the secrets in the text with `[secret]`. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((hidden, secret) => hidden.replaceAll(secret, hiddenText), text);
 }

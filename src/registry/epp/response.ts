@@ -4,11 +4,11 @@ import { findChild, findChildren, findText, getAttribute, getChild, textOf, XmlE
 
 /** A `<response>` (RFC 5730 §2.6) before the command has read its data. */
 export interface ResponseFrame {
-  /** The first result's code: further results only repeat a failure. */
+  /** The first result's code; further results only repeat a failure. */
   readonly code: number;
-  /** For people: decides nothing. */
+  /** For people only. */
   readonly message: string;
-  /** For people too: the reasons of every result. */
+  /** The reasons of all results, for people only. */
   readonly reasons: string[];
   readonly clTRID: string | undefined;
   readonly svTRID: string | undefined;
@@ -17,7 +17,7 @@ export interface ResponseFrame {
   readonly extension: XmlElement | undefined;
 }
 
-/** @throws XmlError when the document is no EPP response or lacks a result code */
+/** @throws XmlError when the document is not an EPP response or lacks a result code */
 export function parseResponse(root: XmlElement): ResponseFrame {
   const response = getChild(eppRoot(root), eppNamespace, "response");
   const results = findChildren(response, eppNamespace, "result");
@@ -35,7 +35,7 @@ export function parseResponse(root: XmlElement): ResponseFrame {
   };
 }
 
-/** Whether the document is a `<greeting>`, the answer to a connection and to `<hello>`. @throws XmlError on no EPP at all */
+/** Whether the document is a `<greeting>`, which answers a connect and a `<hello>`. @throws XmlError when it is not EPP */
 export function isGreeting(root: XmlElement): boolean {
   return findChild(eppRoot(root), eppNamespace, "greeting") !== undefined;
 }
@@ -50,7 +50,7 @@ function parseCode(text: string): number {
   return Number(text);
 }
 
-/** `<value>` is left out: it echoes what we sent, which may be an authInfo. */
+/** Omits `<value>`: it echoes what we sent, which may be an authInfo. */
 function reasonsOf(result: XmlElement): string[] {
   const reasons = findChildren(result, eppNamespace, "extValue").flatMap((value) =>
     findChildren(value, eppNamespace, "reason"),

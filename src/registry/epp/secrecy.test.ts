@@ -24,7 +24,9 @@ const secret = new Secret(authInfo);
 const name = "example.com";
 const commands: EppCommand<unknown>[] = [
   domainCreate({
-    ...{ name, periodYears: 1, authInfo: secret },
+    name,
+    periodYears: 1,
+    authInfo: secret,
     secDns: { keyData: [{ flags: 257, protocol: 3, alg: 8, pubKey }] },
   }),
   domainInfo(name, { authInfo: secret }),
@@ -38,18 +40,18 @@ const commands: EppCommand<unknown>[] = [
   }),
 ];
 
-/** What stood in the request, as XML carries it. */
+/** The request's text, escaped for XML. */
 const echoOf = ({ xml }: StandInRequest) =>
   [...xml.matchAll(/<(?:\w+:)?(?:pw|newPW)>([^<]*)</g)].map(([, text]) => text).join(" ");
 
-/** Tells in every place that an answer has what it was sent. */
+/** An answer that echoes the request in every place that it has. */
 function tellTale(request: StandInRequest, code: number): string {
   const echo = echoOf(request);
   const events = `<l:loginSecData xmlns:l="${loginSecNamespace}"><l:event type="custom" name="${echo}" value="${echo}" level="warning">${echo}</l:event><l:event type="password" level="warning" value="${echo}" exDate="2027-01-01T00:00:00Z">${echo}</l:event></l:loginSecData>`;
   return `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><result code="${code}"><msg>no: ${echo}</msg><value>${echo}</value><extValue><value><x:any xmlns:x="urn:x-1.0" was="${echo}">${echo}</x:any></value><reason>it was <![CDATA[]]>${echo}</reason></extValue></result><extension>${events}</extension><trID><clTRID>${request.clTRID}</clTRID><svTRID>sv-1</svTRID></trID></response></epp>`;
 }
 
-/** A pool whose log, frames included, is kept as text. */
+/** A pool whose log, with frames, is kept as text. */
 async function startTalkative(context: TestContext, script: (request: StandInRequest) => StandInAnswer | undefined) {
   let written = "";
   const lines = new Writable({
@@ -80,7 +82,7 @@ async function startTalkative(context: TestContext, script: (request: StandInReq
   return { ...fixture, written: () => written };
 }
 
-/** No piece of a secret that could be told from other text, in the form that it has or that XML or JSON gives it. */
+/** Asserts that no recognizable piece of a secret is there, plain or escaped for XML or JSON. */
 function assertNoSecret(...texts: string[]): void {
   for (const text of texts) assert.doesNotMatch(text, /long password|login &|INFO-1|auth-/);
 }
@@ -91,7 +93,7 @@ function wasSent(standIn: StandIn): void {
 }
 
 describe("no secret is in any log line, error or answer", () => {
-  test("when a registry echoes what it was sent wherever it can", async (context) => {
+  test("when a registry echoes the request wherever it can", async (context) => {
     const { standIn, pool, written } = await startTalkative(context, (request) =>
       request.name === "login" ? { xml: tellTale(request, 1000) } : { xml: tellTale(request, 2005) },
     );
@@ -121,10 +123,10 @@ describe("no secret is in any log line, error or answer", () => {
 
   for (const [what, spoil] of [
     ["no answer", (): StandInAnswer => "close"],
-    ["the question itself", ({ xml }: StandInRequest): StandInAnswer => ({ xml })],
+    ["the request itself", ({ xml }: StandInRequest): StandInAnswer => ({ xml })],
     ["half a frame", ({ xml }: StandInRequest): StandInAnswer => ({ half: xml })],
     ["garbage around it", (request: StandInRequest): StandInAnswer => ({ xml: `<${echoOf(request)}>` })],
-    ["a date that is none", (request: StandInRequest): StandInAnswer => ({ xml: badDate(request) })],
+    ["an invalid date", (request: StandInRequest): StandInAnswer => ({ xml: badDate(request) })],
   ] as const) {
     test(`when a command is answered with ${what}`, async (context) => {
       const { standIn, pool, written } = await startTalkative(context, (request) =>

@@ -27,11 +27,16 @@ const services = {
   extensionURIs: [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace],
 };
 
-/** A profile with these fields of its own. */
+/** A profile with these fields changed. */
 const profileWith = (own: Partial<RegistryEntry>) =>
   completeProfile(
     {
-      ...{ id: "nic", host: "127.0.0.1", port: 700, caFile: "ca.pem", registrarId: "ClientX", password: "foo-BAR2" },
+      id: "nic",
+      host: "127.0.0.1",
+      port: 700,
+      caFile: "ca.pem",
+      registrarId: "ClientX",
+      password: "foo-BAR2",
       suffixes: ["example"],
       ...own,
     },
@@ -44,7 +49,7 @@ async function startWith(context: TestContext, greeting: string, options: Partia
   return fixture;
 }
 
-/** What a login asked for. */
+/** The services that a login asked for. */
 function askedFor(xml: string) {
   const command = getChild(parseXml(xml), eppNamespace, "command");
   const login = getChild(command, eppNamespace, "login");
@@ -57,7 +62,7 @@ function askedFor(xml: string) {
   };
 }
 
-describe("a login asks for exactly what is wanted and offered", () => {
+describe("a login asks for exactly what we require and the registry offers", () => {
   const [launch, hosts] = ["urn:ietf:params:xml:ns:launch-1.0", hostNamespace];
   for (const [what, offered, objects, extensions, language] of [
     [
@@ -91,7 +96,7 @@ describe("a login asks for exactly what is wanted and offered", () => {
     });
   }
 
-  test("and where an object that we need is not offered, nobody logs in, and the operator hears which", async (context) => {
+  test("and fails without a login where a required object is not offered, with an error that names it", async (context) => {
     const { standIn, pool } = await startWith(context, offerXml([domainNamespace, hostNamespace]));
     await assert.rejects(pool.acquire("check", { waitMs }), {
       name: "EppUnavailable",
@@ -106,7 +111,7 @@ describe("a service that the greeting offers and the login refuses", () => {
   const offered = offerXml([domainNamespace, contactNamespace, hostNamespace], [feeNamespace, rgpNamespace]);
 
   for (const code of [2103, 2307]) {
-    test(`is among those that the error names, with the field that leaves it out (${code})`, async (context) => {
+    test(`is named by the error, with the profile's field that omits it (${code})`, async (context) => {
       const fixture = await startWith(context, offered, { services: eppOptionsOf(profileWith({})).services });
       const { script } = fixture.standIn;
       fixture.standIn.script = (request) =>
@@ -120,7 +125,7 @@ describe("a service that the greeting offers and the login refuses", () => {
     });
   }
 
-  test("is not asked for when the profile leaves it out", async (context) => {
+  test("is not asked for when the profile omits it", async (context) => {
     const { services: wanted } = eppOptionsOf(profileWith({ withoutServices: [feeNamespace, hostNamespace] }));
     const { standIn, pool } = await startWith(context, offered, { services: wanted });
     using lease = await pool.acquire("check", { waitMs });
@@ -134,7 +139,7 @@ describe("a service that the greeting offers and the login refuses", () => {
 describe("a password of more than 16 characters", () => {
   const password = new Secret("a password of more than 16 characters");
 
-  test("is sent by login security where that is offered", async (context) => {
+  test("is sent in loginSec where that is offered", async (context) => {
     const greeting = offerXml(services.requiredObjectURIs, [loginSecNamespace]);
     const { standIn, pool } = await startWith(context, greeting, { password });
     (await pool.acquire("check", { waitMs })).release();
@@ -166,13 +171,13 @@ describe("prices", () => {
     return { standIn, answer: await pool.checkDomain("a.example", { budgetMs: waitMs }) };
   }
 
-  test("are asked for where the registry tells them, for the years that names are registered for", async (context) => {
+  test("are asked for where the registry offers them, for the period of a registration", async (context) => {
     const { standIn, answer } = await check(context, "standard", { periodYears: 2 });
     assert.match(standIn.requests.at(-1)?.xml ?? "", /<fee:command name="create"><fee:period unit="y">2</);
     assert.deepEqual([answer.available, answer.fees?.prices[0]?.amount], [true, "100.00"]);
   });
 
-  test("of its own make a name unavailable, unless the operator pays them", async (context) => {
+  test("above the standard make a name unavailable, unless the operator accepts them", async (context) => {
     const refused = await check(context, "premium");
     assert.deepEqual([refused.answer.available, refused.answer.reason], [false, "Premium"]);
     const accepted = await check(context, "premium", { premium: { amountMax: 100, currency: "EUR" } });
@@ -180,7 +185,7 @@ describe("prices", () => {
     assert.match(accepted.standIn.requests.at(-1)?.xml ?? "", /<fee:currency>EUR</);
   });
 
-  test("are not asked for where the registry does not tell them", async (context) => {
+  test("are not asked for where the registry does not offer them", async (context) => {
     const { standIn, pool } = await startWith(context, offerXml(services.requiredObjectURIs));
     await pool.checkDomain("a.example", { budgetMs: waitMs });
     assert.doesNotMatch(standIn.requests.at(-1)?.xml ?? "", /fee/);

@@ -2,33 +2,33 @@ import type { EppServices } from "#registry/epp/commands/session/login.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { Greeting } from "#registry/epp/greeting.ts";
 
-/** What we would like of a registry. */
-export interface WantedServices {
-  /** Objects, as namespaces, without which a session is of no use. */
+/** The services that we ask a registry for. */
+export interface ServiceRequirements {
+  /** Namespaces of objects without which a session is useless. */
   readonly requiredObjectURIs: readonly string[];
-  /** Objects and extensions that are used where they are offered. */
+  /** Namespaces of objects and extensions that we use where the registry offers them. */
   readonly optionalObjectURIs: readonly string[];
   readonly extensionURIs: readonly string[];
 }
 
 /**
- * What to ask for at login: exactly what is wanted and offered. Registries refuse what they have not offered (2307, 2103),
- * and some use an extension towards those who asked for it only.
+ * What to ask for at login: exactly what we require and the registry offers. Registries refuse what they do not offer (2307,
+ * 2103), and some use an extension only for clients that asked for it.
  * @throws EppUnavailable that names what is missing
  */
-export function chooseServices(wanted: WantedServices, offered: Greeting): EppServices {
+export function chooseServices(ours: ServiceRequirements, offered: Greeting): EppServices {
   const isOffered = (uri: string) => offered.objectURIs.includes(uri);
-  const missing = wanted.requiredObjectURIs.filter((uri) => !isOffered(uri));
+  const missing = ours.requiredObjectURIs.filter((uri) => !isOffered(uri));
   if (missing.length > 0) throw notOffered(`the registry does not offer ${missing.join(", ")}`);
   if (!offered.versions.includes("1.0")) throw notOffered("the registry does not speak EPP 1.0");
   return {
-    objectURIs: [...wanted.requiredObjectURIs, ...wanted.optionalObjectURIs.filter(isOffered)],
-    extensionURIs: wanted.extensionURIs.filter((uri) => offered.extensionURIs.includes(uri)),
+    objectURIs: [...ours.requiredObjectURIs, ...ours.optionalObjectURIs.filter(isOffered)],
+    extensionURIs: ours.extensionURIs.filter((uri) => offered.extensionURIs.includes(uri)),
     language: offered.languages.includes("en") ? "en" : (offered.languages[0] ?? "en"),
   };
 }
 
-/** The registry lacks something that we can't do without. */
+/** The registry does not offer something that we require. */
 export function notOffered(detail: string): EppUnavailable {
   return new EppUnavailable("not-offered", { detail });
 }

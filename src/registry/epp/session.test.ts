@@ -16,12 +16,12 @@ import { EppFrameInvalid } from "#registry/epp/xml/schema.ts";
 const waitMs = 5_000;
 const checkCommand = domainCheck("example.com");
 
-/** Answers commands of this name so, and everything else politely. */
+/** Answers commands of this name as given, and all others with the default. */
 function script(standIn: StandIn, name: string, answer: (request: StandInRequest) => StandInAnswer): void {
   standIn.script = (request) => (request.name === name ? answer(request) : undefined);
 }
 
-/** What a check and then a second one through the same pool do, when the first is answered so. */
+/** Runs a check that is answered as given, and then a second one in the same pool. */
 async function misbehave(context: TestContext, answer: (request: StandInRequest) => StandInAnswer) {
   const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
   script(standIn, "domain:check", answer);
@@ -54,7 +54,7 @@ describe("an answer that can't be trusted", () => {
     ["no clTRID", "wrong-clTRID", () => ({ xml: responseXml(2001, "") })],
   ];
   for (const [what, reason, answer] of cases) {
-    test(`${what} leaves the command unanswered and its session unused`, async (context) => {
+    test(`${what} leaves the command unanswered, and its session is not used again`, async (context) => {
       const { failure, again, code, logins, sent } = await misbehave(context, answer);
       assert.ok(failure instanceof EppUnanswered, `${failure}`);
       assert.equal(failure.reason, reason);
@@ -65,7 +65,7 @@ describe("an answer that can't be trusted", () => {
     });
   }
 
-  test("a frame that nobody asked for ends the session before it can be taken for an answer", async (context) => {
+  test("an unsolicited frame ends the session before it can be taken for an answer", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
     script(standIn, "domain:check", (request) => ({
       bytes: Buffer.concat([frame(right(request)), frame(right(request))]),
@@ -75,7 +75,7 @@ describe("an answer that can't be trusted", () => {
     await assert.rejects(lease.request(checkCommand, { clTRID: "second-1" }), EppNotSent);
   });
 
-  test("an answer that comes byte by byte is an answer", async (context) => {
+  test("an answer that arrives byte by byte is read", async (context) => {
     const { standIn, pool } = await startFixture(context);
     script(standIn, "domain:check", (request) => ({ dribble: right(request) }));
     using lease = await pool.acquire("check", { waitMs });
@@ -90,7 +90,7 @@ function frame(xml: string): Buffer {
 }
 
 describe("a session", () => {
-  test("hands on any result code, and stays for those that don't end it", async (context) => {
+  test("returns any result code, and stays open after those that do not end it", async (context) => {
     const { standIn, pool } = await startFixture(context);
     using lease = await pool.acquire("transform", { waitMs });
     for (const code of [2001, 2201, 2302, 2304, 2400]) {
@@ -111,7 +111,7 @@ describe("a session", () => {
     });
   }
 
-  test("is used on after a create whose answer is a success and nothing else", async (context) => {
+  test("stays usable after a create whose answer is a success without data", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
     script(standIn, "domain:create", ({ clTRID }) => ({ xml: responseXml(1000, clTRID) }));
     const create = domainCreate({ name: "example.com", periodYears: 1, authInfo: new Secret("auth-SECRET") });
@@ -131,7 +131,7 @@ describe("a session", () => {
     assert.equal(count(standIn, "domain:check"), 1);
   });
 
-  test("says hello while it is idle, and is used afterwards", async (context) => {
+  test("sends a hello while it is idle, and is used afterwards", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1, timeouts: { helloIdleMs: 30 } });
     (await pool.acquire("check", { waitMs })).release();
     while (count(standIn, "hello") < 2) await delay(10);
@@ -140,7 +140,7 @@ describe("a session", () => {
     assert.equal(count(standIn, "login"), 1);
   });
 
-  test("is given up when its hello is not answered", async (context) => {
+  test("is closed when its hello is not answered", async (context) => {
     const { standIn, pool } = await startFixture(context, { timeouts: { helloIdleMs: 30, queryMs: 50 } });
     script(standIn, "hello", () => "silence");
     (await pool.acquire("check", { waitMs })).release();
@@ -199,7 +199,7 @@ describe("opening a session", () => {
     return error;
   }
 
-  test("fails as connect when no greeting comes or something else does", async (context) => {
+  test("fails as connect when something other than a greeting comes, or nothing", async (context) => {
     for (const answer of [
       "silence",
       "close",
@@ -210,18 +210,18 @@ describe("opening a session", () => {
     }
   });
 
-  test("fails as login when it is not answered, and when it is refused, with the code", async (context) => {
+  test("fails as login when the login is not answered or refused, with the code", async (context) => {
     assert.equal((await refusal(context, undefined, "silence")).reason, "login");
     const refused = await refusal(context, undefined, 2307);
     assert.deepEqual([refused.reason, refused.resultCode], ["login", 2307]);
   });
 
-  test("fails as session-limit on 2502, as answer to login or in place of the greeting", async (context) => {
+  test("fails as session-limit on 2502, as the answer to the login or instead of the greeting", async (context) => {
     assert.equal((await refusal(context, undefined, 2502)).reason, "session-limit");
     assert.equal((await refusal(context, { xml: responseXml(2502, "x-1") })).reason, "session-limit");
   });
 
-  test("is refused for the reason that is told, also by a server that has not looked at the clTRID", async (context) => {
+  test("is refused for the reason given, also by a server that has not read the clTRID", async (context) => {
     const nameless = (code: number) => refusal(context, undefined, { xml: responseXml(code, "") });
     assert.equal((await nameless(2502)).reason, "session-limit");
     assert.equal((await nameless(2501)).reason, "circuit-open");
@@ -230,7 +230,7 @@ describe("opening a session", () => {
     assert.deepEqual([doubtful.reason, doubtful.resultCode], ["login", undefined]);
   });
 
-  test("fails as connect when nobody listens", async (context) => {
+  test("fails as connect when no server listens", async (context) => {
     const { standIn, pool } = await startFixture(context, { port: 1 });
     await assert.rejects(pool.acquire("check", { waitMs }), { name: "EppUnavailable", reason: "connect" });
     assert.equal(standIn.requests.length, 0);

@@ -1,6 +1,6 @@
 /**
- * A logged-in EPP session: greeting → login → one command at a time. It is discarded, never used again, as soon as it
- * might be out of step with the registry or no longer logged in.
+ * A logged-in EPP session: greeting → login → one command at a time. It is discarded as soon as it might be out of step with
+ * the registry or logged out.
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
@@ -22,7 +22,7 @@ import { loginSecNamespace } from "#registry/epp/namespaces.ts";
 import { hideSecrets, secretsIn } from "#registry/epp/redaction.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
 import { isGreeting, parseResponse } from "#registry/epp/response.ts";
-import type { WantedServices } from "#registry/epp/services.ts";
+import type { ServiceRequirements } from "#registry/epp/services.ts";
 import { chooseServices, notOffered } from "#registry/epp/services.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -30,47 +30,47 @@ import type { XmlElement } from "#registry/epp/xml/xml.ts";
 /** An answer with any result code. */
 export interface EppResponse<Data> {
   readonly code: number;
-  /** For people, as are the reasons: decides nothing. */
+  /** For people only, as are the reasons. */
   readonly message: string;
   readonly reasons: readonly string[];
   readonly clTRID: string;
   readonly svTRID: string | undefined;
-  /** What a success brought. */
+  /** The data of a success. */
   readonly data: Data | undefined;
 }
 
 export interface RequestOptions {
   /** 3 to 64 characters, never used before. */
   readonly clTRID: string;
-  /** Instead of the registry's setting for the kind of command. */
+  /** Replaces the registry's setting for this kind of command. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What the registry says about how we log in, with the answer to a login. */
-export interface LoginNews {
-  /** Whether it let us in. */
-  readonly isIn: boolean;
+/** What the registry reports in its answer to a login. */
+export interface LoginReport {
+  /** Whether we are logged in. */
+  readonly succeeded: boolean;
   readonly events: readonly LoginSecurityEvent[];
 }
 
 export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "greetingMs"> {
   readonly credentials: Credentials;
-  readonly services: WantedServices;
+  readonly services: ServiceRequirements;
   readonly timeouts: EppTimeouts;
   readonly clock: Clock;
   readonly random: Random;
-  /** Told of every login that is answered. Must not throw. */
-  readonly onLogin?: ((news: LoginNews) => void) | undefined;
+  /** Called for every login that is answered. Must not throw. */
+  readonly onLogin?: ((report: LoginReport) => void) | undefined;
 }
 
-/** A clTRID for commands that no order has to account for. */
+/** A clTRID for commands that belong to no order. */
 export function createClTRID(random: Random): string {
   return `dh-${random.bytes(12).toString("hex")}`;
 }
 
 /**
- * Connects and logs in, asking for what is wanted and offered.
- * @throws EppUnavailable with reason connect, not-offered, login or session-limit; nothing is left open
+ * Connects and logs in, and asks for the services that we require and the registry offers.
+ * @throws EppUnavailable with reason connect, not-offered, login or session-limit; no connection stays open
  */
 export async function openSession(options: SessionOptions): Promise<EppSession> {
   const { connectMs, greetingMs } = options.timeouts;
@@ -89,7 +89,7 @@ export async function openSession(options: SessionOptions): Promise<EppSession> 
   }
 }
 
-/** Some registries greet with a refusal, such as 2502, in place of the greeting. */
+/** Some registries send a refusal, such as 2502, instead of the greeting. */
 function expectGreeting(first: XmlElement): Greeting {
   let code: number;
   try {
@@ -109,17 +109,17 @@ async function logIn(session: EppSession, { credentials, timeouts, random, onLog
   const command = login(credentials, session.services);
   const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
   const secrets = [credentials.password, credentials.newPassword].flatMap((secret) => secret?.reveal() ?? []);
-  const heard = (answer.data ?? []).map((event) => hideIn(event, secrets));
-  onLogin?.({ isIn: isSuccess(answer.code), events: heard });
+  const reported = (answer.data ?? []).map((event) => hideIn(event, secrets));
+  onLogin?.({ succeeded: isSuccess(answer.code), events: reported });
   if (isSuccess(answer.code)) return;
-  const events = heard.map(({ type, level, text }) => `${type} ${level} ${text}`);
+  const events = reported.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {
     resultCode: answer.code,
     detail: [answer.message, ...answer.reasons, ...events, ...adviceOn(answer.code, session.services)].join("; "),
   });
 }
 
-/** A registry may offer more than it lets an account have. */
+/** A registry may offer more than it allows our account to use. */
 function adviceOn(code: number, { objectURIs, extensionURIs }: EppServices): string[] {
   if (!isServiceRefusal(code)) return [];
   const asked = [...objectURIs, ...extensionURIs].join(", ");
@@ -132,20 +132,20 @@ function hideIn(event: LoginSecurityEvent, secrets: readonly string[]): LoginSec
 }
 
 /**
- * A server that refuses to talk at all may not look at what it was sent. A login is the first and only command of its
- * connection, so a refusal without a clTRID is its own: going on after a 2501 that was not heard may lock the account.
+ * A server that refuses every client may answer without reading the login, and so without its clTRID. A login is the first and
+ * only command of its connection, so such a refusal belongs to it. Missing a 2501 here and retrying may lock the account.
  */
 function isNamelessRefusal(command: EppCommand<unknown>, { code, clTRID }: ResponseFrame): boolean {
   return command.kind === "session" && clTRID === undefined && !isSuccess(code);
 }
 
-/** Whether the registry refused who we are, rather than failed: trying again may lock the account. */
+/** Whether the registry refused our credentials, as opposed to failing: a retry may lock the account. */
 export function isRefusedLogin(error: EppUnavailable): boolean {
   return error.reason === "login" && error.resultCode !== undefined && isLoginRefusal(error.resultCode);
 }
 
 export class EppSession {
-  /** What was asked for at login. */
+  /** The services that the login asked for. */
   readonly services: EppServices;
   readonly #connection: Connection;
   readonly #timeouts: EppTimeouts;
@@ -153,9 +153,9 @@ export class EppSession {
   readonly #random: Random;
   readonly #openedAtMs: number;
   #idleTimer: NodeJS.Timeout | undefined;
-  /** Commands whose outcome is not known yet: at most one, unless a caller breaks the rule. */
-  #underWay = 0;
-  /** Fulfilled when no hello is under way. */
+  /** Commands without an answer yet: at most one, unless a caller breaks the rule. */
+  #inProgress = 0;
+  /** Fulfilled when no hello is in progress. */
   #hello: Promise<void> = Promise.resolve();
 
   constructor(
@@ -172,14 +172,14 @@ export class EppSession {
     connection.closed.then(() => clearTimeout(this.#idleTimer));
   }
 
-  /** Fulfilled with the reason once the session is gone. */
+  /** Fulfilled with the reason once the session is closed. */
   get closed(): Promise<Error> {
     return this.#connection.closed;
   }
 
-  /** False when the session must not be given to anybody any more. */
+  /** False when the session must not be lent again. */
   get isUsable(): boolean {
-    return this.#connection.isOpen && !this.#isOld && this.#underWay === 0;
+    return this.#connection.isOpen && !this.#isOld && this.#inProgress === 0;
   }
 
   get #isOld(): boolean {
@@ -189,11 +189,11 @@ export class EppSession {
   /**
    * Sends one command and returns the registry's answer, whatever its result code.
    * @throws EppNotSent certainly nothing was sent
-   * @throws EppUnanswered possibly sent, outcome unknown; the session is gone
-   * @throws EppFrameInvalid our own frame breaks the schema; nothing was sent
+   * @throws EppUnanswered possibly sent, outcome unknown; the session is closed
+   * @throws EppFrameInvalid our frame breaks the schema; nothing was sent
    */
   async request<Data>(command: EppCommand<Data>, { clTRID, timeoutMs }: RequestOptions): Promise<EppResponse<Data>> {
-    this.#underWay += 1;
+    this.#inProgress += 1;
     try {
       await this.#hello;
       clearTimeout(this.#idleTimer);
@@ -203,7 +203,7 @@ export class EppSession {
       if (isSessionEnd(response.code)) this.#connection.destroy(`the registry answered ${response.code}`);
       return response;
     } finally {
-      this.#underWay -= 1;
+      this.#inProgress -= 1;
     }
   }
 
@@ -223,7 +223,7 @@ export class EppSession {
       const { code, svTRID, resData } = response;
       const message = hideSecrets(response.message, secrets);
       const reasons = response.reasons.map((reason) => hideSecrets(reason, secrets));
-      // A refused login may say why in its data: an expired password.
+      // A refused login may say why in its data, e.g. an expired password.
       const data = isSuccess(code) || command.kind === "session" ? command.parse(resData, response) : undefined;
       return { code, message, reasons, clTRID, svTRID, data };
     } catch (error) {
@@ -232,7 +232,7 @@ export class EppSession {
     }
   }
 
-  /** Starts to watch over an unused session: says hello when it was idle for long, leaves when it is old. */
+  /** Maintains an idle session: sends a hello when it was idle for long, and logs out when it is old. */
   keepAlive(): void {
     clearTimeout(this.#idleTimer);
     if (!this.#connection.isOpen) return;
@@ -250,7 +250,7 @@ export class EppSession {
     }
   }
 
-  /** RFC 5730 §2.3, between two commands. @throws EppNotSent, EppUnanswered, XmlError when the answer is no greeting */
+  /** RFC 5730 §2.3, between two commands. @throws EppNotSent, EppUnanswered, XmlError when the answer is not a greeting */
   async hello(): Promise<Greeting> {
     return parseGreeting(await this.#connection.exchange(helloFrame(), this.#timeouts.queryMs));
   }
@@ -261,13 +261,13 @@ export class EppSession {
       const clTRID = createClTRID(this.#random);
       await this.#connection.exchange(logout().frame(clTRID), this.#timeouts.logoutMs);
     } catch {
-      // Gone already, or too slow to say goodbye: closing is all that was wanted.
+      // Closed already, or too slow to log out: closing is all that matters.
     } finally {
       this.#connection.destroy("logged out");
     }
   }
 
-  /** Closes without a word. Whoever waits for an answer gets EppUnanswered. */
+  /** Closes the connection without a logout. A request in progress fails with EppUnanswered. */
   destroy(cause?: unknown): void {
     this.#connection.destroy(cause);
   }

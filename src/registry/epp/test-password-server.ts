@@ -1,4 +1,4 @@
-/** For tests: a stand-in server that knows one password and changes it, and may lose its answer before or after. */
+/** For tests: a stand-in server with one password, which logins can change. It may lose the answer before or after the change. */
 import type { TestContext } from "node:test";
 import type { StandIn, StandInAnswer, StandInCertificate } from "#registry/epp/test-stand-in-server.ts";
 import { createCertificate, responseXml, startStandIn } from "#registry/epp/test-stand-in-server.ts";
@@ -8,27 +8,33 @@ export type Loss = "none" | "before" | "after" | "failure";
 export interface PasswordServer {
   readonly standIn: StandIn;
   readonly certificate: StandInCertificate;
-  /** The password that holds. */
+  /** The valid password. */
   password: string;
-  /** What becomes of the next login that changes the password: its answer is lost before or after that is done, or a failure. */
+  /** Whether the answer to a login with a new password is lost before or after the change, or is a failure after it. */
   loss: Loss;
-  /** The failure's. */
+  /** The result code of that failure. */
   failureCode: number;
-  /** What such a login is answered with instead of being done. */
+  /** The result code with which such a login is refused. */
   refusal: number | undefined;
-  /** What logins that change nothing are answered with. */
+  /** The answer to logins without a new password. */
   plainAnswer: StandInAnswer | undefined;
   /** The passwords of all logins, in order. */
   readonly tried: string[];
 }
 
-/** Gone when the test ends. */
+/** Closed when the test ends. */
 export async function startPasswordServer(context: TestContext, password: string): Promise<PasswordServer> {
   const certificate = await createCertificate();
   const standIn = await startStandIn({ certificate });
   context.after(() => standIn.close());
   const server: PasswordServer = {
-    ...{ standIn, certificate, password, loss: "none", failureCode: 2400, refusal: undefined, plainAnswer: undefined },
+    standIn,
+    certificate,
+    password,
+    loss: "none",
+    failureCode: 2400,
+    refusal: undefined,
+    plainAnswer: undefined,
     tried: [],
   };
   standIn.script = ({ name, clTRID, xml }) => {

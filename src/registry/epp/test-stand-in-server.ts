@@ -1,5 +1,5 @@
 /**
- * A scripted EPP server for tests: real TLS on a free port, polite by default, and as rude as a test asks for.
+ * A scripted EPP server for tests: real TLS on a free port. By default it behaves well; a test makes it misbehave.
  */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ export interface StandInRequest {
   readonly name: string;
   readonly clTRID: string;
   readonly xml: string;
-  /** The connection's number, from 0. */
+  /** The connection's number, beginning with 0. */
   readonly session: number;
 }
 
@@ -36,17 +36,17 @@ export interface StandIn {
   readonly port: number;
   /** Everything the clients sent, in order. */
   readonly requests: StandInRequest[];
-  /** The names that clients asked for (SNI), in order; false for none. */
+  /** The names that clients sent as SNI, in order; false for none. */
   readonly servernames: (string | false)[];
-  /** Connections now open. */
+  /** The number of open connections. */
   readonly open: () => number;
-  /** Connections that the client has reset so far. */
+  /** The number of connections that the client has reset. */
   readonly resets: () => number;
-  /** Sends a frame that nobody asked for over a connection; false when that is gone. */
+  /** Sends an unsolicited frame over a connection; false when that is closed. */
   send(session: number, xml: string): boolean;
-  /** Ends every connection. */
+  /** Closes every connection. */
   drop(): void;
-  /** Says what happens next; undefined leaves it to the polite default. */
+  /** Decides what happens next; undefined means the default. */
   script: (request: StandInRequest) => StandInAnswer | undefined;
   close(): Promise<void>;
 }
@@ -59,8 +59,8 @@ export interface StandInCertificate {
 type AltName = { type: 2; value: string } | { type: 7; ip: string };
 
 /**
- * A certificate that is its own authority.
- * @param commonName what tells authorities apart @param bears the name or address that it is for
+ * A self-signed certificate.
+ * @param commonName distinguishes authorities @param bears the name or address that it is for
  */
 export async function createCertificate(
   commonName = "localhost",
@@ -68,7 +68,8 @@ export async function createCertificate(
   valid: { from?: Date; until?: Date } = {},
 ): Promise<StandInCertificate> {
   const made = await generate([{ name: "commonName", value: commonName }], {
-    ...{ notBeforeDate: valid.from, notAfterDate: valid.until },
+    notBeforeDate: valid.from,
+    notAfterDate: valid.until,
     keyType: "ec",
     algorithm: "sha256",
     extensions: [{ name: "subjectAltName", altNames: [bears] }],
@@ -78,7 +79,7 @@ export async function createCertificate(
 
 export interface StandInOptions {
   readonly certificate: StandInCertificate;
-  /** PEM: only clients that this authority vouches for are let in. */
+  /** PEM: only clients with a certificate of this authority are accepted. */
   readonly clientCa?: string;
   readonly maxVersion?: "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
 }

@@ -1,8 +1,8 @@
-/** How long an EPP session waits for what. Every one is a setting of its registry. */
+/** The timeouts of an EPP session. Each is a setting of the registry's profile. */
 export interface EppTimeouts {
   /** TCP and TLS handshake. */
   readonly connectMs: number;
-  /** From the handshake to the whole greeting. */
+  /** From the handshake to the end of the greeting. */
   readonly greetingMs: number;
   readonly loginMs: number;
   readonly logoutMs: number;
@@ -10,13 +10,13 @@ export interface EppTimeouts {
   readonly queryMs: number;
   /** create, renew, update, delete, transfer. */
   readonly transformMs: number;
-  /** An idle session says hello after this. */
+  /** An idle session sends a hello after this. */
   readonly helloIdleMs: number;
-  /** After a login that failed, the next one waits so long at first; each further failure doubles it … */
+  /** The backoff after a failed login; each further failure doubles it … */
   readonly loginPauseFirstMs: number;
   /** … up to this. */
   readonly loginPauseMsMax: number;
-  /** An older session is logged out instead of used again: registries end them after 24 h (RFC 5734 leaves it to them). */
+  /** An older session is logged out instead of being reused: registries end sessions after 24 h (RFC 5734 sets no limit). */
   readonly sessionAgeMsMax: number;
 }
 

@@ -30,7 +30,7 @@ before(async () => {
   ]);
 });
 
-/** Tries to log in, and returns what came of it. */
+/** Tries to log in, and returns the outcome. */
 async function logIn(
   context: TestContext,
   tls: Partial<EppPoolOptions["tls"]> = {},
@@ -52,7 +52,7 @@ async function logIn(
   }
 }
 
-/** The same, refused for the reason that the sentence says, without a login having been sent. */
+/** Asserts that it fails for the reason in the sentence, before a login is sent. */
 async function assertRefused(attempt: ReturnType<typeof logIn>, sentence: RegExp): Promise<void> {
   const { logins, failure } = await attempt;
   assert.match(failure?.message ?? "it worked", sentence);
@@ -61,8 +61,8 @@ async function assertRefused(attempt: ReturnType<typeof logIn>, sentence: RegExp
 
 const key = ({ key: pem }: StandInCertificate) => new Secret(pem);
 
-describe("a registry that wants a client certificate", () => {
-  test("lets us in with ours", async (context) => {
+describe("a registry that requires a client certificate", () => {
+  test("accepts ours", async (context) => {
     const { failure, logins } = await logIn(
       context,
       { cert: client.cert, key: key(client) },
@@ -72,14 +72,14 @@ describe("a registry that wants a client certificate", () => {
   });
 
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
-    test(`refuses us without one, and the operator hears of it (${maxVersion})`, async (context) => {
+    test(`refuses us without one, and the error says so (${maxVersion})`, async (context) => {
       await assertRefused(
         logIn(context, {}, { clientCa: client.cert, maxVersion }),
         /refuses? our .*client certificate/,
       );
     });
 
-    test(`refuses us with another authority's, and the operator hears of it (${maxVersion})`, async (context) => {
+    test(`refuses one of another authority, and the error says so (${maxVersion})`, async (context) => {
       const tls = { cert: other.cert, key: key(other) };
       await assertRefused(
         logIn(context, tls, { clientCa: client.cert, maxVersion }),
@@ -89,11 +89,11 @@ describe("a registry that wants a client certificate", () => {
   }
 });
 
-describe("a client certificate outside of its term", () => {
+describe("a client certificate outside its validity", () => {
   const dayMs = 86_400_000;
   const now = systemClock.now().getTime();
   for (const [what, from, until] of [
-    ["has ended on", now - 2 * dayMs, now - dayMs],
+    ["expired on", now - 2 * dayMs, now - dayMs],
     ["is not valid before", now + dayMs, now + 2 * dayMs],
   ] as const) {
     for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
@@ -111,22 +111,22 @@ describe("a client certificate outside of its term", () => {
 });
 
 describe("the registry's own certificate", () => {
-  test("must be vouched for by the pinned authority, whatever the environment says", async (context) => {
+  test("must be signed by a configured authority, regardless of the environment", async (context) => {
     const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     try {
-      await assertRefused(logIn(context, { ca: other.cert }), /nobody in caFile vouches/);
+      await assertRefused(logIn(context, { ca: other.cert }), /not signed by an authority in caFile/);
     } finally {
       if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
       else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
     }
   });
 
-  test("must bear the name that was asked for", async (context) => {
-    await assertRefused(logIn(context, { servername: "epp.example" }), /another name than servername/);
+  test("must be for the configured name", async (context) => {
+    await assertRefused(logIn(context, { servername: "epp.example" }), /for another name than servername/);
   });
 
-  test("may bear an address, which then is not sent as a name (RFC 6066 §3)", async (context) => {
+  test("may be for an address, which is not sent as SNI (RFC 6066 §3)", async (context) => {
     const addressed = await createCertificate("addressed", { type: 7, ip: "127.0.0.1" });
     const tls = { ca: addressed.cert, servername: "127.0.0.1" };
     const { standIn, pool } = await startFixture(context, { tls }, { certificate: addressed });
@@ -138,11 +138,11 @@ describe("the registry's own certificate", () => {
     );
   });
 
-  test("may be vouched for by any of several pinned authorities, as when one is about to be replaced", async (context) => {
+  test("may be signed by any of several configured authorities, e.g. while one is replaced", async (context) => {
     assert.equal((await logIn(context, { ca: `${other.cert}\n${registry.cert}` })).failure, undefined);
   });
 
-  test("cannot be left unverified: no profile has a field for that", async () => {
+  test("is always verified: no profile has a field that switches it off", async () => {
     const folder = await mkdtemp(join(tmpdir(), "deedhouse-profile-"));
     try {
       const entry = { id: "x", host: "x", port: 700, caFile: "ca.pem", registrarId: "abc", password: "secret-1" };
@@ -163,10 +163,10 @@ describe("the registry's own certificate", () => {
 
 describe("TLS", () => {
   test("older than 1.2 is refused", async (context) => {
-    await assertRefused(logIn(context, {}, { maxVersion: "TLSv1.1" }), /no TLS of version 1\.2 or newer/);
+    await assertRefused(logIn(context, {}, { maxVersion: "TLSv1.1" }), /does not support TLS 1\.2 or newer/);
   });
 
-  test("is missed, in words, where something else answers", async (context) => {
+  test("is missing where another protocol answers, and the error says so", async (context) => {
     const server = createServer((socket) => socket.on("error", () => {}).end(encodeFrame(greetingXml)));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -174,11 +174,11 @@ describe("TLS", () => {
     const { port } = server.address() as AddressInfo;
     const { pool } = await startFixture(context, { port });
     await assert.rejects(pool.acquire("check", { waitMs }), {
-      message: /who answers there speaks no TLS: are host and/,
+      message: /the server does not speak TLS: are host and/,
     });
   });
 
-  test("1.2 and 1.3 are spoken", async (context) => {
+  test("1.2 and 1.3 are supported", async (context) => {
     for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
       assert.equal((await logIn(context, {}, { maxVersion })).failure, undefined);
     }

@@ -20,7 +20,7 @@ export const attack: Attack = {
       const address = firstAddress + addressesTaken++;
       return [24, 16, 8, 0].map((bits) => (address >> bits) & 255).join(".");
     };
-    /** Guesses over one connection until it is ended. @returns whether the address may go on */
+    /** Guesses over one connection until it is ended. @returns whether the address may continue */
     const guess = async (user: string, localAddress: string): Promise<boolean> => {
       const socket = connect({ ...ftp, localAddress }).on("error", () => {});
       const stop = () => socket.destroy();

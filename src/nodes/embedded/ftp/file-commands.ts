@@ -51,9 +51,9 @@ async function describe(session: FtpSession, argument: string): Promise<void> {
   session.channel.replyLines(250, "Listing:", [machineFormat({ name: path.virtual, stats })], "End");
 }
 
-/** Runs a change of files in the account's lane, unless the session is cut before its turn. */
+/** Runs a change of files in the account's queue, unless the session is cut before its turn. */
 async function change(session: FtpSession, run: () => Promise<void>): Promise<void> {
-  await session.loggedIn.lane(async () => {
+  await session.loggedIn.queue(async () => {
     if (!session.signal.aborted) await run();
   });
 }

@@ -26,15 +26,15 @@ export interface Upload {
  * @throws FtpFailure 550, QuotaExceeded
  */
 export async function beginUpload(session: FtpSession, target: GuardedPath): Promise<Upload> {
-  const { home, quota, lane } = session.loggedIn;
+  const { home, quota, queue } = session.loggedIn;
   const { uploadsFolder, random, limits } = session.services;
   const findTarget = async () => {
     const found = await findAt(home, target);
     if (found !== undefined && !found.isFile()) throw notAvailable();
     return found;
   };
-  // In the lane: otherwise a file that is deleted at this moment would be lent after its deletion.
-  const reservation = await lane(async () => quota.reserve(target.virtual, await findTarget()));
+  // In the account's queue: otherwise a file that is deleted at this moment would be lent after its deletion.
+  const reservation = await queue(async () => quota.reserve(target.virtual, await findTarget()));
   const path = join(uploadsFolder, random.bytes(16).toString("hex"));
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o640).catch((error) => {
@@ -47,7 +47,7 @@ export async function beginUpload(session: FtpSession, target: GuardedPath): Pro
       await pipeline(data, countedFile(file, reservation, limits.uploadGatheredBytesMax), { signal });
     },
     commit: (signal) =>
-      lane(async () => {
+      queue(async () => {
         if (signal.aborted) throw new FtpFailure(426, "Transfer aborted.");
         const replaced = await findTarget();
         reservation.check(replaced);

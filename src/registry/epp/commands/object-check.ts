@@ -7,11 +7,11 @@ import { findChildren, findText, getAttribute, getChild, textOf, XmlError } from
 export interface ObjectAvailability {
   /** Whether an object with this id can be created. */
   readonly available: boolean;
-  /** The registry's words for why not. */
+  /** The registry's reason, if not. */
   readonly reason: string | undefined;
 }
 
-/** @param idElement "id" or "name" @throws XmlError when the answer is about something else */
+/** @param idElement "id" or "name" @throws XmlError when the answer is about another object */
 export function parseObjectCheck(
   resData: XmlElement | undefined,
   namespace: string,

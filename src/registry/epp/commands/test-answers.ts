@@ -1,4 +1,4 @@
-/** For tests: commands, answered with the examples of the RFCs, and frames, checked against their schemas. */
+/** For tests: parses the RFCs' example answers, and validates frames against the RFCs' schemas. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -24,34 +24,34 @@ export interface Answer {
   readonly code?: number;
   readonly resData?: string;
   readonly extension?: string;
-  /** What stands between result and resData. */
+  /** The XML between result and resData. */
   readonly head?: string;
 }
 
-/** A whole answer; its parts are written with the RFCs' prefixes. */
+/** A whole response; its parts use the RFCs' prefixes. */
 function answerXml({ code = 1000, resData, extension, head = "" }: Answer): string {
   const part = (name: string, content: string | undefined) =>
     content === undefined ? "" : `<${name}>${content}</${name}>`;
   return `<epp xmlns="${eppNamespace}" ${bindings.join(" ")}><response><result code="${code}"><msg>said</msg></result>${head}${part("resData", resData)}${part("extension", extension)}<trID><clTRID>ABC-12345</clTRID><svTRID>54322-XYZ</svTRID></trID></response></epp>`;
 }
 
-/** What a command makes of an answer. */
+/** The data that a command reads from an answer. */
 export function read<Data>(command: EppCommand<Data>, answer: Answer): Data | undefined {
   return readXml(command, answerXml(answer));
 }
 
-/** The same for a whole document. */
+/** As `read`, from a whole document. */
 function readXml<Data>(command: EppCommand<Data>, xml: string): Data | undefined {
   const response = parseResponse(parseXml(xml));
   return command.parse(response.resData, response);
 }
 
-/** The frame as it is sent. */
+/** The frame of a command. */
 export function frameOf(command: EppCommand<unknown>): string {
   return writeXml(command.frame("ABC-12345"));
 }
 
-/** Each of the commands becomes a test of its own. @param forms what is special about a command → the command */
+/** Adds a test for each command. @param forms description → command */
 export function followTheSchema(forms: Readonly<Record<string, EppCommand<unknown>>>): void {
   describe("follows the schema", () => {
     for (const [what, command] of Object.entries(forms)) {
@@ -63,14 +63,14 @@ export function followTheSchema(forms: Readonly<Record<string, EppCommand<unknow
   });
 }
 
-/** Asserts that the frame says the same as an RFC's example, whatever its prefixes and white space. */
+/** Asserts that the frame equals an RFC's example, apart from prefixes and white space. */
 export function assertSame(command: EppCommand<unknown>, example: string): void {
   assert.deepEqual(outline(parseXml(frameOf(command))), outline(parseXml(example)));
 }
 
 /**
- * Asserts that an answer is understood in the same way when a registry writes it in its own: other prefixes, elements in
- * another order, comments, CDATA, white space, and elements that nobody here knows.
+ * Asserts that an answer is read in the same way when a registry writes it differently: with other prefixes, another order of
+ * elements, comments, CDATA, white space and unknown elements.
  */
 export function assertTolerant<Data>(command: EppCommand<Data>, answer: Answer): void {
   const expected = readXml(command, answerXml(answer));
@@ -90,7 +90,7 @@ function outline(element: XmlElement): unknown {
 
 const unknown = elementsOf("urn:example:unknown-1.0");
 
-/** The same document, written as few would. */
+/** The same document in an unusual notation. */
 function estrange(element: XmlElement): string {
   const attributes = [...element.attributes].map(([name, value]) => ` ${name}="  ${value} "`).join("");
   const inner = element.children.map((child) => {
@@ -98,7 +98,7 @@ function estrange(element: XmlElement): string {
     return isElement(child) ? estrange(child) : "";
   });
   const stranger = writeXml(unknown("name", [unknown("pw", ["x"])])).replace(/^<\?.*?\?>/, "");
-  // Several of one kind keep their order, which means something.
+  // Elements of one name keep their order, which is significant.
   const names = new Set(element.children.filter(isElement).map(({ name }) => name));
   const parts = names.size === element.children.length ? inner.toReversed() : inner;
   const content = element.children.some(isElement) ? `\n${stranger}${parts.join("\n")}` : parts.join("");

@@ -8,11 +8,11 @@ import { test } from "node:test";
 import { count, startFixture } from "#registry/epp/pool/test-pool.ts";
 
 const waitMs = 30_000;
-/** So many connections a listener with the least backlog takes while its process stands still: Linux adds one. */
+/** How many connections a listener with the smallest backlog accepts while its process is stopped: Linux adds one. */
 const backlog = 1;
 const queuedMax = backlog + 1;
 
-/** Passes on what it is sent to a port, after a standstill: meanwhile, once its queue is full, Linux drops further SYNs. */
+/** Forwards to a port, but blocks first: meanwhile its queue is full and Linux drops further SYNs. */
 const relay = `
   const { connect, createServer } = require("node:net");
   const [to] = process.argv.slice(1).map(Number);
@@ -26,7 +26,7 @@ const relay = `
   });
 `;
 
-/** A way to the port that takes a second: the first SYN is lost. @returns its port, and what ends the standstill */
+/** A route to the port that takes a second, because the first SYN is lost. @returns its port, and a function that unblocks it */
 async function startSlowWay(context: TestContext, to: number): Promise<{ port: number; moveOn: () => void }> {
   const child = spawn(process.execPath, ["-e", relay, String(to)], { stdio: ["ignore", "pipe", "inherit"] });
   context.after(async () => {
@@ -47,7 +47,7 @@ async function startSlowWay(context: TestContext, to: number): Promise<{ port: n
 
 const skip = process.platform !== "linux" && "not Linux";
 
-test("a registry is reached at an address that takes long, though another one fails", { skip }, async (context) => {
+test("a registry is reached at a slow address when its other address fails", { skip }, async (context) => {
   const { standIn } = await startFixture(context);
   const way = await startSlowWay(context, standIn.port);
   const addresses = [

@@ -7,7 +7,7 @@ import { Circuit, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 
 let nowMs = 0;
 
-/** A circuit on a clock that stands still, with the longest delay that chance allows. */
+/** A circuit with a stopped clock and the longest random delays. */
 function createCircuit(overrides: Partial<CircuitOptions> = {}): Circuit {
   return new Circuit({
     settings: circuitSettingsDefault,
@@ -20,7 +20,7 @@ function createCircuit(overrides: Partial<CircuitOptions> = {}): Circuit {
 }
 
 describe("the circuit's rules", () => {
-  test("five faults within 30 seconds open it, four with an old one don't", () => {
+  test("five faults within 30 seconds open it; four and an older one do not", () => {
     const circuit = createCircuit();
     circuit.recordFault();
     nowMs += 30_000;
@@ -38,9 +38,9 @@ describe("the circuit's rules", () => {
     circuit.stop();
   });
 
-  test("each failed probe doubles the delay up to its maximum, and a good one starts over", async () => {
+  test("each failed probe doubles the delay up to its maximum, and a successful one resets it", async () => {
     const delaysMs: number[] = [];
-    const outcomes: ("failed" | "well")[] = ["failed", "failed", "failed", "well"];
+    const outcomes: ("failed" | "succeeded")[] = ["failed", "failed", "failed", "succeeded"];
     const settings = { ...circuitSettingsDefault, faultsMax: 1, probeDelayMsMin: 4, probeDelayMsMax: 16 };
     const onChange = ({ state, retryAfterMs }: CircuitStatus) => {
       if (state === "open") delaysMs.push(retryAfterMs);
@@ -53,8 +53,8 @@ describe("the circuit's rules", () => {
     assert.deepEqual(delaysMs, [4, 8, 16, 16, 4]);
   });
 
-  test("a probe by hand comes at once, is shared with who asks meanwhile, and is none where the circuit is closed", async () => {
-    const answers = [Promise.withResolvers<"failed" | "well">(), Promise.withResolvers<"failed" | "well">()];
+  test("a manual probe starts at once, is shared by concurrent callers, and does nothing while the circuit is closed", async () => {
+    const answers = [Promise.withResolvers<"failed" | "succeeded">(), Promise.withResolvers<"failed" | "succeeded">()];
     let probes = 0;
     const circuit = createCircuit({ probe: () => answers[probes++]!.promise });
     await circuit.probeNow();
@@ -65,7 +65,7 @@ describe("the circuit's rules", () => {
     answers[0]!.resolve("failed");
     await Promise.all(both);
     assert.equal(circuit.status().state, "open");
-    answers[1]!.resolve("well");
+    answers[1]!.resolve("succeeded");
     await circuit.probeNow();
     assert.deepEqual([probes, circuit.isClosed], [2, true]);
     circuit.recordRefusal();
@@ -74,7 +74,7 @@ describe("the circuit's rules", () => {
     assert.equal(probes, 2);
   });
 
-  test("says nothing more once it is stopped", async () => {
+  test("reports nothing after it is stopped", async () => {
     const states: string[] = [];
     const settings = { ...circuitSettingsDefault, faultsMax: 1, probeDelayMsMin: 1, probeDelayMsMax: 1 };
     const circuit = createCircuit({ settings, onChange: ({ state }) => states.push(state) });

@@ -1,6 +1,6 @@
 /**
- * Stops talking to a registry that is in trouble, and finds out by itself when it is well again: an open circuit probes
- * with a login, with a growing delay, so that no caller pays for the attempt and nobody has to ask for it to close.
+ * A circuit breaker: stops sending commands to a failing registry, and detects when it has recovered. An open circuit probes with
+ * a login, with a growing delay, so that no caller pays for the attempt and the circuit closes without a request.
  */
 import { backoffMs } from "#lib/backoff.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -13,7 +13,7 @@ export interface CircuitSettings {
   readonly faultWindowMs: number;
   readonly probeDelayMsMin: number;
   readonly probeDelayMsMax: number;
-  /** The first delay after the registry refused who we are: each attempt counts towards a locked account. */
+  /** The first delay after the registry refused our credentials: each attempt counts towards a locked account. */
   readonly refusedDelayMs: number;
 }
 
@@ -35,8 +35,8 @@ export interface CircuitOptions {
   readonly settings: CircuitSettings;
   readonly clock: Clock;
   readonly random: Random;
-  /** Logs in. Resolves to "well" when that worked. Must not reject. */
-  readonly probe: () => Promise<"well" | "failed" | "refused">;
+  /** Logs in. Must not reject. */
+  readonly probe: () => Promise<"succeeded" | "failed" | "refused">;
   readonly onChange: (status: CircuitStatus) => void;
 }
 
@@ -44,7 +44,7 @@ export class Circuit {
   readonly #options: CircuitOptions;
   #state: CircuitStatus["state"] = "closed";
   #faultTimesMs: number[] = [];
-  /** Probes that failed since the circuit was closed, the opening included. */
+  /** Failures since the circuit was closed: the opening and failed probes. */
   #failures = 0;
   #probeAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -64,7 +64,7 @@ export class Circuit {
     return { state: this.#state, retryAfterMs: this.#state === "open" ? Math.max(0, Math.ceil(leftMs)) : 0 };
   }
 
-  /** Counts one piece of trouble; enough of them open the circuit. */
+  /** Counts a fault; enough of them open the circuit. */
   recordFault(): void {
     const { settings, clock } = this.#options;
     if (!this.isClosed) return;
@@ -79,7 +79,7 @@ export class Circuit {
     if (this.isClosed) this.#open(this.#options.settings.refusedDelayMs);
   }
 
-  /** Probes at once instead of when it is due, or waits for the probe that is under way. Nothing where it is closed. */
+  /** Probes at once, or waits for the probe in progress. Does nothing while the circuit is closed. */
   async probeNow(): Promise<void> {
     if (this.#state === "open" && !this.#isStopped) {
       clearTimeout(this.#timer);
@@ -88,7 +88,7 @@ export class Circuit {
     await this.#probing;
   }
 
-  /** No more probes, no more changes. */
+  /** Ends all probes and state changes. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -112,7 +112,7 @@ export class Circuit {
     this.#change("half-open");
     const outcome = await this.#options.probe();
     if (this.#isStopped) return;
-    if (outcome === "well") {
+    if (outcome === "succeeded") {
       this.#faultTimesMs = [];
       this.#failures = 0;
       return this.#change("closed");

@@ -8,7 +8,7 @@ import { availabilityXml, responseXml } from "#registry/epp/test-stand-in-server
 const waitMs = 5_000;
 
 describe("coalesced checks", () => {
-  test("callers who ask for one name at the same time share one command", async (context) => {
+  test("concurrent checks of one name share one command", async (context) => {
     const { standIn, pool } = await startFixture(context);
     const names = ["a.example", "b.example", "a.example", "a.example"];
     const answers = await Promise.all(names.map((name) => pool.checkDomain(name, { budgetMs: waitMs })));
@@ -18,7 +18,7 @@ describe("coalesced checks", () => {
     assert.equal(count(standIn, "domain:check"), 3);
   });
 
-  test("a budget ends one caller's waiting, not the command", async (context) => {
+  test("a budget ends one caller's wait, not the command", async (context) => {
     const { standIn, pool } = await startFixture(context);
     const taken = (clTRID: string) => responseXml(1000, clTRID, availabilityXml("a.example", false, "In use"));
     standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { lateMs: 100, xml: taken(clTRID) } : undefined);
@@ -28,7 +28,7 @@ describe("coalesced checks", () => {
     assert.deepEqual([count(standIn, "domain:check"), count(standIn, "login")], [1, 1]);
   });
 
-  test("a failure code is told as such", async (context) => {
+  test("a failure code is reported as a refused check", async (context) => {
     const { standIn, pool } = await startFixture(context);
     standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { xml: responseXml(2306, clTRID) } : undefined);
     await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), (error: Error) => {
@@ -38,7 +38,7 @@ describe("coalesced checks", () => {
     });
   });
 
-  test("nobody's question is not sent, and whoever asks the same later has an own", async (context) => {
+  test("a check without callers is not sent, and a later caller gets a new one", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
     const lease = await pool.acquire("transform", { waitMs });
     await assert.rejects(pool.checkDomain("a.example", { budgetMs: 10 }), { reason: "timeout" });
@@ -53,7 +53,7 @@ describe("coalesced checks", () => {
     );
   });
 
-  test("nobody's question is not sent either that has a session and waits for the registry's pace", async (context) => {
+  test("a check without callers is not sent either when it has a session and waits for the rate limit", async (context) => {
     let nowMs = 0;
     const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
     const { standIn, pool } = await startFixture(context, { sessionsMax: 4, commandsPerSecond: 1, clock });
@@ -70,7 +70,7 @@ describe("coalesced checks", () => {
     ["closes", () => "close"],
     ["has forgotten", ({ clTRID }) => ({ xml: responseXml(2002, clTRID) })],
   ] as [string, StandIn["script"]][]) {
-    test(`a session that the registry ${what} costs nobody the answer`, async (context) => {
+    test(`a check is repeated on another session when the registry ${what} its session`, async (context) => {
       const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
       (await pool.acquire("check", { waitMs })).release();
       standIn.script = (request) =>
@@ -80,14 +80,14 @@ describe("coalesced checks", () => {
     });
   }
 
-  test("a registry that closes on a question is asked three times, and no more", async (context) => {
+  test("a check whose session the registry closes each time is tried three times", async (context) => {
     const { standIn, pool } = await startFixture(context);
     standIn.script = ({ name }) => (name === "domain:check" ? "close" : undefined);
     await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), { reason: "closed" });
     assert.equal(count(standIn, "domain:check"), 3);
   });
 
-  test("a registry that locks accounts is not asked again", async (context) => {
+  test("a check that is answered with 2501 is not repeated", async (context) => {
     const { standIn, pool } = await startFixture(context);
     standIn.script = ({ name, clTRID }) => (name === "domain:check" ? { xml: responseXml(2501, clTRID) } : undefined);
     await assert.rejects(pool.checkDomain("a.example", { budgetMs: waitMs }), { resultCode: 2501 });

@@ -8,8 +8,8 @@ import type { EppPool, EppPoolOptions } from "#registry/epp/pool/pool.ts";
 import { createClTRID } from "#registry/epp/session.ts";
 import { premiumDecision } from "#registry/premium.ts";
 
-/** So many sessions in a row may end under one question: a registry that is started anew ends all of them. */
-const triesMax = 3;
+/** A check is repeated when its session ends: a registry that restarts ends all of our sessions. */
+const attemptsMax = 3;
 
 interface CheckOptions extends Pick<EppPoolOptions, "premium" | "periodYears"> {
   /** How long a check waits for a session. */
@@ -20,20 +20,20 @@ interface Question {
   readonly name: string;
   /** Callers who still wait for the answer. */
   askersCount: number;
-  /** Whether it has a session by now. */
+  /** Whether it has a session. */
   isServed: boolean;
 }
 
 /**
- * Checks names so that callers who ask for one name at the same time share one command. A caller's budget ends its own
- * waiting only: a command that is sent goes on, and its session stays in step. One that is not sent yet is not sent for
- * nobody: where more is asked than a registry can answer in time, those who have gone would take its time from all others.
+ * Checks names so that concurrent callers with the same name share one command. A caller's budget ends only its own wait: a
+ * command that was sent continues, and its session stays in step. A command that was not sent yet is dropped when it has no
+ * callers left: under overload, checks that nobody waits for would delay all others.
  */
 export class CoalescedChecks {
   readonly #pool: Pick<EppPool, "acquire">;
   readonly #random: Random;
   readonly #options: CheckOptions;
-  readonly #underWay = new Map<string, Question & { readonly answer: Promise<DomainAvailability> }>();
+  readonly #inProgress = new Map<string, Question & { readonly answer: Promise<DomainAvailability> }>();
 
   constructor(pool: Pick<EppPool, "acquire">, random: Random, options: CheckOptions) {
     this.#pool = pool;
@@ -43,7 +43,7 @@ export class CoalescedChecks {
 
   /** @throws as EppPool.checkDomain */
   async check(name: string, budgetMs: number): Promise<DomainAvailability> {
-    const question = this.#underWay.get(name) ?? this.#begin(name);
+    const question = this.#inProgress.get(name) ?? this.#begin(name);
     question.askersCount += 1;
     const outOfBudget = Promise.withResolvers<never>();
     const timer = setTimeout(() => outOfBudget.reject(new EppUnanswered("timeout")), budgetMs);
@@ -52,33 +52,33 @@ export class CoalescedChecks {
     } finally {
       clearTimeout(timer);
       question.askersCount -= 1;
-      // Its turn will pass; who asks from now on needs one of their own.
+      // This one will be dropped; a later caller needs a new one.
       if (question.askersCount === 0 && !question.isServed) this.#forget(question);
     }
   }
 
   #begin(name: string) {
     const question = { name, askersCount: 0, isServed: false };
-    // Not before the first caller is counted.
+    // Starts after the first caller is counted.
     const answer = Promise.resolve().then(() => this.#askUntilKnown(question));
     const begun = Object.assign(question, { answer });
-    this.#underWay.set(name, begun);
+    this.#inProgress.set(name, begun);
     const forget = () => this.#forget(question);
     answer.then(forget, forget);
     return begun;
   }
 
   #forget(question: Question): void {
-    if (this.#underWay.get(question.name) === question) this.#underWay.delete(question.name);
+    if (this.#inProgress.get(question.name) === question) this.#inProgress.delete(question.name);
   }
 
-  /** A session that ends says nothing about the name, and a check may be repeated at will. */
+  /** Repeats the check when its session ends: that says nothing about the name, and a check is safe to repeat. */
   async #askUntilKnown(question: Question): Promise<DomainAvailability> {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#ask(question);
       } catch (error) {
-        if (tries === triesMax || question.askersCount === 0 || !isSessionLost(error)) throw error;
+        if (attempt === attemptsMax || question.askersCount === 0 || !isSessionLost(error)) throw error;
       }
     }
   }
@@ -99,7 +99,7 @@ export class CoalescedChecks {
   }
 }
 
-/** Whether the session ended before it had an answer. One that is only late, or makes no sense, would be so again. */
+/** Whether the session ended without an answer. A late or malformed answer would come again. */
 function isSessionLost(error: unknown): boolean {
   if (error instanceof EppCheckRefused) return isSessionEnd(error.resultCode) && !isAccountThreat(error.resultCode);
   return error instanceof EppNotSent || (error instanceof EppUnanswered && error.reason === "closed");

@@ -8,12 +8,12 @@ import { responseXml } from "#registry/epp/test-stand-in-server.ts";
 
 const waitMs = 5_000;
 
-/** Waits until it is so; the test's own time-out ends a wait in vain. */
+/** Waits until the condition holds. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(2);
 }
 
-test("once nothing may be written no frame leaves, not even a logout, and connections are reset", async (context) => {
+test("once mayWrite returns false no frame is sent, not even a logout, and connections are reset", async (context) => {
   let mayWrite = true;
   const { standIn, pool } = await startFixture(context, { sessionsMax: 3, sessionsMin: 3, mayWrite: () => mayWrite });
   await until(() => standIn.open() === 3);
@@ -32,7 +32,7 @@ test("once nothing may be written no frame leaves, not even a logout, and connec
   assert.equal(standIn.requests.length, sent);
 });
 
-test("a registry is silent since it was asked in vain, and no longer once it answers, were it with a refusal", async (context) => {
+test("a registry counts as silent from an unanswered request until any answer, even a refusal", async (context) => {
   const { standIn, pool } = await startFixture(context, {
     sessionsMin: 1,
     timeouts: { loginPauseFirstMs: 2, loginPauseMsMax: 4 },

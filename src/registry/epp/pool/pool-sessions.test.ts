@@ -11,13 +11,13 @@ import { availabilityXml, responseXml } from "#registry/epp/test-stand-in-server
 const waitMs = 5_000;
 const patientCircuit = { faultsMax: 1_000 };
 
-/** Waits until it is so; the test's own time-out ends a wait in vain. */
+/** Waits until the condition holds. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await delay(2);
 }
 
 describe("sessions that are kept open", () => {
-  test("are there before anybody asks, so that the first command needs no handshake", async (context) => {
+  test("are opened in advance, so that the first command needs no handshake", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 4, sessionsMin: 2 });
     await until(() => count(standIn, "login") === 2);
     const answers = await Promise.all(
@@ -41,7 +41,7 @@ describe("sessions that are kept open", () => {
     assert.equal(standIn.open(), 1);
   });
 
-  test("come back by themselves after the registry was away", async (context) => {
+  test("are opened again after an outage of the registry", async (context) => {
     const { standIn, pool } = await startFixture(context, {
       sessionsMin: 2,
       circuit: { faultsMax: 2, probeDelayMsMin: 10, probeDelayMsMax: 20 },
@@ -65,12 +65,13 @@ describe("sessions that are kept open", () => {
 });
 
 describe("logins that fail", () => {
-  /** The longest pause that chance allows. */
+  /** The longest random pauses. */
   const random = { ...systemRandom, below: (limit: number) => limit - 1 };
 
-  test("are not repeated at once: those who ask meanwhile hear why, and nothing is sent", async (context) => {
+  test("are not repeated at once: callers meanwhile get the reason, and nothing is sent", async (context) => {
     const { standIn, pool } = await startFixture(context, {
-      ...{ random, circuit: patientCircuit },
+      random,
+      circuit: patientCircuit,
       timeouts: { loginPauseFirstMs: 60_000, loginPauseMsMax: 60_000 },
     });
     standIn.script = ({ name, clTRID }) => (name === "login" ? { xml: responseXml(2400, clTRID) } : undefined);
@@ -80,9 +81,11 @@ describe("logins that fail", () => {
     assert.equal(count(standIn, "login"), 1);
   });
 
-  test("are repeated after a pause, for those who wait for a session too", async (context) => {
+  test("are repeated after a pause, also for callers who wait for a session", async (context) => {
     const { standIn, pool } = await startFixture(context, {
-      ...{ random, circuit: patientCircuit, sessionsMax: 3 },
+      random,
+      circuit: patientCircuit,
+      sessionsMax: 3,
       timeouts: { loginPauseFirstMs: 2, loginPauseMsMax: 8 },
     });
     using first = await pool.acquire("check", { waitMs });
@@ -99,10 +102,12 @@ describe("logins that fail", () => {
 });
 
 describe("the registry's limits", () => {
-  test("never more sessions than allowed, whatever happens to them, and each is counted once", async (context) => {
+  test("there are never more sessions than allowed, however they end, and each is counted once", async (context) => {
     const sessionsMax = 3;
     const { standIn, pool } = await startFixture(context, {
-      ...{ sessionsMax, sessionsMin: 2, circuit: patientCircuit },
+      sessionsMax,
+      sessionsMin: 2,
+      circuit: patientCircuit,
       timeouts: { loginPauseFirstMs: 1, loginPauseMsMax: 2 },
     });
     let mostOpen = 0;
@@ -122,7 +127,7 @@ describe("the registry's limits", () => {
     assert.ok(mostOpen <= sessionsMax, `${mostOpen} sessions were open`);
   });
 
-  test("never more commands than allowed, counted where they arrive", async (context) => {
+  test("there are never more commands than allowed, counted at the registry", async (context) => {
     let nowMs = 0;
     const clock = { now: () => new Date(0), monotonicMs: () => nowMs };
     const { standIn, pool } = await startFixture(context, { commandsPerSecond: 5, sessionsMax: 3, clock });
@@ -144,14 +149,14 @@ describe("the registry's limits", () => {
 });
 
 describe("an answer that comes late", () => {
-  test("is never read as the next command's, not even when it claims to be", async (context) => {
+  test("is never read as the next command's answer, even with its clTRID", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1, circuit: patientCircuit });
     const taken = (clTRID: string) => responseXml(1000, clTRID, availabilityXml("example.com", false, "late"));
     let isLateSent: boolean | undefined;
     standIn.script = ({ name, clTRID, session }) => {
       if (name !== "domain:check") return undefined;
       if (clTRID === "first-1") return "silence";
-      // The first session's answer, under the name of the command that is waiting now.
+      // The first session's answer, with the clTRID of the command that waits now.
       isLateSent = standIn.send(session - 1, taken(clTRID));
       return undefined;
     };
@@ -169,7 +174,7 @@ describe("an answer that comes late", () => {
     assert.deepEqual(sessions, [0, 1]);
   });
 
-  test("ends the session that it comes over, though nobody waits on it", async (context) => {
+  test("ends its session, even if no command waits on it", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1, circuit: patientCircuit });
     (await pool.acquire("check", { waitMs })).release();
     standIn.send(0, responseXml(1000, "second-1", availabilityXml("example.com", false, "late")));
@@ -179,7 +184,7 @@ describe("an answer that comes late", () => {
     assert.deepEqual([answer.data?.available, count(standIn, "login")], [true, 2]);
   });
 
-  test("to a lease that was given back is nobody's", async (context) => {
+  test("to a released lease is read by no other command", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1, circuit: patientCircuit });
     standIn.script = ({ name }) => (name === "domain:info" ? "silence" : undefined);
     const lease = await pool.acquire("transform", { waitMs });

@@ -20,7 +20,7 @@ function ignore(standIn: StandIn, name: string): void {
   standIn.script = (request) => (request.name === name ? "silence" : undefined);
 }
 
-/** Sends a command that can't be answered, and waits until it failed. */
+/** Sends a command that is never answered, and waits until it fails. */
 async function provoke(pool: EppPool, clTRID: string): Promise<void> {
   using lease = await pool.acquire("transform", { waitMs });
   await lease.request(domainInfo("example.com"), { clTRID, timeoutMs: 10 }).catch(() => undefined);
@@ -33,7 +33,7 @@ async function answered(pool: EppPool, code: number): Promise<void> {
 }
 
 describe("lending sessions", () => {
-  test("a session is lent again, not opened again", async (context) => {
+  test("a session is reused instead of opening another", async (context) => {
     const { standIn, pool } = await startFixture(context);
     for (const clTRID of ["one-1", "two-1", "three-1"]) {
       using lease = await pool.acquire("check", { waitMs });
@@ -42,7 +42,7 @@ describe("lending sessions", () => {
     assert.equal(count(standIn, "login"), 1);
   });
 
-  test("one session is kept for checks while slow work holds the rest", async (context) => {
+  test("one session is reserved for checks while slow work holds the others", async (context) => {
     const { pool } = await startFixture(context, { sessionsMax: 2 });
     using slow = await pool.acquire("transform", { waitMs });
     await assert.rejects(pool.acquire("poll", { waitMs: 20 }), { reason: "pool-full" });
@@ -51,7 +51,7 @@ describe("lending sessions", () => {
     assert.ok(slow);
   });
 
-  test("never opens more sessions than the registry allows, and serves those who wait in order", async (context) => {
+  test("never opens more sessions than the registry allows, and serves waiting callers in order", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 3 });
     const order: number[] = [];
     const work = async (index: number) => {
@@ -67,13 +67,13 @@ describe("lending sessions", () => {
     assert.equal(count(standIn, "login"), 3);
   });
 
-  test("a check goes before other work that waits, but not before what has waited for a second", async (context) => {
+  test("a check precedes other waiting work, but not work that has waited for a second", async (context) => {
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const { pool } = await startFixture(context, { sessionsMax: 1, clock });
     const order: string[] = [];
-    const work = async (what: string, lane: "check" | "transform") => {
-      using _ = await pool.acquire(lane, { waitMs });
+    const work = async (what: string, purpose: "check" | "transform") => {
+      using _ = await pool.acquire(purpose, { waitMs });
       order.push(what);
     };
     const first = await pool.acquire("check", { waitMs });
@@ -87,13 +87,13 @@ describe("lending sessions", () => {
     assert.deepEqual(order, ["check", "create", "late check"]);
   });
 
-  test("renewals let other work go first, but not what comes three seconds after them", async (context) => {
+  test("other work precedes waiting renewals, unless it comes three seconds after them", async (context) => {
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const { pool } = await startFixture(context, { sessionsMax: 1, clock });
     const order: string[] = [];
-    const work = async (what: string, lane: "check" | "transform" | "renewal") => {
-      using _ = await pool.acquire(lane, { waitMs });
+    const work = async (what: string, purpose: "check" | "transform" | "renewal") => {
+      using _ = await pool.acquire(purpose, { waitMs });
       order.push(what);
     };
     const first = await pool.acquire("check", { waitMs });
@@ -107,7 +107,7 @@ describe("lending sessions", () => {
     assert.deepEqual(order, ["check", "create", "renewal", "other renewal", "late create"]);
   });
 
-  test("at a slow registry too, a check goes before slow work that waits for its turn to be sent", async (context) => {
+  test("a check precedes slow work also when both wait for the rate limit", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 5, commandsPerSecond: 2 });
     const kept = await pool.acquire("check", { waitMs });
     const leases = await Promise.all(Array.from({ length: 4 }, () => pool.acquire("transform", { waitMs })));
@@ -120,12 +120,12 @@ describe("lending sessions", () => {
     assert.deepEqual(sent, ["domain:info", "domain:info", "domain:check", "domain:info", "domain:info"]);
   });
 
-  test("a lone session is shared by every lane", async (context) => {
+  test("a single session serves every purpose", async (context) => {
     const { pool } = await startFixture(context, { sessionsMax: 1 });
-    for (const lane of ["transform", "poll", "check"] as const) (await pool.acquire(lane, { waitMs })).release();
+    for (const purpose of ["transform", "poll", "check"] as const) (await pool.acquire(purpose, { waitMs })).release();
   });
 
-  test("a lease that is given back with its command unanswered takes the session with it", async (context) => {
+  test("a lease that is released while its command is unanswered closes the session", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
     ignore(standIn, "domain:info");
     const lease = await pool.acquire("transform", { waitMs });
@@ -154,7 +154,7 @@ describe("lending sessions", () => {
     assert.equal(count(standIn, "login"), 2);
   });
 
-  test("refuses settings that no login could succeed with", async (context) => {
+  test("refuses settings with which no login can succeed", async (context) => {
     for (const wrong of [
       { password: new Secret("short") },
       { password: new Secret("x".repeat(129)) },
@@ -182,7 +182,7 @@ describe("the circuit", () => {
     return { ...(await startFixture(context, { circuit: { ...quick, ...circuit }, onCircuit })), states };
   }
 
-  test("opens after enough unanswered commands, and then nothing is sent", async (context) => {
+  test("opens after enough unanswered commands, and nothing is sent while it is open", async (context) => {
     const { standIn, pool, states } = await startWithCircuit(context);
     ignore(standIn, "domain:info");
     for (const clTRID of ["one-1", "two-1", "three-1"]) await provoke(pool, clTRID);
@@ -206,7 +206,7 @@ describe("the circuit", () => {
     });
   }
 
-  test("opens at once when a command is answered with 2501: registries lock accounts", async (context) => {
+  test("opens at once when a command is answered with 2501, because registries lock accounts", async (context) => {
     const { standIn, pool, states } = await startWithCircuit(context);
     standIn.script = ({ name, clTRID }) => (name === "domain:info" ? { xml: responseXml(2501, clTRID) } : undefined);
     await answered(pool, 2501);
@@ -244,7 +244,7 @@ describe("the circuit", () => {
     });
   }
 
-  test("probes by itself until a login works, and then lends that session", async (context) => {
+  test("probes until a login succeeds, and then lends that session", async (context) => {
     const { standIn, pool, states } = await startWithCircuit(context, {
       probeDelayMsMin: 20,
       probeDelayMsMax: 40,
@@ -266,7 +266,7 @@ describe("the circuit", () => {
 });
 
 describe("draining", () => {
-  test("finishes what is in flight, logs out, and lends no more", async (context) => {
+  test("waits for commands in progress, logs out, and lends no more", async (context) => {
     const { standIn, pool } = await startFixture(context);
     standIn.script = ({ name, clTRID }) =>
       name === "domain:info" ? { lateMs: 100, xml: responseXml(2303, clTRID) } : undefined;
@@ -281,7 +281,7 @@ describe("draining", () => {
     while (standIn.open() > 0) await delay(5);
   });
 
-  test("refuses those who wait, and closes regardless when its time is over", async (context) => {
+  test("refuses waiting callers, and closes the sessions when its time is over", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 1 });
     ignore(standIn, "domain:info");
     const lease = await pool.acquire("transform", { waitMs });
@@ -293,7 +293,7 @@ describe("draining", () => {
     while (standIn.open() > 0) await delay(5);
   });
 
-  test("gives up a session that is still opening", async (context) => {
+  test("aborts a session that is still opening", async (context) => {
     const { standIn, pool } = await startFixture(context);
     standIn.script = () => "silence";
     const waiting = assert.rejects(pool.acquire("check", { waitMs }), { reason: "draining" });

@@ -8,13 +8,13 @@ import { passwordCharsMax, passwordCharsMin } from "#registry/epp/commands/sessi
 import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
 import type { CircuitSettings, CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { SessionPool } from "#registry/epp/pool/session-pool.ts";
-import type { WantedServices } from "#registry/epp/services.ts";
-import type { EppResponse, LoginNews, RequestOptions } from "#registry/epp/session.ts";
+import type { ServiceRequirements } from "#registry/epp/services.ts";
+import type { EppResponse, LoginReport, RequestOptions } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { PremiumPolicy } from "#registry/premium.ts";
 
-/** What a session is wanted for; a renewal has weeks, and lets the others go first. */
-export type Lane = "check" | "transform" | "poll" | "renewal";
+/** What a session is acquired for. Renewals have weeks, so other work precedes them. */
+export type SessionPurpose = "check" | "transform" | "poll" | "renewal";
 
 export interface EppPoolOptions {
   /** For logs. */
@@ -24,46 +24,46 @@ export interface EppPoolOptions {
   readonly tls: EppTls;
   readonly registrarId: string;
   readonly password: Secret;
-  readonly services: WantedServices;
-  /** What the registry allows us. With one session, checks share it with everything else. */
+  readonly services: ServiceRequirements;
+  /** The registry's limit. A single session is shared by checks and all other work. */
   readonly sessionsMax: number;
-  /** Kept open while nobody needs them, so that the first caller does not wait for a handshake. Default 0. */
+  /** Sessions that stay open while idle, so that the first caller does not wait for a handshake. Default 0. */
   readonly sessionsMin?: number;
   readonly commandsPerSecond: number;
-  /** For how long names are registered: checks ask for that price, where the registry tells prices. Default 1. */
+  /** The period of a registration: checks ask for its price where the registry has the fee extension. Default 1. */
   readonly periodYears?: number;
-  /** Which names with a price of their own a check calls available; absent: none. */
+  /** Which premium names a check reports as available; absent: none. */
   readonly premium?: PremiumPolicy | undefined;
   readonly timeouts?: Partial<EppTimeouts>;
   readonly circuit?: Partial<CircuitSettings>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Sees every frame, passwords and authInfo redacted. */
+  /** Gets every frame, with passwords and authInfo redacted. */
   readonly onFrame?: FrameTrace;
-  /** Told of every change. Must not throw. */
+  /** Called on every change. Must not throw. */
   readonly onCircuit?: (status: CircuitStatus) => void;
-  /** Told of every login that is answered. Must not throw. */
-  readonly onLogin?: (news: LoginNews) => void;
-  /** Asked just before each frame; after a no, every connection is reset as soon as it is used or closed. Must not throw. */
+  /** Called for every login that is answered. Must not throw. */
+  readonly onLogin?: (report: LoginReport) => void;
+  /** Called just before each frame. Once it returns false, connections are reset when they are used or closed. Must not throw. */
   readonly mayWrite?: () => boolean;
 }
 
 export interface AcquireOptions {
   readonly waitMs: number;
-  /** Of a check: whether somebody still waits for what it is wanted for; looked at whenever its turn comes. Default: yes. */
+  /** For a check: whether a caller still waits for it, evaluated when its turn comes. Default: always true. */
   readonly isWanted?: () => boolean;
 }
 
-/** A session on loan. Give it back in every case: `using lease = await pool.acquire(…)`. */
+/** A lent session. Always release it: `using lease = await pool.acquire(…)`. */
 export interface Lease {
-  /** Namespaces of the extensions that this session has: others must not be sent (2103). */
+  /** Namespaces of this session's extensions: others must not be sent (2103). */
   readonly extensionURIs: readonly string[];
   /**
-   * Sends one command, one at a time, and returns the answer, whatever its result code.
+   * Sends one command at a time and returns the answer, whatever its result code.
    * @throws EppNotSent certainly nothing was sent
-   * @throws EppUnanswered possibly sent, outcome unknown; the session is gone
-   * @throws EppFrameInvalid the command breaks the schema: our mistake; nothing was sent
+   * @throws EppUnanswered possibly sent, outcome unknown; the session is closed
+   * @throws EppFrameInvalid our command breaks the schema; nothing was sent
    */
   request<Data>(command: EppCommand<Data>, options: RequestOptions): Promise<EppResponse<Data>>;
   release(): void;
@@ -72,25 +72,24 @@ export interface Lease {
 
 export interface EppPool {
   /** @throws EppUnavailable certainly nothing was sent */
-  acquire(lane: Lane, options: AcquireOptions): Promise<Lease>;
+  acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease>;
   /**
-   * Asks the registry about one name; callers who ask at the same time share the answer. What nobody waits for any more is
-   * not sent, and what a session's end leaves unanswered is asked again. A name with a price that `premium` does not allow
-   * is not available, for the reason "Premium".
+   * Checks one name; concurrent callers share the answer. A check that no caller waits for is not sent, and one whose session
+   * ends is repeated. A name whose price `premium` does not allow is not available, for the reason "Premium".
    * @param name an A-label name in lower case
    * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
    */
   checkDomain(name: string, options: { readonly budgetMs: number }): Promise<DomainAvailability>;
   circuit(): CircuitStatus;
-  /** For how long the registry has given no sign of life although it was asked for one: 0 as long as it answers. */
+  /** How long the registry has not answered anything since the first unanswered request; 0 while it answers. */
   silentMs(): number;
-  /** Probes an open circuit at once. @returns what that failed with; nothing where the circuit is closed by then */
+  /** Probes an open circuit at once. @returns the error if the probe failed; undefined when the circuit is closed */
   probe(): Promise<Error | undefined>;
-  /** Lends no more, waits for what is in flight, logs out and closes. After `timeoutMs` it closes regardless. */
+  /** Lends no more, waits for commands in progress, logs out and closes. After `timeoutMs` it closes in any case. */
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** @throws RangeError on settings that no login could succeed with */
+/** @throws RangeError on settings with which no login can succeed */
 export function createEppPool(options: EppPoolOptions): EppPool {
   const passwordChars = options.password.reveal().length;
   if (passwordChars < passwordCharsMin || passwordChars > passwordCharsMax) {

@@ -1,7 +1,6 @@
 /**
- * Opens the sessions of one registry, and keeps count of those that are opening. Logins that fail are not repeated at
- * once, however many callers want one: each failure doubles a pause, cut by chance, that the next login waits for
- * (registries lock accounts, and refuse those that connect too often).
+ * Opens the sessions of one registry, and counts those that are opening. Failed logins back off, however many callers wait: each
+ * failure doubles the pause, with jitter, because registries lock accounts and refuse clients that connect too often.
  */
 import { setMaxListeners } from "node:events";
 import { backoffMs } from "#lib/backoff.ts";
@@ -13,23 +12,23 @@ import { openSession } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 
-/** After the registry counted our sessions lower than our settings do (2502), its count is believed for this long. */
+/** After the registry refused a session at fewer than our settings allow (2502), its limit is respected for this long. */
 const sessionLimitHoldMs = 60_000;
 
 export interface SessionOpenerOptions {
   readonly pool: EppPoolOptions;
   readonly timeouts: EppTimeouts;
   readonly log: Log;
-  /** Told when logins may be tried again. */
+  /** Called when logins may be tried again. */
   readonly onPauseOver: () => void;
 }
 
 export class SessionOpener {
   readonly #options: SessionOpenerOptions;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inProgress = new Set<Promise<unknown>>();
   readonly #abandon = new AbortController();
   #sessionLimit: { readonly sessionsMax: number; readonly untilMs: number } | undefined;
-  /** Failures since a login last worked. */
+  /** Failures since the last successful login. */
   #failures = 0;
   #pause: NodeJS.Timeout | undefined;
   /** Why there is a pause. */
@@ -40,12 +39,12 @@ export class SessionOpener {
     setMaxListeners(options.pool.sessionsMax + 1, this.#abandon.signal);
   }
 
-  /** Sessions that are opening now. */
+  /** The number of sessions that are opening. */
   get count(): number {
-    return this.#underWay.size;
+    return this.#inProgress.size;
   }
 
-  /** What the registry allows us, as far as we know. */
+  /** The registry's limit, as far as we know. */
   get sessionsMax(): number {
     const limit = this.#sessionLimit;
     const { clock, sessionsMax } = this.#options.pool;
@@ -57,37 +56,37 @@ export class SessionOpener {
     return this.#pause && this.#lastFailure;
   }
 
-  /** The registry has counted so many and wants no more. */
-  believeLimit(sessionsMax: number): void {
+  /** Call it when the registry refused a session beyond this many. */
+  respectLimit(sessionsMax: number): void {
     this.#sessionLimit = { sessionsMax, untilMs: this.#options.pool.clock.monotonicMs() + sessionLimitHoldMs };
   }
 
   /**
-   * Opens one, whether there is a pause or not.
-   * @param take gets it in the very turn in which it stops to count as opening, so that it is counted once at any time
+   * Opens a session, even during a pause.
+   * @param take gets it in the same turn in which it stops counting as opening, so that it is always counted once
    * @throws EppUnavailable
    */
   async open(take: (session: EppSession) => void): Promise<void> {
     const opening = this.#openSession();
-    this.#underWay.add(opening);
+    this.#inProgress.add(opening);
     try {
       const session = await opening;
-      this.#underWay.delete(opening);
+      this.#inProgress.delete(opening);
       this.#endPause();
       take(session);
     } catch (error) {
-      this.#underWay.delete(opening);
+      this.#inProgress.delete(opening);
       this.#pauseAfter(error);
       throw error;
     }
   }
 
-  /** Resolves when no session is opening any more. */
+  /** Resolves when no session is opening. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inProgress);
   }
 
-  /** Gives up those that are opening. */
+  /** Aborts the sessions that are opening. */
   abandon(): void {
     this.#abandon.abort();
     clearTimeout(this.#pause);
@@ -119,7 +118,15 @@ export class SessionOpener {
     const { pool, timeouts } = this.#options;
     const { host, port, tls, registrarId, password, services, clock, random, onLogin, mayWrite } = pool;
     return openSession({
-      ...{ host, port, tls, services, clock, random, timeouts, onLogin, mayWrite },
+      host,
+      port,
+      tls,
+      services,
+      clock,
+      random,
+      timeouts,
+      onLogin,
+      mayWrite,
       credentials: { registrarId, password },
       validate: await loadFrameValidator(),
       trace: pool.onFrame && ((direction, xml) => this.#trace(direction, xml)),
@@ -127,7 +134,7 @@ export class SessionOpener {
     });
   }
 
-  /** A failing onlooker must not cost an answer. */
+  /** An error in `onFrame` must not discard an answer. */
   #trace(direction: "sent" | "received", xml: string): void {
     try {
       this.#options.pool.onFrame?.(direction, xml);
@@ -137,7 +144,7 @@ export class SessionOpener {
   }
 }
 
-/** Whether the registry has as many sessions of ours as it wants. */
+/** Whether the registry refused a session because we have too many. */
 export function isSessionLimit(error: unknown): boolean {
   return error instanceof EppUnavailable && error.reason === "session-limit";
 }

@@ -1,7 +1,7 @@
 /**
- * The sessions with one registry. Sessions open when somebody waits for one, or when fewer are open than are to be kept, and
- * are lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is kept from slow work,
- * so that an interactive check never waits for a create.
+ * The sessions with one registry. A session is opened when a caller waits for one, or when fewer than `sessionsMin` are open. It
+ * is lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is reserved for checks, so
+ * that an interactive check never waits for a create.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -12,7 +12,7 @@ import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.
 import type { CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { Circuit, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { CoalescedChecks } from "#registry/epp/pool/coalesced-checks.ts";
-import type { AcquireOptions, EppPool, EppPoolOptions, Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { AcquireOptions, EppPool, EppPoolOptions, Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 import { isSessionLimit, SessionOpener } from "#registry/epp/pool/session-opener.ts";
 import { SignsOfLife } from "#registry/epp/pool/signs-of-life.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
@@ -31,7 +31,7 @@ export class SessionPool implements EppPool {
   readonly #checks: CoalescedChecks;
   readonly #signs: SignsOfLife;
   readonly #idle: EppSession[] = [];
-  readonly #lent = new Map<EppSession, Lane>();
+  readonly #lent = new Map<EppSession, SessionPurpose>();
   readonly #closing = new Map<EppSession, Promise<void>>();
   readonly #waiters: WaitingLine;
   #isDraining = false;
@@ -57,12 +57,12 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  async acquire(lane: Lane, options: AcquireOptions): Promise<Lease> {
+  async acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease> {
     if (this.#isDraining) throw new EppUnavailable("draining");
     if (!this.#circuit.isClosed) throw this.#circuitOpen();
-    // Nothing that could be waited for: what the last login came to is all there is to tell.
+    // No session is open and logins are paused: fail with the last login's error.
     if (this.#sessionCount === 0 && this.#opener.pauseCause) throw this.#opener.pauseCause;
-    const lease = this.#waiters.join(lane, options);
+    const lease = this.#waiters.join(purpose, options);
     this.#serve();
     return lease;
   }
@@ -109,19 +109,19 @@ export class SessionPool implements EppPool {
     await Promise.all(this.#closing.values());
   }
 
-  /** Lends what is idle to those who are next, and opens sessions for the rest as far as the registry allows. */
+  /** Lends idle sessions to the next callers, and opens more for the others up to the limit. */
   #serve(): void {
     let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
     for (;;) {
       const waiter = this.#waiters.next(slowFree <= 0);
       const session = waiter && this.#takeIdle();
       if (!session) break;
-      if (waiter.lane !== "check") slowFree -= 1;
+      if (waiter.purpose !== "check") slowFree -= 1;
       this.#lend(session, waiter);
     }
-    const wanted = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
+    const needed = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
     const kept = this.#options.sessionsMin ?? 0;
-    while (this.#mayOpen && (this.#opener.count < wanted || this.#sessionCount < kept)) this.#openOne();
+    while (this.#mayOpen && (this.#opener.count < needed || this.#sessionCount < kept)) this.#openOne();
   }
 
   get #mayOpen(): boolean {
@@ -130,7 +130,7 @@ export class SessionPool implements EppPool {
   }
 
   get #slowCount(): number {
-    return [...this.#lent.values()].filter((lane) => lane !== "check").length;
+    return [...this.#lent.values()].filter((purpose) => purpose !== "check").length;
   }
 
   get #sessionCount(): number {
@@ -146,11 +146,11 @@ export class SessionPool implements EppPool {
   }
 
   #lend(session: EppSession, waiter: Waiter): void {
-    this.#lent.set(session, waiter.lane);
+    this.#lent.set(session, waiter.purpose);
     this.#waiters.serve(waiter, this.#leaseOf(session, waiter));
   }
 
-  #leaseOf(session: EppSession, { lane, isWanted }: Waiter): Lease {
+  #leaseOf(session: EppSession, { purpose, isWanted }: Waiter): Lease {
     let isReleased = false;
     const release = () => {
       if (isReleased) return;
@@ -160,8 +160,8 @@ export class SessionPool implements EppPool {
     return {
       extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
-        const isItsTurn = await this.#bucket.take(rankOf(lane, this.#options.clock), isWanted);
-        if (!isItsTurn) throw new EppNotSent("nobody waits for it any more");
+        const isItsTurn = await this.#bucket.take(rankOf(purpose, this.#options.clock), isWanted);
+        if (!isItsTurn) throw new EppNotSent("no caller waits for it");
         if (isReleased) throw new EppNotSent("the lease was released");
         return this.#request(session, command, requestOptions);
       },
@@ -178,13 +178,13 @@ export class SessionPool implements EppPool {
     const askedAtMs = this.#options.clock.monotonicMs();
     try {
       const response = await session.request(command, requestOptions);
-      this.#signs.heard();
+      this.#signs.recordAnswer();
       if (isAccountThreat(response.code)) this.#circuit.recordRefusal();
       else if (isServerFault(response.code)) this.#circuit.recordFault();
       return response;
     } catch (error) {
       if (error instanceof EppUnanswered) {
-        this.#signs.missed(askedAtMs);
+        this.#signs.recordNoAnswer(askedAtMs);
         this.#circuit.recordFault();
         this.#log.warn({ err: error, command: command.name, clTRID: requestOptions.clTRID }, "command unanswered");
       }
@@ -199,7 +199,7 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  /** Keeps a session that nobody uses, or says goodbye to it. */
+  /** Keeps an unused session idle, or closes it. */
   #keep(session: EppSession): void {
     if (session.isUsable && !this.#isDraining && this.#circuit.isClosed) this.#makeIdle(session);
     else this.#close(session);
@@ -234,14 +234,14 @@ export class SessionPool implements EppPool {
     const askedAtMs = this.#options.clock.monotonicMs();
     try {
       await this.#opener.open((session) => {
-        this.#signs.heard();
+        this.#signs.recordAnswer();
         session.closed.then(() => this.#onClosed(session));
         take(session);
       });
     } catch (error) {
       const isAnswer = error instanceof EppUnavailable && error.resultCode !== undefined;
-      if (isAnswer) this.#signs.heard();
-      else this.#signs.missed(askedAtMs);
+      if (isAnswer) this.#signs.recordAnswer();
+      else this.#signs.recordNoAnswer(askedAtMs);
       throw error;
     }
   }
@@ -252,7 +252,7 @@ export class SessionPool implements EppPool {
     this.#serve();
   }
 
-  /** Those who wait go on waiting while any session may still come back; else they learn why there is none. */
+  /** Waiting callers keep waiting as long as a session may be returned; otherwise they fail with this error. */
   #onOpenFailed(error: Error): void {
     if (this.#isDraining) return;
     this.#log.warn({ err: error }, "no session with the registry");
@@ -261,13 +261,13 @@ export class SessionPool implements EppPool {
   }
 
   #recordOpenFailure(error: Error): void {
-    if (isSessionLimit(error) && this.#sessionCount > 0) this.#opener.believeLimit(this.#sessionCount);
+    if (isSessionLimit(error) && this.#sessionCount > 0) this.#opener.respectLimit(this.#sessionCount);
     if (error instanceof EppUnavailable && isRefusedLogin(error)) this.#circuit.recordRefusal();
     else this.#circuit.recordFault();
   }
 
-  async #probe(): Promise<"well" | "failed" | "refused"> {
-    // Sessions that are still lent or saying goodbye fill the registry's limit: one more login would be refused.
+  async #probe(): Promise<"succeeded" | "failed" | "refused"> {
+    // Lent and closing sessions use up the registry's limit: another login would be refused.
     if (this.#sessionCount >= this.#opener.sessionsMax) {
       this.#probeFailure = new EppUnavailable("session-limit", { detail: "all of ours are still open" });
       return "failed";
@@ -275,9 +275,9 @@ export class SessionPool implements EppPool {
     try {
       await this.#open((session) => this.#makeIdle(session));
       if (this.#isDraining) this.#closeIdle();
-      return "well";
+      return "succeeded";
     } catch (error) {
-      this.#log.warn({ err: error }, "the registry is still in trouble");
+      this.#log.warn({ err: error }, "the probe failed: the circuit stays open");
       this.#probeFailure = error;
       return error instanceof EppUnavailable && isRefusedLogin(error) ? "refused" : "failed";
     }

@@ -1,24 +1,24 @@
 import type { Clock } from "#lib/clock.ts";
 
-/** Since when a registry has been asked in vain. Whatever it answers, a refusal too, is a sign of life. */
+/** Since when a registry has not answered. Any answer, even a refusal, is a sign of life. */
 export class SignsOfLife {
   readonly #clock: Clock;
-  #heardAtMs: number;
+  #answeredAtMs: number;
   #silentSinceMs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#heardAtMs = clock.monotonicMs();
+    this.#answeredAtMs = clock.monotonicMs();
   }
 
-  heard(): void {
-    this.#heardAtMs = this.#clock.monotonicMs();
+  recordAnswer(): void {
+    this.#answeredAtMs = this.#clock.monotonicMs();
     this.#silentSinceMs = undefined;
   }
 
-  /** A question has failed without an answer. @param askedAtMs when it was asked; what was heard since is later news */
-  missed(askedAtMs: number): void {
-    this.#silentSinceMs ??= Math.max(askedAtMs, this.#heardAtMs);
+  /** Records a request without an answer. @param askedAtMs when it was sent; answers to later requests count */
+  recordNoAnswer(askedAtMs: number): void {
+    this.#silentSinceMs ??= Math.max(askedAtMs, this.#answeredAtMs);
   }
 
   silentMs(): number {

@@ -1,4 +1,4 @@
-/** For tests: a pool against a stand-in server, both gone when the test ends. */
+/** For tests: a pool with a stand-in server. Both are closed when the test ends. */
 import type { TestContext } from "node:test";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
@@ -48,7 +48,7 @@ export async function startFixture(
   return { standIn, pool };
 }
 
-/** How often the stand-in got commands of this name. */
+/** How many commands of this name the stand-in received. */
 export function count(standIn: StandIn, name: string): number {
   return standIn.requests.filter((request) => request.name === name).length;
 }

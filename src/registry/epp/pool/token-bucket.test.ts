@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
 
-/** A clock that only moves when it is asked: how fast the machine is changes nothing. */
+/** A clock that advances only when it is read, so that the machine's speed does not matter. */
 function createAskedClock(stepMs: number) {
   let nowMs = 0;
   return {
@@ -35,7 +35,7 @@ describe("the token bucket", () => {
     });
   }
 
-  test("lets those pass first who came first", async () => {
+  test("lets callers pass in the order in which they came", async () => {
     const bucket = new TokenBucket(1000, createAskedClock(0.1));
     const order: number[] = [];
     await Promise.all(
@@ -50,7 +50,7 @@ describe("the token bucket", () => {
     );
   });
 
-  test("lets those of an earlier rank pass first, and they pass none of their equals", async () => {
+  test("lets earlier ranks pass first, and equal ranks in order", async () => {
     let nowMs = 0;
     const bucket = new TokenBucket(100, { now: () => new Date(nowMs), monotonicMs: () => nowMs });
     await Promise.all(Array.from({ length: 100 }, () => bucket.take()));
@@ -64,7 +64,7 @@ describe("the token bucket", () => {
     assert.deepEqual(order, ["early 1", "early 1b", "late 2", "late 2b", "late 2c"]);
   });
 
-  test("saves up for one second and no longer", async () => {
+  test("saves up at most one second's worth", async () => {
     let nowMs = 0;
     const bucket = new TokenBucket(10, { now: () => new Date(nowMs), monotonicMs: () => nowMs });
     nowMs = 60_000;

@@ -7,17 +7,17 @@ interface Waiting {
   readonly pass: (isWanted: boolean) => void;
 }
 
-/** Lets commands pass at a registry's pace: at most one second's worth at once, by rank, and first come, first served. */
+/** Limits the rate of commands: at most one second's worth in a burst, ordered by rank, then first come, first served. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #clock: Clock;
   #tokens: number;
   #filledAtMs: number;
-  /** Who passes next stands first. Each holds a session, so there are few. */
+  /** In the order in which they pass. Each holds a session, so there are few. */
   readonly #line: Waiting[] = [];
   #isPassing = false;
 
-  /** @param perSecond how many commands a second the registry allows; more than 0 */
+  /** @param perSecond commands per second that the registry allows; more than 0 */
   constructor(perSecond: number, clock: Clock) {
     this.#perSecond = perSecond;
     this.#clock = clock;
@@ -26,8 +26,8 @@ export class TokenBucket {
   }
 
   /**
-   * Resolves when the next command may go; with false, and for nothing, when it is not wanted any more by then.
-   * @param rankMs the earlier, the sooner (`rankOf`); nobody passes their equals
+   * Resolves to true when the command may be sent, or to false, without using a token, when it is no longer wanted.
+   * @param rankMs lower ranks pass first (`rankOf`); equal ranks keep their order
    */
   take(rankMs = 0, isWanted = () => true): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -1,30 +1,30 @@
 import type { Clock } from "#lib/clock.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
-import type { AcquireOptions, Lane, Lease } from "#registry/epp/pool/pool.ts";
+import type { AcquireOptions, Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 
-/** More callers than this are refused at once. */
+/** Further callers are refused at once. */
 const waitersMax = 1000;
 /**
- * Those who come up to so much later go first. Somebody waits for a check, and gives up after a few seconds; a renewal has
- * weeks, and there may be thousands. What has waited longer takes its turn, so nothing without end holds up the rest for good.
+ * Work that arrives up to this much later goes first. A person waits for a check and gives up after a few seconds; a renewal has
+ * weeks, and there may be thousands. Work that has waited longer takes its turn, so no kind of work starves.
  */
-const yieldsMs: Record<Lane, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
+const yieldsMs: Record<SessionPurpose, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
 
-/** The earlier, the sooner it is its turn. */
-export function rankOf(lane: Lane, clock: Clock): number {
-  return clock.monotonicMs() + yieldsMs[lane];
+/** Lower ranks are served first. */
+export function rankOf(purpose: SessionPurpose, clock: Clock): number {
+  return clock.monotonicMs() + yieldsMs[purpose];
 }
 
-/** A caller who waits for a session. */
+/** A caller that waits for a session. */
 export interface Waiter {
-  readonly lane: Lane;
+  readonly purpose: SessionPurpose;
   readonly isWanted: () => boolean;
   readonly lent: PromiseWithResolvers<Lease>;
   readonly timer: NodeJS.Timeout;
   readonly rankMs: number;
 }
 
-/** Callers who wait for a session: checks, renewals, and all other work. Each gives up by itself when its time is over. */
+/** Callers that wait for a session: checks, renewals and all other work. Each gives up after its `waitMs`. */
 export class WaitingLine {
   readonly #clock: Clock;
   readonly #checks = new Set<Waiter>();
@@ -35,7 +35,7 @@ export class WaitingLine {
     this.#clock = clock;
   }
 
-  /** How many of them wait to ask a check. */
+  /** How many wait for a check. */
   get checksCount(): number {
     return this.#checks.size;
   }
@@ -44,20 +44,20 @@ export class WaitingLine {
     return this.#others.size + this.#renewals.size;
   }
 
-  /** Resolves with the lease. @throws EppUnavailable: pool-full after `waitMs` or when unwanted, or what `refuseAll` says */
-  join(lane: Lane, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
+  /** Resolves with the lease. @throws EppUnavailable pool-full after `waitMs` or when unwanted, or the error of `refuseAll` */
+  join(purpose: SessionPurpose, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
     const lent = Promise.withResolvers<Lease>();
     if (this.checksCount + this.othersCount >= waitersMax) {
       lent.reject(new EppUnavailable("pool-full"));
       return lent.promise;
     }
     const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
-    const waiter: Waiter = { lane, isWanted, lent, timer, rankMs: rankOf(lane, this.#clock) };
+    const waiter: Waiter = { purpose, isWanted, lent, timer, rankMs: rankOf(purpose, this.#clock) };
     this.#lineOf(waiter).add(waiter);
     return lent.promise;
   }
 
-  /** Who is to be served next. @param checksOnly whether other work has to wait */
+  /** The caller to serve next. @param checksOnly whether other work has to wait */
   next(checksOnly: boolean): Waiter | undefined {
     this.#dismissUnwanted();
     const [check] = this.#checks;
@@ -67,7 +67,7 @@ export class WaitingLine {
     return firstOf(check, firstOf(other, renewal));
   }
 
-  /** Those who would be next: to serve somebody who has gone takes from those who still wait. */
+  /** Drops checks at the head of the line that no caller waits for any more. */
   #dismissUnwanted(): void {
     for (const waiter of this.#checks) {
       if (waiter.isWanted()) return;
@@ -94,9 +94,9 @@ export class WaitingLine {
     clearTimeout(waiter.timer);
   }
 
-  #lineOf({ lane }: Waiter): Set<Waiter> {
-    if (lane === "check") return this.#checks;
-    return lane === "renewal" ? this.#renewals : this.#others;
+  #lineOf({ purpose }: Waiter): Set<Waiter> {
+    if (purpose === "check") return this.#checks;
+    return purpose === "renewal" ? this.#renewals : this.#others;
   }
 }
 

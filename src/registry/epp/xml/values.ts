@@ -1,7 +1,7 @@
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { findText, getText, XmlError } from "#registry/epp/xml/xml.ts";
 
-// No error here quotes what it is about: a registry may echo a secret anywhere.
+// No error here quotes the value: a registry may echo a secret anywhere.
 
 /** XML Schema's boolean. @throws XmlError on any other text */
 export function parseXmlBoolean(text: string): boolean {
@@ -13,9 +13,9 @@ export function parseXmlBoolean(text: string): boolean {
 const dateTimePattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * A registry's time, with or without a fraction, an offset or the time of day. Without an offset it is UTC, as RFC 5731
- * §2.4 wants all of them. Fractions are kept to the millisecond.
- * @throws XmlError when it is no date
+ * Parses a registry's time, with or without a fraction, an offset or the time of day. Without an offset it is UTC, which RFC
+ * 5731 §2.4 requires anyway. Fractions are kept to the millisecond.
+ * @throws XmlError when it is not a date
  */
 export function parseXmlDate(text: string): Date {
   const [, day, time = "00:00:00", fraction = "", offset = "Z"] = dateTimePattern.exec(text) ?? [];
@@ -25,13 +25,13 @@ export function parseXmlDate(text: string): Date {
   return date;
 }
 
-/** The date in the first child with this name; undefined when the child is absent or empty. @throws XmlError on no date */
+/** The date in the first child with this name; undefined when the child is absent or empty. @throws XmlError on other text */
 export function findDate(parent: XmlElement | undefined, namespace: string, name: string): Date | undefined {
   const text = findText(parent, namespace, name);
   return text === undefined ? undefined : parseXmlDate(text);
 }
 
-/** The date in the first child with this name. @throws XmlError when it is missing or no date */
+/** The date in the first child with this name. @throws XmlError when it is missing or not a date */
 export function getDate(parent: XmlElement | undefined, namespace: string, name: string): Date {
   return parseXmlDate(getText(parent, namespace, name));
 }

@@ -3,23 +3,23 @@ import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
 import { isElement } from "#registry/epp/xml/xml.ts";
 
-/** Whatever the namespace: over-redacting a log costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
+/** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
 
-/** The document as it goes over the wire, secrets revealed: for the socket only. @throws Error on what XML can't carry */
+/** The document with its secrets, for the socket only. @throws Error on characters that XML cannot contain */
 export function writeXml(root: XmlElement): string {
   return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, nothingAround, undefined)}`;
 }
 
 /**
- * The element as logs and the database may see it: passwords and authInfo read `[secret]`.
- * @param secrets what is to be hidden wherever it stands, because it may be echoed
+ * The element for logs and the database: passwords and authInfo are replaced with `[secret]`.
+ * @param secrets replaced wherever they appear, because they may be echoed
  */
 export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
   return writeElement(root, nothingAround, secrets);
 }
 
-/** What is around an element: the namespace and prefix of its parent, which it often shares, and all that is bound there. */
+/** The context of an element: the namespace and prefix of its parent, which it often shares, and all bound prefixes. */
 interface Surroundings {
   readonly namespace: string;
   readonly prefix: string;
@@ -29,7 +29,7 @@ interface Surroundings {
 
 const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]) };
 
-/** Undefined: nothing is hidden. */
+/** Undefined: nothing is redacted. */
 type Hidden = readonly string[] | undefined;
 
 function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
@@ -63,7 +63,7 @@ function writeText(text: string, hidden: Hidden): string {
   return escapeXml(hidden ? hideSecrets(text, hidden) : text);
 }
 
-/** "urn:ietf:params:xml:ns:domain-1.0" → "domain": the RFCs' own prefixes, which some registries' servers insist on. */
+/** "urn:ietf:params:xml:ns:domain-1.0" → "domain": the RFCs' prefixes, which some registries' servers require. */
 function prefixOf(namespace: string): string {
   if (namespace === eppNamespace || namespace === "") return "";
   const name = /([a-z][a-z0-9]*)-\d[\d.]*$/i.exec(namespace)?.[1];
@@ -81,13 +81,13 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Text made safe between tags and inside double quotes.
- * @throws Error on characters that XML 1.0 §2.2 can't carry: the caller should have refused them long before
+ * Escapes text for use between tags and inside double quotes.
+ * @throws Error on characters that XML 1.0 §2.2 does not allow: callers must refuse them earlier
  */
 function escapeXml(text: string): string {
   if (/^[ !#-%'-;=?-~]*$/.test(text)) return text;
   if (/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/.test(text) || !text.isWellFormed()) {
-    throw new Error("the text holds a character that XML can't carry");
+    throw new Error("the text contains a character that XML does not allow");
   }
   return text.replace(/[&<>"\t\n\r]/g, (char) => escapes[char] as string);
 }

@@ -23,7 +23,7 @@ import {
 } from "#registry/epp/xml/xml.ts";
 
 describe("parsing XML", () => {
-  test("finds elements by namespace, whatever their prefix and place", () => {
+  test("finds elements by namespace, with any prefix and in any order", () => {
     const root = parseXml('<a xmlns="urn:one" xmlns:p="urn:two"><p:b>no</p:b><b> yes </b><c xmlns="urn:two"/></a>');
     assert.equal(getText(root, "urn:one", "b"), "yes");
     assert.equal(getText(root, "urn:two", "b"), "no");
@@ -35,7 +35,7 @@ describe("parsing XML", () => {
     assert.equal(textOf(parseXml("<a>x &amp; <![CDATA[<y>]]>&#233;</a>")), "x & <y>é");
   });
 
-  test("takes UTF-8 by each of its names", () => {
+  test("accepts each of UTF-8's names", () => {
     for (const name of ["UTF-8", "utf-8", "UTF8", "us-ascii"]) {
       assert.equal(parseXml(`<?xml version="1.0" encoding="${name}"?><a/>`).name, "a");
     }
@@ -52,7 +52,7 @@ describe("parsing XML", () => {
     }
   });
 
-  test("refuses what is malformed", () => {
+  test("refuses malformed XML", () => {
     for (const text of [
       "",
       " ",
@@ -69,7 +69,7 @@ describe("parsing XML", () => {
     }
   });
 
-  test("refuses elements nested too deep, too many elements and too many attributes", () => {
+  test("refuses too deep nesting, too many elements and too many attributes", () => {
     const nested = (depth: number) => "<a>".repeat(depth) + "</a>".repeat(depth);
     assert.equal(parseXml(nested(xmlDepthMax)).name, "a");
     assert.throws(() => parseXml(nested(xmlDepthMax + 1)), XmlError);
@@ -86,7 +86,7 @@ describe("parsing XML", () => {
     }
   });
 
-  test("refuses too many declarations of namespaces, wherever they stand, as soon as it has read them", () => {
+  test("refuses too many namespace declarations, wherever they are, as soon as it has read them", () => {
     const declaring = (count: number) => `<b${' xmlns:p="urn:p"'}/>`.repeat(count);
     const nested = (count: number) => "<b xmlns='urn:b'>".repeat(count) + "</b>".repeat(count);
     for (const [start, end] of [
@@ -94,7 +94,7 @@ describe("parsing XML", () => {
       ["<a>&amp;", "</a>"],
     ] as const) {
       assert.equal(parseXml(`${start}${declaring(xmlNamespacesMax)}${end}`).name, "a");
-      // What follows is not XML: nobody has read it.
+      // The rest is not XML, so it was not read.
       for (const declarations of [declaring(xmlNamespacesMax), `${nested(60)}${declaring(xmlNamespacesMax - 60)}`]) {
         const text = `${start}${declarations}<b xmlns:p="urn:p" <<<`;
         assert.throws(() => parseXml(text), new XmlError(`more than ${xmlNamespacesMax} namespaces`));
@@ -102,7 +102,7 @@ describe("parsing XML", () => {
     }
   });
 
-  test("a mutated frame is parsed or refused, and nothing else", () => {
+  test("a mutated frame is parsed or refused with an XmlError", () => {
     const frames = [greetingXml, responseXml(1000, "abc-1", availabilityXml("example.com", true))];
     const mutation = fc.record({
       at: fc.nat(),
@@ -132,7 +132,7 @@ describe("parsing XML", () => {
 });
 
 describe("writing XML", () => {
-  test("what is written is read again, whatever the text", () => {
+  test("any text that is written is read back", () => {
     const domain = elementsOf(domainNamespace);
     const text = fc
       .string({ unit: "grapheme" })
@@ -147,7 +147,7 @@ describe("writing XML", () => {
     );
   });
 
-  test("keeps elements in their namespaces, also without one and when two share a prefix", () => {
+  test("keeps elements in their namespaces, also in none and when two share a prefix", () => {
     const source = parseXml(
       '<a xmlns="urn:x:thing-1.0"><b xmlns="urn:y:thing-1.0"><c xmlns=""/></b><d xmlns="urn:plain"/></a>',
     );
@@ -158,12 +158,12 @@ describe("writing XML", () => {
     assert.deepEqual(names(parseXml(writeXml(source))), names(source));
   });
 
-  test("refuses characters that XML can't carry", () => {
+  test("refuses characters that XML does not allow", () => {
     const epp = elementsOf(eppNamespace);
     for (const chars of ["\u0000", "\u000b", "\uffff", "\ud800"]) assert.throws(() => writeXml(epp("a", [chars])));
   });
 
-  test("hides secrets and whatever stands in a credential's element", () => {
+  test("redacts secrets and the content of a credential's element", () => {
     const epp = elementsOf(eppNamespace);
     const sent = epp("login", [
       epp("clID", ["reg-1"]),

@@ -1,21 +1,21 @@
 /**
- * A small namespace-aware tree over saxes: what comes from a registry is found by namespace and local name, never by
- * prefix or order. Attributes in a namespace (xsi:schemaLocation, xml:lang) are dropped: no EPP schema lets them decide
- * anything. A DOCTYPE is refused, so there are no entities but XML's own five.
+ * A small namespace-aware tree over saxes. Elements are found by namespace and local name, never by prefix or order. Attributes
+ * in a namespace (xsi:schemaLocation, xml:lang) are dropped: they have no meaning in EPP's schemas. A DOCTYPE is refused, so
+ * the only entities are XML's predefined five.
  */
 import { SaxesParser } from "saxes";
 import type { Secret } from "#lib/secret.ts";
 
 export const xmlDepthMax = 64;
 export const xmlElementsMax = 20_000;
-/** Of one element, declarations of namespaces among them: some servers declare all that they know on the root. */
+/** Of one element, including namespace declarations: some servers declare all that they know on the root. */
 const elementAttributesMax = 64;
 /** Of the whole document. */
 export const xmlAttributesMax = 20_000;
-/** Of the whole document: some servers declare them again on every element, and an answer has fewer than 100. */
+/** Of the whole document: some servers repeat them on every element, and an answer has fewer than 100. */
 export const xmlNamespacesMax = 500;
 
-/** A secret is a leaf of the frames that we send; parsed trees hold only text. */
+/** Secrets occur only in the frames that we send; parsed trees contain text. */
 export type XmlNode = XmlElement | string | Secret;
 
 export interface XmlElement {
@@ -27,7 +27,7 @@ export interface XmlElement {
 
 const messageCharsMax = 200;
 
-/** The text is not XML that we take, or lacks something that it must have. What it quotes is cut short. */
+/** The text is not XML that we accept, or lacks a required part. Quotations in the message are truncated. */
 export class XmlError extends Error {
   override name = "XmlError";
   constructor(message: string) {
@@ -37,7 +37,7 @@ export class XmlError extends Error {
 
 /**
  * Parses one document, already decoded from UTF-8, and returns its root.
- * @throws XmlError when it is malformed, has a DOCTYPE, or passes a limit
+ * @throws XmlError when it is malformed, has a DOCTYPE, or exceeds a limit
  */
 export function parseXml(text: string): XmlElement {
   const parser = new SaxesParser({ xmlns: true, position: false, defaultXMLVersion: "1.0", forceXMLVersion: true });
@@ -55,7 +55,7 @@ export function parseXml(text: string): XmlElement {
   parser.on("doctype", () => {
     throw new XmlError("a DOCTYPE is not allowed");
   });
-  // All is counted as it comes: an element is told only when all of its attributes have been kept.
+  // Counted while parsing: saxes reports an element only after it has stored all of its attributes.
   parser.on("opentagstart", () => {
     counted.attributesOfElement = 0;
     counted.elements += 1;
@@ -84,7 +84,7 @@ export function parseXml(text: string): XmlElement {
     root ??= element;
   });
   parser.on("closetag", () => open.pop());
-  // One text, whatever CDATA and comments it is cut by: what is looked for in it is found.
+  // Adjacent text is joined across CDATA and comments, so that a search in it finds everything.
   const addText = (chars: string) => {
     const siblings = open.at(-1)?.children;
     const last = siblings?.at(-1);
@@ -99,7 +99,7 @@ export function parseXml(text: string): XmlElement {
   return root;
 }
 
-/** Makes elements of one namespace: `domain("name", ["example.com"])`. Children that are undefined are left out. */
+/** Makes elements of one namespace: `domain("name", ["example.com"])`. Undefined children are omitted. */
 export function elementsOf(namespace: string) {
   return (
     name: string,
@@ -113,7 +113,7 @@ export function elementsOf(namespace: string) {
   });
 }
 
-/** What can be read, or undefined where that fails: for what must not cost the answer that it came with. */
+/** The result of `parse`, or undefined on an XmlError: for optional data whose errors must not discard the answer. */
 export function tolerate<Value>(parse: () => Value): Value | undefined {
   try {
     return parse();
@@ -123,13 +123,13 @@ export function tolerate<Value>(parse: () => Value): Value | undefined {
   }
 }
 
-/** Makes leaves that may be absent: `optionalOf(contact)("fax", undefined)` is undefined. */
+/** Makes optional leaves: `optionalOf(contact)("fax", undefined)` is undefined. */
 export function optionalOf(element: ReturnType<typeof elementsOf>) {
   return (name: string, content: string | Secret | undefined): XmlElement | undefined =>
     content === undefined ? undefined : element(name, [content]);
 }
 
-/** An element and not a text or secret. */
+/** Whether the node is an element and not a text or secret. */
 export function isElement(node: XmlNode): node is XmlElement {
   return typeof node === "object" && "namespace" in node;
 }
@@ -139,7 +139,7 @@ export function findChildren(parent: XmlElement, namespace: string, name: string
   return parent.children.filter(isElement).filter((child) => child.namespace === namespace && child.name === name);
 }
 
-/** The first child with this name, if there is one. */
+/** The first child with this name, if any. */
 export function findChild(parent: XmlElement | undefined, namespace: string, name: string): XmlElement | undefined {
   return parent && findChildren(parent, namespace, name)[0];
 }

@@ -11,7 +11,7 @@ export interface ContactCreateRequest {
   /** 3 to 16 characters, chosen by us. */
   readonly id: string;
   readonly postalInfo: PostalInfo;
-  /** As "+49.30123456" (RFC 5733 §2.5). */
+  /** E.g. "+49.30123456" (RFC 5733 §2.5). */
   readonly voice?: string;
   readonly fax?: string;
   readonly email: string;
@@ -26,7 +26,7 @@ export interface ContactCreated {
 const contact = elementsOf(contactNamespace);
 const optional = optionalOf(contact);
 
-/** RFC 5733 §3.2.1. No data where the answer has none that can be read: the contact is created, or pending, all the same. */
+/** RFC 5733 §3.2.1. If the answer's data cannot be read there is none; the contact is still created or pending. */
 export function contactCreate(request: ContactCreateRequest): EppCommand<ContactCreated> {
   const element = contact("create", [
     contact("id", [request.id]),

@@ -33,7 +33,7 @@ export interface ContactInfo {
 
 const contact = elementsOf(contactNamespace);
 
-/** RFC 5733 §3.1.2. @param authInfo of somebody else's contact, to be shown everything */
+/** RFC 5733 §3.1.2. @param authInfo shows all fields of another registrar's contact */
 export function contactInfo(id: string, authInfo?: Secret): EppCommand<ContactInfo> {
   const credential = authInfo && contact("authInfo", [contact("pw", [authInfo])]);
   return {

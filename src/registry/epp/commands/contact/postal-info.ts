@@ -50,7 +50,7 @@ export function postalInfoElement(info: PostalInfo): XmlElement {
   );
 }
 
-/** The addresses that an info shows. Registries hide what they please from those who are not the sponsor: that is "". */
+/** The addresses in an info's answer. Registries hide fields from clients other than the sponsor; those are "". */
 export function findPostalInfos(infData: XmlElement): PostalInfo[] {
   return findChildren(infData, contactNamespace, "postalInfo").map((info) => {
     const address = findChild(info, contactNamespace, "addr");

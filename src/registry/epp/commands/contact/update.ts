@@ -9,12 +9,12 @@ import { elementsOf, optionalOf } from "#registry/epp/xml/xml.ts";
 
 export interface ContactUpdateRequest {
   readonly id: string;
-  /** Those that a registrar may set: "clientUpdateProhibited" … (RFC 5733 §2.2). */
+  /** Statuses that a registrar may set: "clientUpdateProhibited" … (RFC 5733 §2.2). */
   readonly addStatuses?: readonly string[];
   readonly removeStatuses?: readonly string[];
-  /** Replaces the one of its type. */
+  /** Replaces the postal info of the same type. */
   readonly postalInfo?: PostalInfo;
-  /** As "+49.30123456"; "" takes it off. */
+  /** E.g. "+49.30123456"; "" removes it. */
   readonly voice?: string;
   readonly fax?: string;
   readonly email?: string;
@@ -24,7 +24,7 @@ export interface ContactUpdateRequest {
 const contact = elementsOf(contactNamespace);
 const optional = optionalOf(contact);
 
-/** RFC 5733 §3.2.5: 1000 when it is changed, 1001 when it will be. */
+/** RFC 5733 §3.2.5: 1000 when the contact is changed, 1001 when the change is pending. */
 export function contactUpdate(request: ContactUpdateRequest): EppCommand<undefined> {
   const element = contact("update", [
     contact("id", [request.id]),

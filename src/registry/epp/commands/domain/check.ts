@@ -8,14 +8,14 @@ import { domainNamespace } from "#registry/epp/namespaces.ts";
 import { elementsOf } from "#registry/epp/xml/xml.ts";
 
 export interface DomainAvailability extends ObjectAvailability {
-  /** Absent unless it was asked for, and the registry answered it. */
+  /** Absent unless it was requested and the registry answered it. */
   readonly fees?: DomainFees;
 }
 
 const domain = elementsOf(domainNamespace);
 
 /**
- * RFC 5731 §3.1.1, one name per command: registries answer several names all or nothing.
+ * RFC 5731 §3.1.1. One name per command, because registries refuse a check of several names as a whole.
  * @param name an A-label name @param question only on a session that has the fee extension
  */
 export function domainCheck(name: string, question?: FeeQuestion): EppCommand<DomainAvailability> {

@@ -147,7 +147,7 @@ const renewAnswer = {
 };
 
 describe("what we understand", () => {
-  test("check: availability and the registry's reason, for the name that was asked only", () => {
+  test("check: availability and the registry's reason, for the requested name only", () => {
     assert.deepEqual(read(domainCheck(name), checkAnswer), { available: false, reason: "In use" });
     assert.deepEqual(read(domainCheck("other.net"), checkAnswer), { available: true, reason: undefined });
     assert.throws(() => read(domainCheck("third.org"), checkAnswer), XmlError);
@@ -162,7 +162,7 @@ describe("what we understand", () => {
     });
   });
 
-  test("what was executed, or will be, stays so, whatever its answer leaves out or writes in its own way", () => {
+  test("an executed or pending transform never fails for what its answer omits or writes differently", () => {
     const strange = (data: string) => [
       {},
       { code: 1001 },
@@ -182,7 +182,7 @@ describe("what we understand", () => {
     assert.deepEqual(read(domainRestoreRequest(name), { extension }), { rgpStatuses: [] });
   });
 
-  test("info: dates that decide nothing may be anything, but an expiry date is one", () => {
+  test("info: an expiry date must be a date; other dates may be any text", () => {
     const dated = (element: string) =>
       `<domain:infData><domain:name>example.com</domain:name><domain:clID>ClientX</domain:clID><domain:${element}>0000-00-00 00:00:00</domain:${element}></domain:infData>`;
     for (const element of ["upDate", "trDate"]) {
@@ -192,7 +192,7 @@ describe("what we understand", () => {
     assert.throws(() => read(domainInfo(name), { resData: dated("exDate") }), XmlError);
   });
 
-  test("info: whose it is, all of its statuses, contacts and hosts, its grace periods, and authInfo as a secret", () => {
+  test("info: sponsor, statuses, contacts, hosts, grace periods, and authInfo as a secret", () => {
     const info = read(domainInfo(name), infoAnswer);
     assert.equal(info?.authInfo?.reveal(), "2fooBAR");
     assert.deepEqual(info?.statuses, ["ok", "serverHold"]);
@@ -222,7 +222,7 @@ describe("what we understand", () => {
     });
   });
 
-  test("info: the little that somebody else's domain shows", () => {
+  test("info: the few fields of another registrar's domain", () => {
     const resData = `<domain:infData><domain:name>example.com</domain:name><domain:roid>EXAMPLE1-REP</domain:roid><domain:clID>ClientX</domain:clID></domain:infData>`;
     const info = read(domainInfo(name), { resData });
     assert.deepEqual([info?.authInfo, info?.exDate, info?.nameServers, info?.secDns], Array(4).fill(undefined));
@@ -233,7 +233,7 @@ describe("what we understand", () => {
     assert.deepEqual(read(renew, renewAnswer), { name, exDate: new Date("2005-04-03T22:00:00Z") });
   });
 
-  test("transfer: who asked, who has to act, and where it stands", () => {
+  test("transfer: who requested it, who has to act, and its status", () => {
     assert.deepEqual(read(domainTransfer("request", { name, authInfo }), transferAnswer), {
       object: "domain",
       id: name,
@@ -248,13 +248,13 @@ describe("what we understand", () => {
     assert.throws(() => read(domainTransfer("query", { name }), {}), XmlError);
   });
 
-  test("restore: the grace period that the name is in now", () => {
+  test("restore: the grace period that the name is in", () => {
     const extension = '<rgp:upData><rgp:rgpStatus s="pendingRestore"/></rgp:upData>';
     assert.deepEqual(read(domainRestoreRequest(name), { extension }), { rgpStatuses: ["pendingRestore"] });
     assert.deepEqual(read(domainRestoreRequest(name), {}), { rgpStatuses: [] });
   });
 
-  test("a registry's own way of writing changes nothing", () => {
+  test("a registry's notation does not matter", () => {
     assertTolerant(domainCheck(name), checkAnswer);
     assertTolerant(domainCreate(create), createAnswer);
     assertTolerant(domainInfo(name), infoAnswer);

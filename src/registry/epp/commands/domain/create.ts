@@ -20,13 +20,13 @@ export interface DomainCreateRequest {
   /** 1 to 99; the registry's policy allows fewer. */
   readonly periodYears: number;
   readonly nameServers?: NameServers;
-  /** A thin registry takes neither registrant nor contacts. */
+  /** A thin registry has neither registrant nor contacts. */
   readonly registrant?: string;
   readonly contacts?: readonly DomainContact[];
   readonly authInfo: Secret;
   /** Only on a session that has the secDNS extension. */
   readonly secDns?: SecDns;
-  /** The price that is agreed to; only on a session that has the fee extension. */
+  /** The price that we accept; only on a session that has the fee extension. */
   readonly fee?: Money;
 }
 
@@ -34,14 +34,14 @@ export interface DomainCreated {
   readonly name: string;
   readonly crDate: Date;
   readonly exDate: Date | undefined;
-  /** What it cost, where the registry tells. */
+  /** The fee charged, if the registry reports it. */
   readonly charge?: Money;
 }
 
 const domain = elementsOf(domainNamespace);
 const optional = optionalOf(domain);
 
-/** RFC 5731 §3.2.1. No data where the answer has none that can be read: the name is created, or pending, all the same. */
+/** RFC 5731 §3.2.1. If the answer's data cannot be read there is none; the name is still created or pending. */
 export function domainCreate(request: DomainCreateRequest): EppCommand<DomainCreated> {
   const extensions = [secDnsCreateElement(request.secDns), feeElement("create", request.fee)];
   return {

@@ -5,7 +5,7 @@ import { elementsOf } from "#registry/epp/xml/xml.ts";
 
 const domain = elementsOf(domainNamespace);
 
-/** RFC 5731 §3.2.2: 1000 when the name is gone, 1001 when it goes later. @param name an A-label name */
+/** RFC 5731 §3.2.2: 1000 when the name is deleted, 1001 when the deletion is pending. @param name an A-label name */
 export function domainDelete(name: string): EppCommand<undefined> {
   return {
     name: "domain:delete",

@@ -65,7 +65,7 @@ const checkAnswer = {
 };
 
 describe("prices", () => {
-  test("are those of the name that was asked, fees and credits added up exactly", () => {
+  test("are those of the checked name, with fees and credits added exactly", () => {
     assert.deepEqual(read(domainCheck(name, everyPrice), checkAnswer)?.fees, {
       currency: "USD",
       class: "premium",
@@ -84,17 +84,17 @@ describe("prices", () => {
     assertTolerant(domainCheck(name, everyPrice), checkAnswer);
   });
 
-  test("are absent where the registry tells none", () => {
+  test("are absent where the registry gives none", () => {
     const { resData } = checkAnswer;
     assert.deepEqual(read(domainCheck(name, everyPrice), { resData }), { available: true, reason: undefined });
   });
 
-  test("that are no amounts are malformed", () => {
+  test("that are not amounts are malformed", () => {
     const extension = checkAnswer.extension.replace("10.00", "ten");
     assert.throws(() => read(domainCheck(name, everyPrice), { ...checkAnswer, extension }), XmlError);
   });
 
-  test("that were charged come back with the answer", () => {
+  test("that were charged are read from the answer", () => {
     const charged = (data: string) =>
       `<fee:${data}><fee:currency>USD</fee:currency><fee:fee>5.00</fee:fee><fee:credit>-5.25</fee:credit><fee:balance>-5.00</fee:balance><fee:creditLimit>1000.00</fee:creditLimit></fee:${data}>`;
     const created = read(domainCreate(create), {
@@ -109,7 +109,7 @@ describe("prices", () => {
     assert.deepEqual(renewed?.charge, { amount: "-0.25", currency: "USD" });
   });
 
-  test("that cannot be read do not cost the answer of a command that was executed", () => {
+  test("that cannot be read do not discard the answer of an executed command", () => {
     const resData = `<domain:creData><domain:name>example.com</domain:name><domain:crDate>1999-04-03T22:00:00.0Z</domain:crDate></domain:creData>`;
     for (const fees of ["<fee:currency>USD</fee:currency><fee:fee>ten</fee:fee>", "<fee:fee>5.00</fee:fee>", ""]) {
       const created = read(domainCreate(create), { resData, extension: `<fee:creData>${fees}</fee:creData>` });
@@ -117,7 +117,7 @@ describe("prices", () => {
     }
   });
 
-  test("are sent as they were told, never as a rounded number", () => {
+  test("are sent exactly as the registry gave them, never rounded", () => {
     const frame = frameOf(domainCreate({ ...create, fee: { amount: "1234567890123.10", currency: "EUR" } }));
     assert.match(frame, /currency>EUR<.*fee>1234567890123\.10</);
   });
@@ -126,7 +126,7 @@ describe("prices", () => {
 describe("secDNS", () => {
   const infData = `<domain:infData><domain:name>example.com</domain:name><domain:clID>ClientX</domain:clID></domain:infData>`;
 
-  test("info: DS records and the key that one is of", () => {
+  test("info: DS records, with the key of one", () => {
     const answer = {
       resData: infData,
       extension: `<secDNS:infData><secDNS:maxSigLife>604800</secDNS:maxSigLife><secDNS:dsData><secDNS:keyTag>12345</secDNS:keyTag><secDNS:alg>3</secDNS:alg><secDNS:digestType>1</secDNS:digestType><secDNS:digest>49fd46e6c4b45c55d4ac</secDNS:digest><secDNS:keyData><secDNS:flags>257</secDNS:flags><secDNS:protocol>3</secDNS:protocol><secDNS:alg>1</secDNS:alg><secDNS:pubKey>AQPJ//
@@ -143,14 +143,14 @@ describe("secDNS", () => {
     assert.deepEqual(read(domainInfo(name), answer)?.secDns, { keyData: [key] });
   });
 
-  test("info: keys that cannot be read do not cost the answer", () => {
+  test("info: keys that cannot be read do not discard the answer", () => {
     const extension =
       "<secDNS:infData><secDNS:dsData><secDNS:keyTag>many</secDNS:keyTag></secDNS:dsData></secDNS:infData>";
     const info = read(domainInfo(name), { resData: infData, extension });
     assert.deepEqual([info?.clID, info?.secDns], ["ClientX", undefined]);
   });
 
-  test("what is removed goes before what is added (RFC 5910 §5.2.5)", () => {
+  test("removals precede additions (RFC 5910 §5.2.5)", () => {
     const frame = frameOf(domainUpdate({ name, secDns: { remove: "all", add: { dsData: [ds] } } }));
     assert.match(frame, /<secDNS:rem><secDNS:all>true<\/secDNS:all><\/secDNS:rem><secDNS:add>/);
   });

@@ -1,4 +1,4 @@
-/** Prices (RFC 8748): an extension of domain check and of the commands that cost something. */
+/** Fees (RFC 8748): an extension of the domain check and of the commands that cost money. */
 import { feeNamespace } from "#registry/epp/namespaces.ts";
 import { parseXmlBoolean } from "#registry/epp/xml/values.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -15,7 +15,7 @@ import {
   XmlError,
 } from "#registry/epp/xml/xml.ts";
 
-/** What can cost something (RFC 8748 §3.1). */
+/** Commands that may have a fee (RFC 8748 §3.1). */
 export type FeeCommand = "create" | "delete" | "renew" | "update" | "transfer" | "restore";
 
 /** An amount as the registry writes it, e.g. "100.00": money is never a float. */
@@ -28,25 +28,25 @@ export interface Money {
 /** Which prices a check asks for. */
 export interface FeeQuestion {
   readonly commands: readonly { readonly command: FeeCommand; readonly periodYears?: number }[];
-  /** The registry's own when left out; one that it does not have is answered with 2004. */
+  /** Default: the registry's currency. An unsupported one is answered with 2004. */
   readonly currency?: string | undefined;
 }
 
 export interface FeePrice {
   readonly command: string;
   readonly periodYears: number | undefined;
-  /** The sum of its fees and credits; undefined when the registry names none, as for a command that is not possible. */
+  /** The sum of fees and credits; undefined when the registry gives none, as for a command that is not possible. */
   readonly amount: string | undefined;
-  /** Whether it is what this command costs for an ordinary name. */
+  /** Whether it is the command's price for a standard name. */
   readonly isStandard: boolean;
-  /** The registry's words for why there is no price. */
+  /** The registry's reason for giving no price. */
   readonly reason: string | undefined;
 }
 
-/** What a check says about a name's prices. */
+/** The prices in a check's answer. */
 export interface DomainFees {
   readonly currency: string;
-  /** "standard", or the registry's word for a name with prices of its own; undefined where it has no classes (RFC 8748 §3.7). */
+  /** "standard", or the registry's class for a premium name; undefined where it has no classes (RFC 8748 §3.7). */
   readonly class: string | undefined;
   readonly prices: readonly FeePrice[];
 }
@@ -67,12 +67,12 @@ export function feeCheckElement(question: FeeQuestion | undefined): XmlElement |
   ]);
 }
 
-/** RFC 8748 §5.2: the price that we agree to; a registry that wants another one refuses. */
+/** RFC 8748 §5.2: the price that we accept; the registry refuses the command if its price differs. */
 export function feeElement(command: "create" | "renew" | "transfer" | "update", price: Money | undefined) {
   return price && fee(command, [fee("currency", [price.currency]), fee("fee", [price.amount])]);
 }
 
-/** RFC 8748 §5.1.1, for the name that was asked. @throws XmlError */
+/** RFC 8748 §5.1.1, for the checked name. @throws XmlError */
 export function findFees(extension: XmlElement | undefined, name: string): DomainFees | undefined {
   const chkData = findChild(extension, feeNamespace, "chkData");
   if (!chkData) return undefined;
@@ -100,8 +100,8 @@ function parsePrice(element: XmlElement): FeePrice {
 }
 
 /**
- * RFC 8748 §5.2: what a command was charged with; undefined when the answer does not tell, or not in a way that can be
- * read: the command was executed all the same.
+ * RFC 8748 §5.2: the fee charged for a command; undefined when the answer does not contain it, or it cannot be read. The command
+ * was executed in any case.
  */
 export function findCharge(
   extension: XmlElement | undefined,
@@ -113,13 +113,13 @@ export function findCharge(
   return amount === undefined || currency === undefined ? undefined : { amount, currency };
 }
 
-/** Fees and credits together: credits are negative (RFC 8748 §3.4). */
+/** The sum of fees and credits; credits are negative (RFC 8748 §3.4). */
 function sumOf(parent: XmlElement): string | undefined {
   const parts = [...findChildren(parent, feeNamespace, "fee"), ...findChildren(parent, feeNamespace, "credit")];
   return parts.length === 0 ? undefined : addAmounts(parts.map(textOf));
 }
 
-/** Exact, in the finest unit that any of them uses. */
+/** The exact sum, in the smallest unit that any amount uses. */
 function addAmounts(amounts: readonly string[]): string {
   const bad = amounts.find((amount) => !/^[+-]?\d{1,20}(\.\d{0,6})?$/.test(amount));
   if (bad !== undefined) throw new XmlError("a fee is not an amount");

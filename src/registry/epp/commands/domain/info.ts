@@ -23,7 +23,7 @@ import {
 } from "#registry/epp/xml/xml.ts";
 
 export interface DomainInfoOptions {
-  /** Of somebody else's domain, to be shown everything. */
+  /** Shows all fields of another registrar's domain. */
   readonly authInfo?: Secret | undefined;
   /** Which hosts are listed: delegated, subordinate, all (the default) or none. */
   readonly hosts?: "all" | "del" | "sub" | "none" | undefined;
@@ -34,12 +34,12 @@ export interface DomainInfo {
   readonly roid: string | undefined;
   /** E.g. "ok", "pendingCreate". */
   readonly statuses: readonly string[];
-  /** Grace periods it is in (RFC 3915 §3.1), e.g. "addPeriod"; also when the registry has no such extension, as none. */
+  /** Its grace periods (RFC 3915 §3.1), e.g. "addPeriod"; empty when the registry lacks the extension. */
   readonly rgpStatuses: readonly string[];
   readonly registrant: string | undefined;
   readonly contacts: readonly { readonly type: string; readonly id: string }[];
   readonly nameServers: NameServers | undefined;
-  /** Names of the hosts that exist under it. */
+  /** Names of its subordinate hosts. */
   readonly subordinateHosts: readonly string[];
   /** The sponsoring registrar. */
   readonly clID: string;
@@ -48,7 +48,7 @@ export interface DomainInfo {
   readonly exDate: Date | undefined;
   readonly upDate: Date | undefined;
   readonly trDate: Date | undefined;
-  /** Most registries show it to the sponsor only, some to nobody. */
+  /** Most registries show it only to the sponsor, some to no client. */
   readonly authInfo: Secret | undefined;
   readonly secDns: SecDns | undefined;
 }
@@ -84,7 +84,7 @@ function parseInfo(infData: XmlElement, extension: XmlElement | undefined): Doma
     crID: findText(infData, domainNamespace, "crID"),
     crDate: findDate(infData, domainNamespace, "crDate"),
     exDate: findDate(infData, domainNamespace, "exDate"),
-    // Registries write what they please where there was no update or transfer yet, and nothing is decided by these.
+    // Registries send arbitrary text when there was no update or transfer yet. No decision depends on these dates.
     upDate: tolerate(() => findDate(infData, domainNamespace, "upDate")),
     trDate: tolerate(() => findDate(infData, domainNamespace, "trDate")),
     authInfo: password === undefined ? undefined : new Secret(password),

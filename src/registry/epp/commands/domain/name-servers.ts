@@ -1,4 +1,4 @@
-/** Name servers of a domain: host objects (RFC 5732) or attributes of the domain (RFC 5731 §1.1), as the registry has them. */
+/** A domain's name servers: host objects (RFC 5732) or attributes of the domain (RFC 5731 §1.1), depending on the registry. */
 import { isIPv6 } from "node:net";
 import { domainNamespace } from "#registry/epp/namespaces.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -7,7 +7,7 @@ import { elementsOf, findChild, findChildren, getText, textOf } from "#registry/
 export interface NameServer {
   /** An A-label name. */
   readonly name: string;
-  /** IPv4 and IPv6 addresses; a host object carries its own, so that none are sent with it. */
+  /** IPv4 and IPv6 addresses. For a host object none are sent, because it has its own. */
   readonly addresses: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface NameServers {
 
 const domain = elementsOf(domainNamespace);
 
-/** `<domain:ns>`; undefined when there are none to name. */
+/** `<domain:ns>`; undefined when there are no name servers. */
 export function nameServersElement(nameServers: NameServers | undefined): XmlElement | undefined {
   if (!nameServers || nameServers.hosts.length === 0) return undefined;
   const { hostModel, hosts } = nameServers;
@@ -35,12 +35,12 @@ export function nameServersElement(nameServers: NameServers | undefined): XmlEle
   );
 }
 
-/** RFC 5732 §2.5: how an address says which it is. */
+/** RFC 5732 §2.5: the attribute for an address's IP version. */
 export function addressVersion(address: string): "v4" | "v6" {
   return isIPv6(address) ? "v6" : "v4";
 }
 
-/** What `<domain:ns>` says in either form; undefined when the domain has none. @throws XmlError */
+/** Reads `<domain:ns>` in either form; undefined when the domain has none. @throws XmlError */
 export function findNameServers(parent: XmlElement): NameServers | undefined {
   const ns = findChild(parent, domainNamespace, "ns");
   if (!ns) return undefined;

@@ -9,23 +9,23 @@ import { elementsOf, findChild, getText, tolerate } from "#registry/epp/xml/xml.
 export interface DomainRenewRequest {
   /** An A-label name. */
   readonly name: string;
-  /** The registry's exDate as info shows it; its UTC day is sent, which makes a repeated renew fail instead of paying twice. */
+  /** The exDate that an info shows. Its UTC day is sent, so that a repeated renew fails instead of being charged twice. */
   readonly currentExDate: Date;
   readonly periodYears: number;
-  /** The price that is agreed to; only on a session that has the fee extension. */
+  /** The price that we accept; only on a session that has the fee extension. */
   readonly fee?: Money;
 }
 
 export interface DomainRenewed {
   readonly name: string;
   readonly exDate: Date | undefined;
-  /** What it cost, where the registry tells. */
+  /** The fee charged, if the registry reports it. */
   readonly charge?: Money;
 }
 
 const domain = elementsOf(domainNamespace);
 
-/** RFC 5731 §3.2.3. No data where the answer has none that can be read: the name is renewed, or pending, all the same. */
+/** RFC 5731 §3.2.3. If the answer's data cannot be read there is none; the name is still renewed or pending. */
 export function domainRenew(request: DomainRenewRequest): EppCommand<DomainRenewed> {
   const element = domain("renew", [
     domain("name", [request.name]),

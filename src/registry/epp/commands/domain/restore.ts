@@ -5,7 +5,7 @@ import { domainNamespace, rgpNamespace } from "#registry/epp/namespaces.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { elementsOf, tolerate } from "#registry/epp/xml/xml.ts";
 
-/** Why a deleted name is wanted back, as registries ask to know (RFC 3915 §4.2.5). */
+/** The restore report: why a deleted name is restored (RFC 3915 §4.2.5). */
 export interface RestoreReport {
   /** The registration data before the deletion, and after the restoration. */
   readonly preData: string;
@@ -13,7 +13,7 @@ export interface RestoreReport {
   readonly deletedAt: Date;
   readonly restoredAt: Date;
   readonly reason: string;
-  /** One or two: that the registrar has not restored it to use it itself, and that what it says is true. */
+  /** One or two: that the registrar has not restored it for its own use, and that the report is true. */
   readonly statements: readonly [string, string?];
   readonly other?: string;
 }
@@ -26,12 +26,12 @@ export interface DomainRestored {
 const domain = elementsOf(domainNamespace);
 const rgp = elementsOf(rgpNamespace);
 
-/** RFC 3915 §4.2.5: takes a name out of its redemption period. Only on a session that has the rgp extension. */
+/** RFC 3915 §4.2.5: restores a name from its redemption period. Only on a session that has the rgp extension. */
 export function domainRestoreRequest(name: string): EppCommand<DomainRestored> {
   return restore("domain:restore-request", name, rgp("restore", [], { op: "request" }));
 }
 
-/** RFC 3915 §4.2.5: where the registry wants a report, it undoes the restoration when none comes. */
+/** RFC 3915 §4.2.5: a registry that requires a report reverts the restoration when none comes. */
 export function domainRestoreReport(name: string, report: RestoreReport): EppCommand<DomainRestored> {
   const element = rgp("report", [
     rgp("preData", [report.preData]),
@@ -45,7 +45,7 @@ export function domainRestoreReport(name: string, report: RestoreReport): EppCom
   return restore("domain:restore-report", name, rgp("restore", [element], { op: "report" }));
 }
 
-/** An update that changes nothing of the domain itself: RFC 3915 §4.2.5 wants its `<chg>` empty. */
+/** An update that does not change the domain: RFC 3915 §4.2.5 requires an empty `<chg>`. */
 function restore(commandName: string, name: string, element: XmlElement): EppCommand<DomainRestored> {
   const update = domain("update", [domain("name", [name]), domain("chg", [])]);
   return {

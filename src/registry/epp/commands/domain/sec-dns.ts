@@ -12,7 +12,7 @@ export interface KeyData {
   readonly pubKey: string;
 }
 
-/** A DS record's fields, with the key that it is of, where a registry wants to check it. */
+/** A DS record's fields, with its key if the registry verifies it. */
 export interface DsData {
   readonly keyTag: number;
   readonly alg: number;
@@ -22,7 +22,7 @@ export interface DsData {
   readonly keyData?: KeyData;
 }
 
-/** RFC 5910 §4: a registry takes either DS records or keys, never both. */
+/** RFC 5910 §4: a registry accepts either DS records or keys, never both. */
 export interface SecDns {
   readonly maxSigLifeSeconds?: number;
   readonly dsData?: readonly DsData[];
@@ -33,7 +33,7 @@ export interface SecDnsUpdate {
   readonly remove?: "all" | Pick<SecDns, "dsData" | "keyData">;
   readonly add?: SecDns;
   readonly maxSigLifeSeconds?: number;
-  /** Asks for an immediate change; a registry without such a service answers 2306. */
+  /** Requests an immediate change; a registry without this service answers 2306. */
   readonly urgent?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function secDnsCreateElement(request: SecDns | undefined): XmlElement | u
   return request && secDns("create", secDnsChildren(request));
 }
 
-/** RFC 5910 §5.2.5. What is removed goes before what is added. */
+/** RFC 5910 §5.2.5. Removals precede additions. */
 export function secDnsUpdateElement(request: SecDnsUpdate | undefined): XmlElement | undefined {
   if (!request) return undefined;
   const { remove, add, maxSigLifeSeconds, urgent } = request;
@@ -87,8 +87,8 @@ function numbers<Name extends string>(values: Readonly<Record<Name, number>>, na
 }
 
 /**
- * RFC 5910 §5.1.2: what an info says; undefined when it says nothing, or nothing that can be read: an info decides about
- * orders, and keys do not.
+ * RFC 5910 §5.1.2: the DNSSEC data of an info's answer; undefined when it has none, or none that can be read: an info decides
+ * about orders, for which keys do not matter.
  */
 export function findSecDns(extension: XmlElement | undefined): SecDns | undefined {
   const infData = findChild(extension, secDnsNamespace, "infData");

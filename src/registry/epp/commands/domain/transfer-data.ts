@@ -3,20 +3,20 @@ import { findDate, getDate } from "#registry/epp/xml/values.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { findChild, getText } from "#registry/epp/xml/xml.ts";
 
-/** Where a transfer stands (RFC 5731 §3.1.3, RFC 5733 §3.1.3). */
+/** A transfer's status (RFC 5731 §3.1.3, RFC 5733 §3.1.3). */
 export interface TransferData {
   readonly object: "domain" | "contact";
   /** The domain's name, or the contact's id. */
   readonly id: string;
   /** "pending", "clientApproved", "clientRejected", "clientCancelled", "serverApproved", "serverCancelled". */
   readonly status: string;
-  /** Who asked for it, and when. */
+  /** Who requested it, and when. */
   readonly reID: string;
   readonly reDate: Date;
   /** Who has to act or has acted, and until when or when. */
   readonly acID: string;
   readonly acDate: Date;
-  /** When a domain expires once it is transferred, if that changes. */
+  /** The domain's expiry date after the transfer, if that changes. */
   readonly exDate: Date | undefined;
 }
 

@@ -11,11 +11,11 @@ import { elementsOf, tolerate, XmlError } from "#registry/epp/xml/xml.ts";
 export interface DomainTransferRequest {
   /** An A-label name. */
   readonly name: string;
-  /** With a request: for how long it is renewed, where the registry does that. */
+  /** For a request: the period of the renewal, where a transfer includes one. */
   readonly periodYears?: number;
-  /** The holder's: needed for a request, and for a query by somebody who takes no part. */
+  /** The holder's authInfo: required for a request, and for a query by a third registrar. */
   readonly authInfo?: Secret;
-  /** With a request: the price that is agreed to; only on a session that has the fee extension. */
+  /** For a request: the price that we accept; only on a session that has the fee extension. */
   readonly fee?: Money;
 }
 
@@ -23,8 +23,8 @@ const epp = elementsOf(eppNamespace);
 const domain = elementsOf(domainNamespace);
 
 /**
- * RFC 5731 §3.1.3 and §3.2.4: asks for a domain of another registrar's, asks how that stands, or decides about it. A
- * success brings the transfer's data; some registries leave it out of a decision's answer.
+ * RFC 5731 §3.1.3 and §3.2.4: requests the transfer of another registrar's domain, queries its status, or decides about it. A
+ * success has the transfer's data, which some registries omit after a decision.
  */
 export function domainTransfer(
   operation: "query" | "request" | "approve" | "reject" | "cancel",

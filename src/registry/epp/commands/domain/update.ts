@@ -17,7 +17,7 @@ import { elementsOf, optionalOf } from "#registry/epp/xml/xml.ts";
 export interface DomainParts {
   readonly nameServers?: NameServers;
   readonly contacts?: readonly DomainContact[];
-  /** Those that a registrar may set: "clientHold", "clientTransferProhibited" … (RFC 5731 §2.3). */
+  /** Statuses that a registrar may set: "clientHold", "clientTransferProhibited" … (RFC 5731 §2.3). */
   readonly statuses?: readonly string[];
 }
 
@@ -26,20 +26,20 @@ export interface DomainUpdateRequest {
   readonly name: string;
   readonly add?: DomainParts;
   readonly remove?: DomainParts;
-  /** A contact id; "" takes the registrant off. */
+  /** A contact id; "" removes the registrant. */
   readonly registrant?: string;
-  /** Null takes it off (RFC 5731 §3.2.5). */
+  /** Null removes it (RFC 5731 §3.2.5). */
   readonly authInfo?: Secret | null;
   /** Only on a session that has the secDNS extension. */
   readonly secDns?: SecDnsUpdate;
-  /** The price that is agreed to; only on a session that has the fee extension. */
+  /** The price that we accept; only on a session that has the fee extension. */
   readonly fee?: Money;
 }
 
 const domain = elementsOf(domainNamespace);
 const optional = optionalOf(domain);
 
-/** RFC 5731 §3.2.5: 1000 when it is changed, 1001 when it will be. */
+/** RFC 5731 §3.2.5: 1000 when the domain is changed, 1001 when the change is pending. */
 export function domainUpdate(request: DomainUpdateRequest): EppCommand<undefined> {
   const element = domain("update", [
     domain("name", [request.name]),

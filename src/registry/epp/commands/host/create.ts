@@ -13,7 +13,7 @@ export interface HostCreated {
 
 const host = elementsOf(hostNamespace);
 
-/** RFC 5732 §3.2.1. Addresses belong to a host under a domain of the registry's own, and only there. */
+/** RFC 5732 §3.2.1. Only a host under a domain of this registry has addresses. */
 export function hostCreate({ name, addresses }: NameServer): EppCommand<HostCreated> {
   return {
     name: "host:create",

@@ -8,7 +8,7 @@ import { elementsOf } from "#registry/epp/xml/xml.ts";
 /** What is added to a host, or removed from it. */
 export interface HostParts {
   readonly addresses?: readonly string[];
-  /** Those that a registrar may set: "clientUpdateProhibited", "clientDeleteProhibited". */
+  /** Statuses that a registrar may set: "clientUpdateProhibited", "clientDeleteProhibited". */
   readonly statuses?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface HostUpdateRequest {
 
 const host = elementsOf(hostNamespace);
 
-/** RFC 5732 §3.2.5: 1000 when it is changed, 1001 when it will be. */
+/** RFC 5732 §3.2.5: 1000 when the host is changed, 1001 when the change is pending. */
 export function hostUpdate({ name, add, remove, newName }: HostUpdateRequest): EppCommand<undefined> {
   const element = host("update", [
     host("name", [name]),

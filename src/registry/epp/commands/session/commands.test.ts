@@ -33,7 +33,7 @@ followTheSchema({
   "with a long password": login(long, withLoginSec),
   "from a long password to another": login({ ...long, newPassword: new Secret("another long password") }, withLoginSec),
   "from a short password to a long one": login({ ...short, newPassword: long.password }, withLoginSec),
-  "a goodbye": logout(),
+  "a logout": logout(),
   "a question": pollRequest(),
   "an acknowledgement": pollAck("12345"),
 });
@@ -75,7 +75,7 @@ describe("what we send", () => {
     assert.doesNotMatch(frame, /<loginSec:pw>/);
   });
 
-  test("loginSec says who is calling, and is not sent where it was not offered", () => {
+  test("loginSec names our user agent, and is not sent where it was not offered", () => {
     assert.match(frameOf(login(short, withLoginSec)), /<loginSec:app>Deedhouse<\/loginSec:app>/);
     assert.doesNotMatch(frameOf(login(short, services)), /loginSec/);
   });
@@ -92,7 +92,7 @@ describe("what we send", () => {
 });
 
 describe("what we understand", () => {
-  test("a greeting: who it is, what it speaks and what it offers", () => {
+  test("a greeting: the server's name, versions, languages and services", () => {
     assert.deepEqual(parseGreeting(parseXml(greetingXml)), {
       svID: "Stand-in",
       versions: ["1.0"],
@@ -103,7 +103,7 @@ describe("what we understand", () => {
     assert.throws(() => parseGreeting(parseXml(responseXml(1000, "abc"))), XmlError);
   });
 
-  test("what the registry says about how we log in (RFC 8807 §4.1), but no value of a credential", () => {
+  test("a login's security events (RFC 8807 §4.1), without the value of a credential", () => {
     const event = (attributes: string, text = "") => `<loginSec:event ${attributes}>${text}</loginSec:event>`;
     const answer = {
       extension: `<loginSec:loginSecData>${[
@@ -133,7 +133,7 @@ describe("what we understand", () => {
     assertTolerant(login(short, withLoginSec), answer);
   });
 
-  test("failures: every reason, but never the echoed value", () => {
+  test("failures: all reasons, but never the echoed value", () => {
     const xml = `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><result code="2005"><msg lang="en">bad</msg><value><pw>hunter2</pw></value><extValue><value><pw>hunter2</pw></value><reason>too short</reason></extValue></result><result code="2306"><msg>more</msg><extValue><value/><reason>policy</reason></extValue></result><trID><svTRID>s-1</svTRID></trID></response></epp>`;
     const response = parseResponse(parseXml(xml));
     assert.deepEqual(response.reasons, ["too short", "policy"]);
@@ -153,11 +153,11 @@ describe("poll messages", () => {
   const panData = (paResult: string) =>
     `<domain:panData><domain:name paResult="${paResult}">example.com</domain:name><domain:paTRID><clTRID>ABC-1</clTRID><svTRID>5432-X</svTRID></domain:paTRID><domain:paDate>1999-04-04T22:00:00.0Z</domain:paDate></domain:panData>`;
 
-  test("an empty queue is no message", () => {
+  test("an empty queue has no message", () => {
     assert.equal(read(pollRequest(), { code: 1300, head: '<msgQ count="0" id="1"/>' }), undefined);
   });
 
-  test("a pending action's outcome is told by paResult", () => {
+  test("paResult is the outcome of a pending action", () => {
     const message = read(pollRequest(), { code: 1301, resData: panData("0"), head: queue });
     assert.deepEqual([message?.count, message?.id, message?.payload], [5, "12345", undefined]);
     assert.equal(message?.queuedAt?.toISOString(), "1999-04-04T22:01:00.000Z");
@@ -171,7 +171,7 @@ describe("poll messages", () => {
     assert.equal(read(pollRequest(), { code: 1301, resData: panData("true"), head: queue })?.panData?.paResult, true);
   });
 
-  test("a payload that is unknown or broken is kept as text without credentials, never refused", () => {
+  test("an unknown or broken payload is kept as text without credentials, never refused", () => {
     const unknown = read(pollRequest(), {
       code: 1301,
       resData: '<x:news xmlns:x="urn:x-1.0">hello<x:pw>hunter2</x:pw></x:news>',
@@ -184,7 +184,7 @@ describe("poll messages", () => {
     assert.equal(read(pollRequest(), { code: 1301, head: queue })?.payload, undefined);
   });
 
-  test("a pending action on a contact or a host is told apart from a domain's", () => {
+  test("a pending action on a contact or host is distinguished from one on a domain", () => {
     const ofOthers = (object: string, id: string) =>
       `<${object}:panData><${object}:${id} paResult="1">sh8013</${object}:${id}><${object}:paTRID><svTRID>5432-X</svTRID></${object}:paTRID><${object}:paDate>1999-04-04T22:00:00.0Z</${object}:paDate></${object}:panData>`;
     for (const [object, id] of [
@@ -198,7 +198,7 @@ describe("poll messages", () => {
     }
   });
 
-  test("a transfer's news are told, of a domain and of a contact, and kept as text too", () => {
+  test("transfer messages are parsed, for domains and contacts, and also kept as text", () => {
     const trnData = (object: string, id: string) =>
       `<${object}:trnData><${object}:${id}>example</${object}:${id}><${object}:trStatus>pending</${object}:trStatus><${object}:reID>ClientX</${object}:reID><${object}:reDate>2000-06-08T22:00:00.0Z</${object}:reDate><${object}:acID>ClientY</${object}:acID><${object}:acDate>2000-06-13T22:00:00.0Z</${object}:acDate></${object}:trnData>`;
     for (const [object, id] of [
@@ -211,7 +211,7 @@ describe("poll messages", () => {
     }
   });
 
-  test("each of several messages has its own number and words", () => {
+  test("each of several messages has its own id and text", () => {
     const numbered = (count: number, id: string, text: string) =>
       read(pollRequest(), { code: 1301, head: `<msgQ count="${count}" id="${id}"><msg>${text}</msg></msgQ>` });
     const messages = [numbered(2, "12345", "first"), numbered(1, "12346", "second")];
@@ -224,14 +224,14 @@ describe("poll messages", () => {
     );
   });
 
-  test("a message that is not counted, or counted strangely, is a message", () => {
+  test("a message with a missing or invalid count is read", () => {
     for (const count of ["", 'count=""', 'count="many"']) {
       const message = read(pollRequest(), { code: 1301, head: `<msgQ ${count} id="7"><msg>Low balance</msg></msgQ>` });
       assert.deepEqual([message?.id, message?.count, message?.text], ["7", undefined, "Low balance"]);
     }
   });
 
-  test("a message's text may hold elements, and its date may be none", () => {
+  test("a message's text may contain elements, and its date may be invalid", () => {
     const head = '<msgQ count="1" id="7"><qDate>yesterday</qDate><msg>Low <b>balance</b></msg></msgQ>';
     const message = read(pollRequest(), { code: 1301, head });
     assert.deepEqual([message?.id, message?.queuedAt, message?.text], ["7", undefined, "Low"]);

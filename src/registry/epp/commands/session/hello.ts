@@ -4,7 +4,7 @@ import { elementsOf } from "#registry/epp/xml/xml.ts";
 
 const epp = elementsOf(eppNamespace);
 
-/** RFC 5730 §2.3: not a command. It has no clTRID and is answered with a greeting, logged in or not. */
+/** RFC 5730 §2.3: not a command. It has no clTRID and is answered with a greeting, before and after the login. */
 export function helloFrame(): XmlElement {
   return epp("epp", [epp("hello", [])]);
 }

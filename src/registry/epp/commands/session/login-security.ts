@@ -1,4 +1,4 @@
-/** Login security (RFC 8807): passwords longer than EPP's 16 characters, who is calling, and what is about to expire. */
+/** Login security (RFC 8807): passwords longer than EPP's 16 characters, the user agent, and events such as a near expiry. */
 import type { Secret } from "#lib/secret.ts";
 import { loginSecNamespace } from "#registry/epp/namespaces.ts";
 import { parseXmlDate } from "#registry/epp/xml/values.ts";
@@ -16,22 +16,22 @@ import {
 /** RFC 5730 §4.1, pwType. */
 export const passwordCharsMin = 6;
 const plainPasswordCharsMax = 16;
-/** RFC 8807 leaves it to the registries; nobody asks for more. */
+/** RFC 8807 leaves the limit to the registries; none requires more. */
 export const passwordCharsMax = 128;
 
-/** RFC 8807 §4.1: stands in the login where the extension carries the password. */
+/** RFC 8807 §4.1: the login's placeholder when the extension contains the password. */
 const predefinedPassword = "[LOGIN-SECURITY]";
 
-/** What the registry says about how we log in (RFC 8807 §3.1): a password or certificate that expires, a weak cipher. */
+/** An event that the registry reports about our login (RFC 8807 §3.1): a password or certificate that expires, a weak cipher. */
 export interface LoginSecurityEvent {
   /** "password", "certificate", "cipher", "tlsProtocol", "newPW", "stat" or "custom". */
   readonly type: string;
   readonly name: string | undefined;
   readonly level: "warning" | "error";
   readonly exDate: Date | undefined;
-  /** Of what is no credential: the cipher, the protocol, the number. */
+  /** The cipher, protocol or number. Never a credential. */
   readonly value: string | undefined;
-  /** As XML Schema writes it, e.g. "P1D". */
+  /** An XML Schema duration, e.g. "P1D". */
   readonly duration: string | undefined;
   /** For people. */
   readonly text: string;
@@ -51,7 +51,7 @@ export function isPlainPassword(password: Secret): boolean {
   return password.reveal().length <= plainPasswordCharsMax;
 }
 
-/** What goes into the login's own `<pw>` or `<newPW>`. */
+/** The content of the login's `<pw>` or `<newPW>`. */
 export function plainPasswordOf(password: Secret): Secret | string {
   return isPlainPassword(password) ? password : predefinedPassword;
 }
@@ -62,7 +62,7 @@ export function loginSecElement(password: Secret, newPassword: Secret | undefine
   return loginSec("loginSec", [userAgent, optional("pw", long(password)), optional("newPW", long(newPassword))]);
 }
 
-/** RFC 8807 §4.1: what the answer tells. Never throws: news that can't be read must not cost a login. */
+/** RFC 8807 §4.1: the events of the answer. Never throws: an unreadable event must not make a login fail. */
 export function findLoginEvents(extension: XmlElement | undefined): LoginSecurityEvent[] {
   const data = findChild(extension, loginSecNamespace, "loginSecData");
   if (!data) return [];

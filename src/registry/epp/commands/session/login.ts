@@ -6,12 +6,12 @@ import { findLoginEvents, loginSecElement, plainPasswordOf } from "#registry/epp
 import { eppNamespace, loginSecNamespace } from "#registry/epp/namespaces.ts";
 import { elementsOf } from "#registry/epp/xml/xml.ts";
 
-/** What a session asks for: a registry refuses what it didn't offer with 2307 or 2103. */
+/** The services that a login asks for. A registry refuses those that it does not offer with 2307 or 2103. */
 export interface EppServices {
   /** Namespaces. */
   readonly objectURIs: readonly string[];
   readonly extensionURIs: readonly string[];
-  /** In which the registry writes for people. */
+  /** The language of the registry's messages for people. */
   readonly language: string;
 }
 
@@ -19,13 +19,13 @@ export interface Credentials {
   readonly registrarId: string;
   /** 6 to 16 characters (RFC 5730 §4.1 pwType); more only where the registry offers loginSec. */
   readonly password: Secret;
-  /** Takes the password's place, if the login succeeds. */
+  /** Replaces the password if the login succeeds. */
   readonly newPassword?: Secret | undefined;
 }
 
 const epp = elementsOf(eppNamespace);
 
-/** RFC 5730 §2.9.1.1 and, where it is asked for, RFC 8807. Brings what the registry has to say about how we log in. */
+/** RFC 5730 §2.9.1.1 and, if the session uses it, RFC 8807. Its data are the events that the registry reports. */
 export function login(credentials: Credentials, services: EppServices): EppCommand<LoginSecurityEvent[]> {
   const { registrarId, password, newPassword } = credentials;
   const { objectURIs, extensionURIs, language } = services;

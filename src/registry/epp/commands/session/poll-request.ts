@@ -20,30 +20,30 @@ import {
   XmlError,
 } from "#registry/epp/xml/xml.ts";
 
-/** The outcome of a pending action (RFC 5731 §3.3; RFC 5732 and RFC 5733 have the same for theirs). */
+/** The outcome of a pending action (RFC 5731 §3.3, and likewise RFC 5732 and RFC 5733). */
 export interface PendingActionData {
   readonly object: "domain" | "contact" | "host";
   /** A domain's or host's name, a contact's id. */
   readonly name: string;
-  /** True when the registry did what was pending. Only this decides, never the message's text. */
+  /** True when the registry executed the action. Only this decides, never the message's text. */
   readonly paResult: boolean;
-  /** The transaction that was pending, as it was answered with 1001. */
+  /** The pending transaction, as in its answer 1001. */
   readonly paTRID: { readonly clTRID: string | undefined; readonly svTRID: string };
   readonly paDate: Date;
 }
 
 export interface PollMessage {
-  /** Messages waiting, this one included; undefined where the registry does not say so. */
+  /** The number of waiting messages, including this one; undefined where the registry does not send it. */
   readonly count: number | undefined;
-  /** What acknowledges it. */
+  /** The id with which it is acknowledged. */
   readonly id: string;
   readonly queuedAt: Date | undefined;
   /** For people. */
   readonly text: string;
   readonly panData: PendingActionData | undefined;
-  /** Where a transfer stands, ours or one that somebody asked of us. */
+  /** The status of a transfer, requested by us or from us. */
   readonly trnData: TransferData | undefined;
-  /** What came with a message that has no panData, as XML without credentials; undefined when nothing came. */
+  /** The payload of a message without panData, as XML without credentials; undefined when there is none. */
   readonly payload: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export function pollRequest(): EppCommand<PollMessage> {
 
 function parseMessage(response: ResponseFrame): PollMessage {
   if (!response.messageQueue) throw new XmlError("<msgQ> is missing in <response>");
-  // A message that can't be understood must not block the queue behind it: it is handed on as raw payload.
+  // A message that cannot be parsed must not block the queue: it is returned as raw payload.
   const panData = tolerate(() => findPanData(response.resData));
   const message = findChild(response.messageQueue, eppNamespace, "msg");
   const { messageQueue } = response;
@@ -76,7 +76,7 @@ function parseMessage(response: ResponseFrame): PollMessage {
   };
 }
 
-/** Only for people: a message without it is a message. */
+/** For people only, and optional. */
 function findCount(messageQueue: XmlElement): number | undefined {
   const count = findAttribute(messageQueue, "count");
   return count !== undefined && /^\d{1,15}$/.test(count) ? Number(count) : undefined;

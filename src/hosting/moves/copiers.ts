@@ -1,78 +1,78 @@
-/** The sessions over which files go from one node to another: some pairs, each for one file at a time. */
+/** Copies files from one node to another over pairs of FTP sessions. */
 import { createHash } from "node:crypto";
 import { Transform, Writable } from "node:stream";
 import { Client, FTPError } from "basic-ftp";
 import type { OneTimeLogin } from "#nodes/driver.ts";
 
-/** Files that are copied at the same time, each over a session at both nodes. */
-const lanesMax = 3;
-const triesMax = 3;
-/** A connection on which nothing moves for so long is given up. */
+/** Files that are copied concurrently. */
+const copiersMax = 3;
+const attemptsMax = 3;
+/** A connection that is silent for so long is closed. */
 const stalledMs = 30_000;
-/** Of one folder. 200,000 names of 250 characters. */
+/** Of one folder: 200,000 names of 250 characters. */
 const listingBytesMax = 64 * 1024 * 1024;
-/** Where an account's files are in its home; the node's own things are beside it. */
+/** The folder of an account's files in its home; the node keeps its own files beside it. */
 export const root = "/www";
 
-/** The copies differ, or could not be made: what the operator is told. */
+/** The copies differ or could not be made. The message is for the operator. */
 export class CopyFailed extends Error {
   override readonly name: string = "CopyFailed";
 }
 
-/** A server's word for a file that is not there, or cannot be used (RFC 959 §4.2). */
+/** The reply for a file that does not exist or cannot be used (RFC 959 §4.2). */
 export const notAvailableCode = 550;
 
 export class FileNotAvailable extends CopyFailed {
   override readonly name = "FileNotAvailable";
 }
 
-/** Opens a new one-time login at either node. */
-export interface LaneOptions {
+/** Issue new one-time logins. */
+export interface CopierOptions {
   openSource(): Promise<OneTimeLogin>;
   openTarget(): Promise<OneTimeLogin>;
 }
 
-interface Pair {
+interface Clients {
   from: Client;
   to: Client;
 }
 
-/** A session at both nodes, for one file at a time. */
-export class Lane {
-  readonly #options: LaneOptions;
-  #pair: Pair | undefined;
+/** Copies one file at a time, over a session at each node. */
+export class Copier {
+  readonly #options: CopierOptions;
+  #clients: Clients | undefined;
 
-  constructor(options: LaneOptions) {
+  constructor(options: CopierOptions) {
     this.#options = options;
   }
 
   /**
-   * Does it, in new sessions once more when the ones at hand fail.
-   * @param isDone whether a refusal means that it is done already
+   * Does the work; retries in new sessions when these fail.
+   * @param isDone whether a refusal means that the work is done already
    */
   async run<Result>(
-    work: (pair: Pair) => Promise<Result>,
+    work: (clients: Clients) => Promise<Result>,
     isDone: (error: FTPError) => boolean = () => false,
   ): Promise<Result | undefined> {
-    for (let tries = 1; ; tries++) {
-      const pair = await this.#open();
+    for (let attempt = 1; ; attempt++) {
+      const clients = await this.#open();
       try {
-        return await work(pair);
+        return await work(clients);
       } catch (error) {
         if (error instanceof FTPError && isDone(error)) return undefined;
         this.close();
         const { message } = error as Error;
         if (error instanceof FTPError && error.code === notAvailableCode) throw new FileNotAvailable(message);
-        if (tries === triesMax) throw new CopyFailed(message, { cause: error });
+        if (attempt === attemptsMax) throw new CopyFailed(message, { cause: error });
       }
     }
   }
 
   async list(side: "source" | "target", folder: string) {
-    return (await this.run((pair) => clientOf(pair, side).list(`${root}${folder}/`))) ?? [];
+    return (await this.run(({ from, to }) => (side === "source" ? from : to).list(`${root}${folder}/`))) ?? [];
   }
 
-  /** Whether both sides hold the same bytes. */
+  /** Whether both nodes have the same bytes. */
   async isSame(path: string): Promise<boolean> {
     const digests = await this.run(({ from, to }) => Promise.all([digestAt(from, path), digestAt(to, path)]));
     return digests !== undefined && digests[0] === digests[1];
@@ -93,7 +93,7 @@ export class Lane {
           done(null, chunk);
         },
       });
-      // Either side may fail first; the other must not wait for it.
+      // When one side fails, the other must not wait for it.
       const failed = (error: Error) => {
         through.destroy(error);
         throw error;
@@ -109,29 +109,25 @@ export class Lane {
   }
 
   close(): void {
-    this.#pair?.from.close();
-    this.#pair?.to.close();
-    this.#pair = undefined;
+    this.#clients?.from.close();
+    this.#clients?.to.close();
+    this.#clients = undefined;
   }
 
-  async #open(): Promise<Pair> {
-    if (this.#pair && !this.#pair.from.closed && !this.#pair.to.closed) return this.#pair;
+  async #open(): Promise<Clients> {
+    if (this.#clients && !this.#clients.from.closed && !this.#clients.to.closed) return this.#clients;
     this.close();
-    const { openSource, openTarget } = this.#options;
-    const logins = await Promise.all([openSource(), openTarget()]);
-    const [from, to] = logins.map(() => new Client(stalledMs, { maxListingBytes: listingBytesMax })) as [
-      Client,
-      Client,
-    ];
-    this.#pair = { from, to };
-    const [source, target] = logins;
+    const [source, target] = await Promise.all([this.#options.openSource(), this.#options.openTarget()]);
+    const from = new Client(stalledMs, { maxListingBytes: listingBytesMax });
+    const to = new Client(stalledMs, { maxListingBytes: listingBytesMax });
+    this.#clients = { from, to };
     try {
       await Promise.all([logIn(from, source), logIn(to, target)]);
     } catch (error) {
       this.close();
-      throw new CopyFailed(`a node's FTP server does not let us in: ${(error as Error).message}`, { cause: error });
+      throw new CopyFailed(`a node's FTP server refused the login: ${(error as Error).message}`, { cause: error });
     }
-    return this.#pair;
+    return this.#clients;
   }
 }
 
@@ -147,35 +143,33 @@ async function digestAt(client: Client, path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const clientOf = ({ from, to }: Pair, side: "source" | "target") => (side === "source" ? from : to);
-
 async function logIn(client: Client, { certificate, password, ...login }: OneTimeLogin): Promise<void> {
-  // The certificate is pinned, so it does not matter what name is in it or who has signed it.
+  // The certificate is pinned, so its name and its issuer do not matter.
   const secureOptions = { ca: certificate, checkServerIdentity: () => undefined, allowPartialTrustChain: true };
   await client.access({ ...login, password: password.reveal(), secure: true, secureOptions });
 }
 
-export interface Lanes {
-  /** Does the work for every item, several at a time; the first failure ends it. */
-  each<Item>(items: readonly Item[], work: (lane: Lane, item: Item) => Promise<unknown>): Promise<void>;
-  /** Does the work in one lane. */
-  one(work: (lane: Lane) => Promise<void>, side?: "source" | "target"): Promise<void>;
+export interface Copiers {
+  /** Does the work for every item, several at a time, until the first failure. */
+  each<Item>(items: readonly Item[], work: (copier: Copier, item: Item) => Promise<unknown>): Promise<void>;
+  /** Does the work with one copier; listings of both sides can run concurrently. */
+  one(work: (copier: Copier) => Promise<void>, side?: "source" | "target"): Promise<void>;
 }
 
-/** Gives the work its lanes, and closes them after it. */
-export async function withLanes<Result>(
-  options: LaneOptions,
-  work: (lanes: Lanes) => Promise<Result>,
+/** Runs the work with some copiers, and closes them afterwards. */
+export async function withCopiers<Result>(
+  options: CopierOptions,
+  work: (copiers: Copiers) => Promise<Result>,
 ): Promise<Result> {
-  const all = Array.from({ length: lanesMax }, () => new Lane(options));
-  const lanes: Lanes = {
+  const all = Array.from({ length: copiersMax }, () => new Copier(options));
+  const copiers: Copiers = {
     async each(items, workOn) {
       let next = 0;
       let hasFailed = false;
-      const takeAll = async (lane: Lane) => {
+      const takeAll = async (copier: Copier) => {
         while (next < items.length && !hasFailed) {
           const item = items[next++];
-          await workOn(lane, item as (typeof items)[number]).catch((error: unknown) => {
+          await workOn(copier, item as (typeof items)[number]).catch((error: unknown) => {
             hasFailed = true;
             throw error;
           });
@@ -184,11 +178,11 @@ export async function withLanes<Result>(
       const outcomes = await Promise.allSettled(all.slice(0, items.length).map(takeAll));
       for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
     },
-    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as Lane),
+    one: (workIn, side = "source") => workIn(all[side === "source" ? 0 : 1] as Copier),
   };
   try {
-    return await work(lanes);
+    return await work(copiers);
   } finally {
-    for (const lane of all) lane.close();
+    for (const copier of all) copier.close();
   }
 }
