@@ -23,7 +23,7 @@ async function file(name: string, text: string): Promise<string> {
 const room = ["--capacity-gb", "1", "--ftp", `127.0.0.1:${ftpPort}`, "--web", `127.0.0.1:${webPort}`];
 const settingsOf = async (id: string) => (await readNodePlaces(gateway.context, id))[0]?.settings;
 
-test("of a panel's settings only those change that are said", async () => {
+test("only the given settings of a panel change", async () => {
   const { cert } = await generate([{ name: "commonName", value: "panels.test" }], { keyType: "ec", curve: "P-256" });
   const first = [
     "--panel-url",

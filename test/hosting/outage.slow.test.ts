@@ -33,7 +33,7 @@ for (const port of ["ftp", "web"] as const) {
   });
 }
 
-test("each failure waits longer than the one before, up to five minutes", async () => {
+test("each retry waits longer than the one before, up to five minutes", async () => {
   await stage.agentLeaves();
   const id = await stage.create("waits.example");
   for (const ceilingMs of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000)) {

@@ -31,7 +31,7 @@ async function openDriver(scope: Scope, nodeId: string): Promise<HostingNode> {
   return (await nodes.find(nodeId)) ?? assert.fail(`${nodeId} is not open`);
 }
 
-test("changes that overtake each other, are interrupted or come from several processes are no restore", async (t) => {
+test("changes that are reordered, interrupted or sent by several processes are no sign of a restore", async (t) => {
   const drivers = await Promise.all([1, 2, 3].map(() => openDriver(t, "second")));
   const all = Array.from({ length: 60 }, (_, index) => testAccount(`site-${index}.example`, 2_001 + index));
   await Promise.all(
