@@ -5,7 +5,7 @@ export interface Relay {
   readonly port: number;
   /** Cuts all connections and refuses new ones. */
   cut(): void;
-  /** Forwards a chunk that begins with this text, and cuts before an answer returns. */
+  /** Forwards a chunk that contains this text, and cuts before an answer returns. */
   cutAfter(text: string): void;
   /** Accepts connections again; with `target`, they lead there. */
   join(target?: number): void;
@@ -21,7 +21,7 @@ export async function startRelay(target: number): Promise<Relay> {
     carry(client, upstream) {
       let isDeaf = false;
       client.on("data", (chunk) => {
-        isDeaf ||= lastText !== undefined && chunk.toString("latin1").startsWith(lastText);
+        isDeaf ||= lastText !== undefined && chunk.includes(lastText);
         upstream.write(chunk);
       });
       upstream.on("data", (chunk) => {

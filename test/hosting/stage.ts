@@ -120,6 +120,7 @@ export async function startHostingStage(
   }
   const nodes = await openHostingNodes(context);
   scope.after(() => nodes.close());
+  let hasLeft = false;
   return {
     gateway,
     node,
@@ -157,9 +158,13 @@ export async function startHostingStage(
     },
     async agentLeaves() {
       control.cut();
+      hasLeft = true;
       await context.database.query(silence, { now: context.clock.now() });
     },
     async agentReturns() {
+      // A request that was cut may have been recorded after the silence began.
+      if (hasLeft) await context.database.query(silence, { now: context.clock.now() });
+      hasLeft = false;
       const before = await context.database.query(readSyncs, {});
       control.join();
       await gateway.reconnectAgents();
