@@ -6,7 +6,7 @@
  *     /srv/deedhouse/homes/<uid>/www/    owned by the account; its site
  *     /srv/deedhouse/sites/<host name>   link to the home
  *     /srv/deedhouse/trash/<uid>/        files of a removed account
- *     /var/lib/deedhouse/accounts.jsonl  the desired states
+ *     /var/lib/deedhouse/accounts.sqlite the desired states
  *     /var/lib/deedhouse/ftp-users       the logins: written last for a new account
  *
  * Changes run one after the other. The desired state is recorded first, so a start finishes what a killed agent began.

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFile, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
+import { accountToJson } from "#nodes/account-json.ts";
 import { QuotaTable } from "#nodes/proftpd-nginx/quota-table.ts";
 import { Records } from "#nodes/proftpd-nginx/records.ts";
 import { passwordHash, testAccount } from "#nodes/test-account.ts";
@@ -13,30 +15,25 @@ after(() => rm(folder, { recursive: true }));
 
 const account = testAccount("first.example", 200_001, { hostNames: ["www.first.example"] });
 const other = testAccount("other.example", 200_002);
-/** As they stand there after many changes. */
-const overtakenLines = '{"done":[]}\n'.repeat(2_000);
+const uidsOf = (states: readonly { account: { uid: number } }[]) => states.map((state) => state.account.uid);
 
-test("what was begun and not finished is known after a crash, also when a line was only half written", async () => {
-  const path = join(folder, "a.jsonl");
-  let records = await Records.open(path);
-  for (const each of [account, other]) records.take({ kind: "account", account: each });
-  await records.flush();
-  await records.finish([account.uid]);
-  await records.close();
-  await appendFile(path, '{"account":{"identifier":"half.exa');
-  records = await Records.open(path);
-  assert.deepEqual(
-    records.unfinished().map((state) => state.account.uid),
-    [other.uid],
-  );
+test("a state that was recorded and not finished is known after a crash", async () => {
+  const path = join(folder, "a.sqlite");
+  const killed = await Records.open(path);
+  for (const each of [account, other]) killed.take({ kind: "account", account: each });
+  await killed.flush();
+  await killed.finish([account.uid]);
+  // A killed process closes nothing.
+  const records = await Records.open(path);
+  assert.deepEqual(uidsOf(records.unfinished()), [other.uid]);
   assert.equal(records.find("first.example")?.passwordHash?.reveal(), passwordHash.reveal());
   assert.equal(records.findByHostName("www.first.example")?.uid, account.uid);
-  assert.equal((await stat(path)).mode & 0o777, 0o600);
-  await records.close();
+  for (const file of [path, `${path}-wal`]) assert.equal((await stat(file)).mode & 0o777, 0o600);
+  await Promise.all([records.close(), killed.close()]);
 });
 
-test("records that were overtaken are forgotten, removed accounts never", async () => {
-  const path = join(folder, "b.jsonl");
+test("only the last state of an account is kept, and a removed account is never forgotten", async () => {
+  const path = join(folder, "b.sqlite");
   let records = await Records.open(path);
   records.take({ kind: "removed", account: { identifier: other.identifier, uid: other.uid } });
   for (let filesMax = 1; filesMax <= 3; filesMax++) {
@@ -45,68 +42,98 @@ test("records that were overtaken are forgotten, removed accounts never", async 
   }
   await records.finish([other.uid]);
   await records.close();
-  await appendFile(path, overtakenLines);
   for (let count = 0; count < 2; count++) {
     records = await Records.open(path);
     assert.equal(records.get(account.uid)?.filesMax, 3);
-    assert.deepEqual(
-      records.unfinished().map((state) => state.account.uid),
-      [account.uid],
-    );
+    assert.deepEqual(uidsOf(records.unfinished()), [account.uid]);
     assert.ok(records.isRemoved(other.uid));
+    assert.equal(records.highestUid, other.uid);
     await records.close();
   }
-  assert.ok((await readFile(path, "utf8")).split("\n").length < 10);
-});
-
-test("the file of a node that runs for long stays as short as its accounts are few", async () => {
-  const path = join(folder, "d.jsonl");
-  await appendFile(path, overtakenLines.slice(0, overtakenLines.length / 2));
-  const records = await Records.open(path);
-  for (let filesMax = 1; filesMax <= 10; filesMax++) {
-    records.take({ kind: "account", account: { ...account, filesMax } });
-    await records.flush();
-    await records.finish([account.uid]);
-  }
-  await records.close();
-  assert.ok((await readFile(path, "utf8")).split("\n").length < 30);
-  const again = await Records.open(path);
-  assert.equal(again.get(account.uid)?.filesMax, 10);
-  assert.deepEqual(again.unfinished(), []);
-  await again.close();
 });
 
 const hasFileLimit = spawnSync("prlimit", ["--version"]).error === undefined;
 
-test("a disk that is full spoils no record", { skip: !hasFileLimit && "prlimit is not installed" }, async () => {
-  const path = join(folder, "e.jsonl");
+test("a full disk damages no record", { skip: !hasFileLimit && "prlimit is not installed" }, async () => {
+  const path = join(folder, "e.sqlite");
   const records = await Records.open(path);
   const fileBytesMax = (limit: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${limit}:`]);
   for (const { identifier, uid } of [account, other]) {
     records.take({ kind: "removed", account: { identifier, uid } });
     await records.flush();
-    // Room for a part of the line.
-    fileBytesMax(String((await stat(path)).size + 5));
-    await assert.rejects(records.finish([uid]), { code: "EFBIG" });
+    // Space for a part of the page.
+    fileBytesMax(String((await stat(`${path}-wal`)).size + 5));
+    await assert.rejects(records.finish([uid]), { code: "ERR_SQLITE_ERROR" });
     fileBytesMax("unlimited");
   }
   await records.finish([account.uid]);
   await records.close();
   const again = await Records.open(path);
-  assert.deepEqual(
-    again.unfinished().map((state) => state.account.uid),
-    [other.uid],
-  );
+  assert.deepEqual(uidsOf(again.unfinished()), [other.uid]);
   await again.close();
 });
 
-test("a file that is no list of records is refused, without telling what is in it", async () => {
-  const path = join(folder, "c.jsonl");
-  await appendFile(path, `{"account":{"passwordHash":"${passwordHash.reveal()}"}}\n`);
-  await assert.rejects(Records.open(path), (error: Error) => {
-    assert.doesNotMatch(error.message, /\$2b\$/);
-    return /restore it from a backup/.test(error.message);
-  });
+test("an invalid record is refused, and the error does not quote it", async () => {
+  const path = join(folder, "c.sqlite");
+  const records = await Records.open(path);
+  records.take({ kind: "account", account });
+  await records.flush();
+  await records.close();
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE states SET account = json_remove(account, '$.uid')");
+  database.close();
+  await assert.rejects(Records.open(path), refusesWithoutHash);
+});
+
+function refusesWithoutHash(error: Error): boolean {
+  assert.doesNotMatch(error.message, /\$2b\$/);
+  return /restore it from a backup/.test(error.message);
+}
+
+/** A line of the journal of earlier releases. */
+const line = (content: object) => `${JSON.stringify(content)}\n`;
+
+test("the journal of an earlier release is imported once, with removed and unfinished accounts", async () => {
+  const path = join(folder, "f.sqlite");
+  const oldPath = join(folder, "f.jsonl");
+  const third = testAccount("third.example", 200_003);
+  await appendFile(
+    oldPath,
+    [
+      line({ account: accountToJson({ ...account, filesMax: 1 }) }),
+      line({ account: accountToJson(other) }),
+      line({ account: accountToJson(third) }),
+      line({ done: [account.uid, other.uid, third.uid] }),
+      line({ account: accountToJson({ ...account, filesMax: 2 }) }),
+      line({ removed: { identifier: other.identifier, uid: other.uid } }),
+      line({ done: [other.uid] }),
+      '{"account":{"identifier":"half.exa',
+    ].join(""),
+  );
+  for (let start = 1; start <= 2; start++) {
+    const records = await Records.open(path, oldPath);
+    assert.deepEqual(
+      records
+        .list()
+        .map(({ uid }) => uid)
+        .sort(),
+      [account.uid, third.uid],
+    );
+    assert.equal(records.get(account.uid)?.filesMax, 2);
+    assert.deepEqual(uidsOf(records.unfinished()), [account.uid]);
+    assert.ok(records.isRemoved(other.uid));
+    await records.close();
+  }
+  assert.deepEqual((await readdir(folder)).filter((name) => name.startsWith("f.")).sort(), [
+    "f.jsonl.imported",
+    "f.sqlite",
+  ]);
+});
+
+test("an invalid journal of an earlier release is refused, and the error does not quote it", async () => {
+  const oldPath = join(folder, "g.jsonl");
+  await appendFile(oldPath, `{"account":{"passwordHash":"${passwordHash.reveal()}"}}\n`);
+  await assert.rejects(Records.open(join(folder, "g.sqlite"), oldPath), refusesWithoutHash);
 });
 
 const hasQuotaTool = spawnSync("ftpquota", ["--version"]).error === undefined;

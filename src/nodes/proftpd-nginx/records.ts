@@ -1,55 +1,65 @@
 /**
- * The journal of desired states: a line for each state, written before it is applied, and a line once it is in force. So an
- * agent continues after a kill in between, a change costs one write whatever the number of accounts, and removed accounts are
- * remembered. When most lines are superseded, the file is rewritten. Mode 0600: it contains hashes.
+ * The desired states of a node's accounts: each is stored before it is applied, and marked once it is in force. So an agent
+ * continues after a kill in between, and removed accounts are remembered. An SQLite file holds them, mode 0600 because it
+ * contains hashes; reads are served from memory.
  */
-import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
-import { type Static, Type } from "typebox";
+import { open } from "node:fs/promises";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Value } from "typebox/value";
-import { AccountJson, accountFromJson, accountToJson, Uid } from "#nodes/account-json.ts";
+import { AccountJson, accountFromJson, accountToJson } from "#nodes/account-json.ts";
 import type { AccountState } from "#nodes/agent-node.ts";
-import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 import type { AccountKey, DesiredAccount } from "#nodes/driver.ts";
+import { importOldRecords } from "#nodes/proftpd-nginx/old-records.ts";
 
-const Line = Type.Union([
-  Type.Object({ account: AccountJson }),
-  Type.Object({ removed: Type.Object({ identifier: Type.String(), uid: Uid }) }),
-  Type.Object({ done: Type.Array(Uid) }),
-]);
-type Line = Static<typeof Line>;
+/** `account` is null for a removed account. */
+const createTable = `CREATE TABLE IF NOT EXISTS states (
+  uid INTEGER PRIMARY KEY, identifier TEXT NOT NULL, account TEXT, is_unfinished INTEGER NOT NULL) STRICT`;
 
-/** In addition to two per account, so that a small node rarely rewrites its file. */
-const supersededLinesMax = 1_000;
+interface StateRow {
+  uid: number;
+  identifier: string;
+  account: string | null;
+  is_unfinished: number;
+}
 
 export class Records {
-  readonly #path: string;
-  /** Opened with the next line when undefined. */
-  #file: FileHandle | undefined;
-  readonly #accounts: Map<number, DesiredAccount>;
-  readonly #removed: Map<number, AccountKey>;
-  readonly #unfinished: Set<number>;
+  readonly #database: DatabaseSync;
+  readonly #put: StatementSync;
+  readonly #markFinished: StatementSync;
+  readonly #accounts = new Map<number, DesiredAccount>();
+  readonly #removed = new Map<number, AccountKey>();
+  readonly #unfinished = new Set<number>();
   readonly #uidOf = new Map<string, number>();
   readonly #uidOfHostName = new Map<string, number>();
   /** By uid, so that a change that is repeated while it cannot be written takes no more memory. */
-  readonly #unwritten = new Map<number, string>();
-  #lines: number;
+  readonly #unwritten = new Map<number, AccountState>();
   #highestUid = 0;
 
-  private constructor(path: string, content: Content) {
-    this.#path = path;
-    this.#lines = content.lines;
-    this.#accounts = content.accounts;
-    this.#removed = content.removed;
-    this.#unfinished = content.unfinished;
-    for (const account of content.accounts.values()) this.#name(account);
-    for (const { uid } of [...content.accounts.values(), ...content.removed.values()]) this.#seeUid(uid);
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#put = database.prepare("INSERT OR REPLACE INTO states VALUES (?, ?, ?, 1)");
+    this.#markFinished = database.prepare("UPDATE states SET is_unfinished = 0 WHERE uid = ?");
   }
 
-  /** @throws when a line is not a valid record: the node must not forget accounts */
-  static async open(path: string): Promise<Records> {
-    const records = new Records(path, await readContent(path));
-    if (records.#isMostlySuperseded()) await records.#rewrite();
-    return records;
+  /**
+   * @param oldPath the journal of an earlier release: it is imported once, and renamed
+   * @throws when a record is invalid: the node must not forget accounts
+   */
+  static async open(path: string, oldPath?: string): Promise<Records> {
+    // SQLite would create it readable for everybody; its other files get the mode of this one.
+    await (await open(path, "a", 0o600)).close();
+    const database = new DatabaseSync(path);
+    try {
+      // A commit is synced where `#commit` says so.
+      database.exec(`PRAGMA journal_mode = WAL; ${createTable}`);
+      const records = new Records(database);
+      records.#read(path);
+      if (oldPath !== undefined) await records.#import(oldPath);
+      return records;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   }
 
   list(): DesiredAccount[] {
@@ -97,7 +107,7 @@ export class Records {
   /** Records a desired state; `flush` writes it to disk. A removed account stays removed. */
   take(state: AccountState): void {
     const { uid, identifier } = state.account;
-    this.#unwritten.set(uid, printLine(lineOf(state)));
+    this.#unwritten.set(uid, state);
     this.#unfinished.add(uid);
     this.#seeUid(uid);
     const before = this.#accounts.get(uid);
@@ -114,51 +124,64 @@ export class Records {
   /** Makes the recorded states survive a power cut. */
   async flush(): Promise<void> {
     if (this.#unwritten.size === 0) return;
-    if (this.#isMostlySuperseded()) return this.#rewrite();
-    const file = await this.#append([...this.#unwritten.values()]);
-    await file.datasync();
+    this.#commit("FULL", () => {
+      for (const { kind, account } of this.#unwritten.values()) {
+        const json = kind === "account" ? JSON.stringify(accountToJson(account)) : null;
+        this.#put.run(account.uid, account.identifier, json);
+      }
+    });
     this.#unwritten.clear();
   }
 
-  /** Records that the states are in force. Not synced: if the line gets lost, the next start applies the states again. */
+  /** Records that the states are in force. Not synced: if that gets lost, the next start applies the states again. */
   async finish(uids: readonly number[]): Promise<void> {
     const done = uids.filter((uid) => this.#unfinished.has(uid));
     if (done.length === 0) return;
-    await this.#append([printLine({ done })]);
+    this.#commit("NORMAL", () => {
+      for (const uid of done) this.#markFinished.run(uid);
+    });
     for (const uid of done) this.#unfinished.delete(uid);
   }
 
   async close(): Promise<void> {
-    await this.#file?.close();
+    this.#database.close();
   }
 
-  #isMostlySuperseded(): boolean {
-    return this.#lines > 2 * (this.#accounts.size + this.#removed.size) + supersededLinesMax;
-  }
-
-  /** Replaces the file by the current records. */
-  async #rewrite(): Promise<void> {
-    const lines = printAll(this.#accounts, this.#removed, this.#unfinished);
-    await writeFileAtomic(this.#path, lines.join(""));
-    this.#unwritten.clear();
-    this.#lines = lines.length;
-    const former = this.#file;
-    this.#file = undefined;
-    await former?.close();
-  }
-
-  /** Appends all of the lines or none: a partial line, from a full disk, would corrupt the next one. */
-  async #append(lines: readonly string[]): Promise<FileHandle> {
-    this.#file ??= await open(this.#path, "a", 0o600);
-    const { size } = await this.#file.stat();
+  /** All of the work is in the file afterwards, or none. */
+  #commit(synchronous: "FULL" | "NORMAL", work: () => void): void {
+    this.#database.exec(`PRAGMA synchronous = ${synchronous}; BEGIN`);
     try {
-      await this.#file.appendFile(lines.join(""));
+      work();
+      this.#database.exec("COMMIT");
     } catch (error) {
-      await this.#file.truncate(size);
+      // A full disk ends the transaction by itself.
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
-    this.#lines += lines.length;
-    return this.#file;
+  }
+
+  #read(path: string): void {
+    const rows = this.#database
+      .prepare("SELECT uid, identifier, account, is_unfinished FROM states")
+      .all() as unknown as StateRow[];
+    for (const { uid, identifier, account, is_unfinished } of rows) {
+      if (account === null) this.#removed.set(uid, { identifier, uid });
+      else {
+        const parsed = parseAccount(path, account);
+        this.#accounts.set(uid, parsed);
+        this.#name(parsed);
+      }
+      if (is_unfinished === 1) this.#unfinished.add(uid);
+      this.#seeUid(uid);
+    }
+  }
+
+  async #import(oldPath: string): Promise<void> {
+    await importOldRecords(oldPath, async ({ states, finished }) => {
+      for (const state of states) this.take(state);
+      await this.flush();
+      await this.finish(finished);
+    });
   }
 
   #seeUid(uid: number): void {
@@ -176,65 +199,11 @@ export class Records {
   }
 }
 
-interface Content {
-  accounts: Map<number, DesiredAccount>;
-  removed: Map<number, AccountKey>;
-  unfinished: Set<number>;
-  lines: number;
-}
-
-async function readContent(path: string): Promise<Content> {
-  const bytes = (await readFile(path).catch(ignoreMissing)) ?? Buffer.alloc(0);
-  // A crash may have left a partial line, of a change that was not acknowledged.
-  const end = bytes.lastIndexOf("\n") + 1;
-  if (end < bytes.length) await truncate(path, end);
-  const content: Content = { accounts: new Map(), removed: new Map(), unfinished: new Set(), lines: 0 };
-  const texts = bytes.subarray(0, end).toString("utf8").split("\n").slice(0, -1);
-  for (const text of texts) addLine(content, parseLine(path, text));
-  content.lines = texts.length;
-  return content;
-}
-
-function addLine({ accounts, removed, unfinished }: Content, line: Line): void {
-  if ("account" in line) {
-    accounts.set(line.account.uid, accountFromJson(line.account));
-    unfinished.add(line.account.uid);
-  } else if ("removed" in line) {
-    accounts.delete(line.removed.uid);
-    removed.set(line.removed.uid, line.removed);
-    unfinished.add(line.removed.uid);
-  } else {
-    for (const uid of line.done) unfinished.delete(uid);
-  }
-}
-
-function parseLine(path: string, text: string): Line {
+function parseAccount(path: string, text: string): DesiredAccount {
   try {
-    return Value.Parse(Line, JSON.parse(text));
+    return accountFromJson(Value.Parse(AccountJson, JSON.parse(text)));
   } catch {
-    // The parser's message would quote the line, which contains a hash.
-    throw new Error(`${path} contains an invalid line: restore it from a backup`);
+    // The parser's message would quote the record, which contains a hash.
+    throw new Error(`${path} contains an invalid record: restore it from a backup`);
   }
-}
-
-function printAll(
-  accounts: ReadonlyMap<number, DesiredAccount>,
-  removed: ReadonlyMap<number, AccountKey>,
-  unfinished: ReadonlySet<number>,
-): string[] {
-  const states: AccountState[] = [
-    ...[...accounts.values()].map((account) => ({ kind: "account" as const, account })),
-    ...[...removed.values()].map((account) => ({ kind: "removed" as const, account })),
-  ];
-  const done = [...accounts.keys(), ...removed.keys()].filter((uid) => !unfinished.has(uid));
-  return [...states.map(lineOf), { done }].map(printLine);
-}
-
-function lineOf(state: AccountState): Line {
-  if (state.kind === "account") return { account: accountToJson(state.account) };
-  return { removed: { identifier: state.account.identifier, uid: state.account.uid } };
-}
-
-function printLine(line: Line): string {
-  return `${JSON.stringify(line)}\n`;
 }

@@ -125,7 +125,8 @@ export function nodePaths({ rootFolder, stateFolder, runFolder, logFolder }: Pro
     sites: join(rootFolder, "sites"),
     /** `trash/<uid>/`: files of removed accounts. */
     trash: join(rootFolder, "trash"),
-    records: join(stateFolder, "accounts.jsonl"),
+    records: join(stateFolder, "accounts.sqlite"),
+    oldRecords: join(stateFolder, "accounts.jsonl"),
     logins: join(stateFolder, "ftp-users"),
     groups: join(stateFolder, "ftp-groups"),
     quotaLimits: join(stateFolder, "ftp-quota-limits"),
