@@ -123,6 +123,8 @@ test("a ready account's usage is updated after a worker was down", async () => {
   const user = "restart.example";
   await stage.create(user);
   await stage.settled(user);
+  // The probe's file was counted too, and is gone.
+  await eventually("nothing is used", async () => (await stage.read(user)).disk_used_bytes === 0);
   await stage.gateway.stopWorker();
   await withFtp((client) => client.uploadFrom(Readable.from([Buffer.alloc(321)]), "/www/data.bin"), { user });
   assert.equal((await stage.read(user)).disk_used_bytes, 0);

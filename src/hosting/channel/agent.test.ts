@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { listAlarms } from "#alarms.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { describeRestored, goOnAfterRestore } from "#hosting/nodes/go-on-restored.ts";
-import { syncPath } from "#nodes/agent/messages.ts";
+import { reportPath, syncPath, type UsageReport } from "#nodes/agent/messages.ts";
 import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
@@ -207,4 +208,42 @@ test("an expired question, of a worker that was killed, does not keep the agent 
   await machine.start(memoryNode(), transport);
   for (const filesMax of [1, 2, 3, 4, 5]) await machine.driver.ensureAccount(site(200_001, { filesMax }));
   assert.equal(emptyAnswers, 0);
+});
+
+test("an answer that is reported together with usage which the gateway refuses arrives", async (t) => {
+  const channel = await startTestChannel(t);
+  const machine = await channel.join("web-1");
+  const node = memoryNode();
+  const { usageChanges, find } = node;
+  const usage = Promise.withResolvers<{ version: number; accounts: UsageReport[] }>();
+  node.usageChanges = (question) => (question.after === 0 ? usage.promise : usageChanges(question));
+  const secondFind = Promise.withResolvers<void>();
+  node.find = async (identifier) => {
+    if (identifier === "second.example") secondFind.resolve();
+    return find(identifier);
+  };
+  const transport = createTransport(machine.config.gateway);
+  const send = transport.send.bind(transport);
+  const firstReport = Promise.withResolvers<void>();
+  const bothWait = Promise.withResolvers<void>();
+  const refused: string[] = [];
+  transport.send = async (request) => {
+    if (request.path !== reportPath) return send(request);
+    firstReport.resolve();
+    await bothWait.promise;
+    const answer = await send(request);
+    if (answer.status === 400) refused.push(String(request.body));
+    return answer;
+  };
+  await machine.start(node, transport);
+  const first = machine.driver.find("first.example");
+  await firstReport.promise;
+  usage.resolve({ version: 1, accounts: [{ identifier: "site.example", uid: 200_001, bytes: -1, files: 0 }] });
+  const second = machine.driver.find("second.example");
+  await secondFind.promise;
+  // Its answer is queued by then.
+  await setImmediate();
+  bothWait.resolve();
+  assert.deepEqual(await Promise.all([first, second]), [undefined, undefined]);
+  assert.match(refused[0] ?? "", /"bytes":-1.*"question"|"question".*"bytes":-1/);
 });

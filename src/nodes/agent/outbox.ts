@@ -62,9 +62,11 @@ export class Outbox {
         if (signal.aborted) return;
         failures += 1;
         log.warn({ err: error }, "a report did not reach the gateway");
-        // A report that the gateway does not understand would block all later ones.
-        if (error instanceof GatewayRefused && uselessStatuses.has(error.status)) this.#forget(usage);
-        else this.#answers.unshift(...answers);
+        // A report that the gateway does not understand would block all later ones. Its usage goes first: somebody waits for
+        // the answers, which are sent once more without it.
+        const isUseless = error instanceof GatewayRefused && uselessStatuses.has(error.status);
+        if (isUseless) this.#forget(usage);
+        if (!isUseless || usage.length > 0) this.#answers.unshift(...answers);
         await sleep(backoffMs(failures, backoff, random), signal);
       }
     }

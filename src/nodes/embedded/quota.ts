@@ -125,8 +125,9 @@ export class Quota {
     }
   }
 
+  /** Never below 0: a file that was put into the folder past this count is not in it, and may be deleted by FTP. */
   #add(bytes: number, files: number): void {
-    this.#usage = { bytes: this.#usage.bytes + bytes, files: this.#usage.files + files };
+    this.#usage = { bytes: Math.max(0, this.#usage.bytes + bytes), files: Math.max(0, this.#usage.files + files) };
     this.#onChange();
   }
 }
