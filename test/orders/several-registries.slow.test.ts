@@ -118,6 +118,7 @@ test("a registry that has names here but no profile is an alarm until a process 
   const profiles = gateway.context.registries as RegistryProfile[];
   const [second] = profiles.splice(1);
   await gateway.startWorker();
+  await until("the alarm is raised", async () => (await openAlarms(gateway)).length > 0);
   assert.deepEqual(await openAlarms(gateway), [{ kind: "registry-away", subject: "second" }]);
   await gateway.stopWorker();
   profiles.push(second!);

@@ -98,16 +98,19 @@ test("abuse 15: a line without end is cut", options, async () => {
 test("abuse 15: silent connections are limited per address, and closed", options, async (t) => {
   const strict = await startTestProftpdNode({ limits: { addressSessionsMax: 5, loginSecondsMax: 2 } });
   t.after(() => strict.close());
-  const silent = await Promise.all(Array.from({ length: 5 }, () => RawFtp.connect(strict)));
+  // ProFTPD may still count the connection that found the node started.
+  const elsewhere = "127.0.0.9";
+  const silent = await Promise.all(Array.from({ length: 5 }, () => RawFtp.connect(strict, elsewhere)));
   for (const client of silent) assert.match(await client.reply(), /^220 /);
-  const surplus = await RawFtp.connect(strict);
+  const surplus = await RawFtp.connect(strict, elsewhere);
   assert.match(await surplus.reply(), /^5|^$/);
   await surplus.closed();
   await Promise.all(silent.map((client) => client.closed()));
 });
 
 test("abuse 15: an address whose connections stay silent again and again is banned for a while", options, async (t) => {
-  const limits = { loginSecondsMax: 1, addressTimeoutsMax: 3 };
+  // Time enough for the login at the end on a busy machine.
+  const limits = { loginSecondsMax: 5, addressTimeoutsMax: 3 };
   const strict = await startTestProftpdNode({ limits });
   t.after(() => strict.close());
   await strict.node.ensureAccount(account);
