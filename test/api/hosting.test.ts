@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
 import { dumpDatabase, runSql } from "../harness/sql.ts";
+import { until } from "../orders/judge.ts";
 
 const gateway = await startTestGateway({ after }, { node: true });
 const { databaseUrl } = gateway;
@@ -11,13 +12,13 @@ const rival = await gateway.addReseller();
 const pack = await gateway.addPack();
 const password = "correct horse battery";
 
-interface Wish {
+interface AccountRequest {
   servicepack_id?: unknown;
   identifier?: unknown;
   password?: unknown;
 }
-const create = (wish: Wish, as: TestReseller = reseller, prefix = "") =>
-  gateway.send(as, "POST", `${prefix}/hostingaccounts`, { body: { servicepack_id: pack, password, ...wish } });
+const create = (account: AccountRequest, as: TestReseller = reseller, prefix = "") =>
+  gateway.send(as, "POST", `${prefix}/hostingaccounts`, { body: { servicepack_id: pack, password, ...account } });
 const read = (identifier: string, as: TestReseller = reseller) =>
   gateway.send(as, "GET", `/hostingaccounts/${identifier}`);
 const accountsOf = (identifier: string) =>
@@ -32,6 +33,11 @@ test("an account is accepted, can be read from then on, becomes ready and is lis
   const first = await read("shop.example");
   assert.equal(first.status, 200);
   await gateway.settled(reseller, "/hostingaccounts/shop.example");
+  // The probe's file may be counted until the node reports that it is gone.
+  await until("no file is counted", async () => {
+    const { body } = await read("shop.example");
+    return (body as { files_used: number }).files_used === 0;
+  });
   const ready = await read("SHOP.example.");
   assertFullForm(ready);
   assert.equal(ready.headers["check-after"], undefined);
