@@ -9,6 +9,7 @@ import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes/no
 import { assertMayRemove } from "#hosting/nodes/restored.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
 import { Secret } from "#lib/secret.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
 import type { HostingNode } from "#nodes/driver.ts";
 
@@ -76,7 +77,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
   const open = new Map<string, OpenNode>();
   /** Of nodes that were closed, until they have ended. */
   const ending = new Set<Promise<void>>();
-  let reading: Promise<void> = Promise.resolve();
+  const queue = createSerialQueue();
 
   function closeNode(nodeId: string): void {
     const node = open.get(nodeId);
@@ -99,15 +100,12 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
 
   /** One at a time, so that the last read wins. */
   function read(nodeId: string | null): Promise<void> {
-    reading = reading
-      .catch(() => {})
-      .then(async () => {
-        const places = await readNodePlaces(context, nodeId);
-        const there = new Set(places.map(({ id }) => id));
-        for (const id of nodeId === null ? [...open.keys()] : [nodeId]) if (!there.has(id)) closeNode(id);
-        for (const place of places) openNode(place);
-      });
-    return reading;
+    return queue(async () => {
+      const places = await readNodePlaces(context, nodeId);
+      const there = new Set(places.map(({ id }) => id));
+      for (const id of nodeId === null ? [...open.keys()] : [nodeId]) if (!there.has(id)) closeNode(id);
+      for (const place of places) openNode(place);
+    });
   }
 
   // After a failure, the connection's heartbeat fails too, and the reconnect reads everything again.
@@ -126,7 +124,8 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
     async close() {
       stopListening();
       stopReconnects();
-      await reading.catch(() => {});
+      // All reads before it have ended.
+      await queue(async () => {});
       for (const nodeId of [...open.keys()]) closeNode(nodeId);
       await Promise.all(ending);
     },

@@ -10,6 +10,7 @@ import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 import type { Traffic as MonthTraffic } from "#nodes/driver.ts";
 
@@ -41,7 +42,7 @@ export class Traffic {
   readonly #changed = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #month: string;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = createSerialQueue();
 
   private constructor(options: TrafficOptions, month: string, bytes: Map<number, number>) {
     this.#options = options;
@@ -86,7 +87,8 @@ export class Traffic {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#flush();
-    await this.#writing;
+    // All writes before it have ended.
+    await this.#writes(async () => {});
   }
 
   #count(sending: Sending): void {
@@ -114,9 +116,9 @@ export class Traffic {
     for (const uid of this.#changed) onChange(uid);
     this.#changed.clear();
     const kept = JSON.stringify({ month: this.#month, bytes: Object.fromEntries(this.#bytes) });
-    this.#writing = this.#writing
-      .then(() => writeFileAtomic(file, `${kept}\n`))
-      .catch((error) => log.error({ err: error }, "traffic not written"));
+    this.#writes(() => writeFileAtomic(file, `${kept}\n`)).catch((error) =>
+      log.error({ err: error }, "traffic not written"),
+    );
   }
 }
 
