@@ -1,4 +1,5 @@
 /** For tests: a node on free ports in a folder of its own, and the agent that joins it to a gateway. */
+import { type ChildProcess, fork } from "node:child_process";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,6 +137,21 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
       await rm(dataDir, { recursive: true, maxRetries: 5 });
     },
   };
+}
+
+const program = join(import.meta.dirname, "../../bin/deedhouse.ts");
+
+/** The process of a node, as its users start it, on free ports. @param more environment variables */
+export function forkNode(dataDir: string, more: Record<string, string> = {}): ChildProcess {
+  const env = {
+    ...process.env,
+    DEEDHOUSE_LOG_LEVEL: "silent",
+    DEEDHOUSE_NODE_DATA_DIR: dataDir,
+    DEEDHOUSE_NODE_FTP_PORT: "0",
+    DEEDHOUSE_NODE_WEB_PORT: "0",
+    ...more,
+  };
+  return fork(program, ["node"], { env });
 }
 
 /** Creates an account in a node's data folder, for the node of another process that starts on it. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,8 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { testAccount } from "#nodes/test-account.ts";
-
-const program = join(import.meta.dirname, "../../../bin/deedhouse.ts");
+import { forkNode } from "#nodes/test-embedded-node.ts";
 
 test("the process of an embedded node joins with a token, and needs none at its next start", async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
@@ -17,16 +15,10 @@ test("the process of an embedded node joins with a token, and needs none at its 
   const { driver } = await channel.join("web-1");
   const tokenFile = join(dataDir, "token");
   await writeFile(tokenFile, (await channel.token("web-1")).reveal());
-  const env = {
-    ...process.env,
-    DEEDHOUSE_LOG_LEVEL: "silent",
-    DEEDHOUSE_NODE_DATA_DIR: dataDir,
-    DEEDHOUSE_NODE_FTP_PORT: "0",
-    DEEDHOUSE_NODE_WEB_PORT: "0",
-  };
   const account = testAccount("a.example", 200_001);
-  for (const own of [{ DEEDHOUSE_NODE_TOKEN_FILE: tokenFile }, { DEEDHOUSE_NODE_TOKEN_FILE: tokenFile }, {}]) {
-    const child = fork(program, ["node"], { env: { ...env, ...own } });
+  const withToken = { DEEDHOUSE_NODE_TOKEN_FILE: tokenFile };
+  for (const own of [withToken, withToken, {}]) {
+    const child = forkNode(dataDir, own);
     const exited = once(child, "exit");
     t.after(() => child.kill("SIGKILL"));
     await Promise.race([once(child, "message"), exited]);

@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
-import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-
-const program = join(import.meta.dirname, "../../../bin/deedhouse.ts");
+import { forkNode } from "#nodes/test-embedded-node.ts";
 
 test("a node process reports when it is ready, and exits on SIGTERM, SIGINT or without its parent", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
-  const env = {
-    ...process.env,
-    DEEDHOUSE_LOG_LEVEL: "silent",
-    DEEDHOUSE_NODE_DATA_DIR: dataDir,
-    DEEDHOUSE_NODE_FTP_PORT: "0",
-    DEEDHOUSE_NODE_WEB_PORT: "0",
-  };
   try {
     for (const end of ["SIGTERM", "SIGINT", "disconnect"] as const) {
-      const child = fork(program, ["node"], { env });
+      const child = forkNode(dataDir);
       const exited = once(child, "exit");
       // A child that ends before it is ready must fail the test, not hang it.
       const first = await Promise.race([once(child, "message"), exited.then(() => undefined)]);

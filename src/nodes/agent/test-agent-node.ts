@@ -1,26 +1,6 @@
-/** For tests: nodes from the agent's side. */
-import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
-import { type DesiredAccount, type HostingNode, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
-
-/** Wraps any node. */
-export function agentNodeOf(driver: HostingNode): AgentNode {
-  return {
-    ...driver,
-    async apply(states) {
-      const refused: RefusedState[] = [];
-      for (const state of states) {
-        const done = state.kind === "account" ? driver.ensureAccount(state.account) : driver.remove(state.account);
-        await done.catch((error) => {
-          if (!(error instanceof NodeRefused)) throw error;
-          const { identifier, uid } = state.account;
-          refused.push({ identifier, uid, reason: error.reason });
-        });
-      }
-      return refused;
-    },
-    close: async () => {},
-  };
-}
+/** For tests: a node from the agent's side. */
+import type { AccountState, AgentNode } from "#nodes/agent-node.ts";
+import { type DesiredAccount, NodeRefused, type RefusalReason } from "#nodes/driver.ts";
 
 export interface MemoryNode extends AgentNode {
   accounts: Map<number, DesiredAccount>;

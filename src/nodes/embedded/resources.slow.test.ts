@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { sleep } from "#lib/clock.ts";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { testAccount } from "#nodes/test-account.ts";
-import { createAccount } from "#nodes/test-embedded-node.ts";
+import { createAccount, forkNode } from "#nodes/test-embedded-node.ts";
 
 const pollMs = 20;
 const sessions = 200;
@@ -22,16 +22,9 @@ describe("the process of an embedded node", () => {
   let ftpPort: number;
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "deedhouse-node-"));
-    const env = {
-      ...process.env,
-      DEEDHOUSE_LOG_LEVEL: "silent",
-      DEEDHOUSE_NODE_DATA_DIR: dataDir,
-      DEEDHOUSE_NODE_FTP_PORT: "0",
-      DEEDHOUSE_NODE_WEB_PORT: "0",
-    };
     const sizes = { diskBytesMax: 10_000_000_000, filesMax: 10_000, sessionsMax: sessions };
     await createAccount(dataDir, testAccount("a.example", 1, sizes));
-    child = fork(join(import.meta.dirname, "../../../bin/deedhouse.ts"), ["node"], { env });
+    child = forkNode(dataDir);
     const [ready] = await Promise.race([once(child, "message"), once(child, "exit")]);
     assert.equal(ready?.type, "ready", "the node did not start");
     ftpPort = ready.ftpPort;
