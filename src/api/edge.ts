@@ -1,6 +1,6 @@
 /**
  * The edge: checks a request, runs its route and completes the answer. Every answer has a request id and the four
- * rate-limit headers. A nonce ends in one of two ways: released when nothing was done for now (429, 5xx), used for good
+ * rate-limit headers. A nonce ends in one of two ways: released when nothing was done (429, 5xx), used for good
  * otherwise.
  */
 import { answerError } from "#api/answer-error.ts";

@@ -82,7 +82,7 @@ const accountsToMove = statement(
 
 export interface Emptying {
   moving: number;
-  /** Why each of the others stays for now. */
+  /** Why each of the other moves cannot end yet. */
   staying: { identifier: string; reason: string }[];
 }
 
