@@ -42,18 +42,100 @@ TABLE attempts WITH (fillfactor=70)
   sv_trid text
   epoch bigint
   renewal_id bigint
-  CONSTRAINT attempts_check CHECK ((num_nonnulls(order_id, renewal_id) = 1))
+  change_id bigint
+  abandoned_at timestamp with time zone
+  CONSTRAINT attempts_change_id_fkey FOREIGN KEY (change_id) REFERENCES changes(id)
+  CONSTRAINT attempts_check CHECK ((num_nonnulls(order_id, renewal_id, change_id) = 1))
   CONSTRAINT attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT attempts_order_id_number_key UNIQUE (order_id, number)
   CONSTRAINT attempts_pkey PRIMARY KEY (cl_trid)
   CONSTRAINT attempts_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CREATE INDEX attempts_abandoned ON public.attempts USING btree (abandoned_at) WHERE (abandoned_at IS NOT NULL)
+  CREATE UNIQUE INDEX attempts_change_id_number_key ON public.attempts USING btree (change_id, number) WHERE (change_id IS NOT NULL)
   CREATE UNIQUE INDEX attempts_renewal_id_number_key ON public.attempts USING btree (renewal_id, number) WHERE (renewal_id IS NOT NULL)
+
+TABLE auth_codes
+  domain_name text COLLATE "C" NOT NULL
+  registry_id text NOT NULL
+  change_code text NOT NULL
+  code_sealed bytea
+  expires_at timestamp with time zone NOT NULL
+  replace_at timestamp with time zone NOT NULL
+  CONSTRAINT auth_codes_domain_name_fkey FOREIGN KEY (domain_name) REFERENCES domains(domain_name) ON DELETE CASCADE
+  CONSTRAINT auth_codes_pkey PRIMARY KEY (domain_name)
+  CREATE INDEX auth_codes_replace ON public.auth_codes USING btree (registry_id, replace_at)
 
 TABLE blocked_names
   name text COLLATE "C" NOT NULL
   reason text NOT NULL
   created_at timestamp with time zone NOT NULL
   CONSTRAINT blocked_names_pkey PRIMARY KEY (name)
+
+TABLE change_history
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  change_id bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  event text NOT NULL
+  status text NOT NULL
+  phase text
+  note text
+  CONSTRAINT change_history_change_id_fkey FOREIGN KEY (change_id) REFERENCES changes(id)
+  CONSTRAINT change_history_pkey PRIMARY KEY (id)
+  CREATE INDEX change_history_change ON public.change_history USING btree (change_id, id)
+
+SEQUENCE change_history_id_seq
+
+TABLE changes
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  change_code text NOT NULL
+  reseller_id bigint NOT NULL
+  domain_name text COLLATE "C" NOT NULL
+  registry_id text NOT NULL
+  kind text NOT NULL
+  input jsonb NOT NULL
+  found jsonb NOT NULL DEFAULT '{}'::jsonb
+  secret_sealed bytea
+  is_urgent boolean NOT NULL
+  status text NOT NULL
+  phase text
+  verify_cause text
+  confirm_after timestamp with time zone
+  backoff_count integer NOT NULL DEFAULT 0
+  disputes integer NOT NULL DEFAULT 0
+  waiting_since timestamp with time zone
+  next_step_at timestamp with time zone
+  reason text
+  operator_note text
+  settle_as text
+  settle_note text
+  created_at timestamp with time zone NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  ended_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  CONSTRAINT changes_change_code_key UNIQUE (change_code)
+  CONSTRAINT changes_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
+  CONSTRAINT changes_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
+  CONSTRAINT changes_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT changes_phase_check CHECK ((phase = ANY (ARRAY['send'::text, 'verify'::text])))
+  CONSTRAINT changes_pkey PRIMARY KEY (id)
+  CONSTRAINT changes_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT changes_settle_as_check CHECK ((settle_as = ANY (ARRAY['done'::text, 'failed'::text])))
+  CONSTRAINT changes_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
+  CONSTRAINT changes_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text])))
+  CREATE INDEX changes_ended ON public.changes USING btree (registry_id, ended_at) WHERE (ended_at IS NOT NULL)
+  CREATE INDEX changes_finished ON public.changes USING btree (kind, ended_at DESC) WHERE (status = 'Finished'::text)
+  CREATE INDEX changes_list ON public.changes USING btree (reseller_id, kind, status, created_at, change_code)
+  CREATE INDEX changes_live_name ON public.changes USING btree (domain_name, id) WHERE (ended_at IS NULL)
+  CREATE INDEX changes_live_reseller ON public.changes USING btree (reseller_id) WHERE (ended_at IS NULL)
+  CREATE INDEX changes_name ON public.changes USING btree (domain_name, id)
+  CREATE INDEX changes_step ON public.changes USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
+  CREATE UNIQUE INDEX changes_live_paid ON public.changes USING btree (domain_name) WHERE ((ended_at IS NULL) AND (kind = ANY (ARRAY['renew'::text, 'restore'::text])))
+  CREATE TRIGGER ended_order_copied AFTER INSERT ON public.changes FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
+  CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.changes FOR EACH ROW EXECUTE FUNCTION live_row()
+  CREATE TRIGGER order_ended AFTER UPDATE ON public.changes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION changes_ended()
+  CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON public.changes FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.secret_sealed IS NOT NULL))) EXECUTE FUNCTION erase_secret()
+
+SEQUENCE changes_id_seq
 
 TABLE chores
   name text NOT NULL
@@ -74,6 +156,14 @@ TABLE committed_requests
   CONSTRAINT committed_requests_pkey PRIMARY KEY (key_id, nonce)
   CREATE INDEX committed_requests_signed_at ON public.committed_requests USING btree (signed_at)
 
+TABLE contacts
+  reseller_id bigint NOT NULL
+  digest text NOT NULL
+  data_sealed bytea NOT NULL
+  created_at timestamp with time zone NOT NULL
+  CONSTRAINT contacts_pkey PRIMARY KEY (reseller_id, digest)
+  CONSTRAINT contacts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+
 TABLE domain_history
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   domain_name text COLLATE "C" NOT NULL
@@ -81,14 +171,13 @@ TABLE domain_history
   at timestamp with time zone NOT NULL
   event text NOT NULL
   note text
-  CONSTRAINT domain_history_event_check CHECK ((event = ANY (ARRAY['will-renew-on'::text, 'will-renew-off'::text, 'renewed'::text, 'ended'::text])))
   CONSTRAINT domain_history_pkey PRIMARY KEY (id)
   CONSTRAINT domain_history_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CREATE INDEX domain_history_name ON public.domain_history USING btree (domain_name, id)
 
 SEQUENCE domain_history_id_seq
 
-TABLE domains
+TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_insert_scale_factor=0.002)
   domain_name text COLLATE "C" NOT NULL
   reseller_id bigint NOT NULL
   order_id bigint
@@ -100,14 +189,27 @@ TABLE domains
   status text NOT NULL
   name_servers text[] NOT NULL DEFAULT '{}'::text[]
   renewal_id bigint
+  statuses text[] NOT NULL DEFAULT '{}'::text[]
+  delegation jsonb NOT NULL DEFAULT '[]'::jsonb
+  handles jsonb
+  dnssec jsonb
+  shown_at timestamp with time zone
+  transfer jsonb
+  gone_since timestamp with time zone
+  look_at timestamp with time zone
+  looked_at timestamp with time zone DEFAULT now()
   CONSTRAINT domains_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT domains_order_id_key UNIQUE (order_id)
   CONSTRAINT domains_pkey PRIMARY KEY (domain_name)
   CONSTRAINT domains_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT domains_renewal_id_key UNIQUE (renewal_id)
   CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domains_gone ON public.domains USING btree (registry_id, gone_since) WHERE (gone_since IS NOT NULL)
+  CREATE INDEX domains_look ON public.domains USING btree (registry_id, look_at) WHERE (look_at IS NOT NULL)
+  CREATE INDEX domains_looked_at ON public.domains USING btree (registry_id, looked_at NULLS FIRST)
+  CREATE INDEX domains_transfer ON public.domains USING btree (domain_name) WHERE (transfer IS NOT NULL)
   CREATE INDEX domains_without_renewal ON public.domains USING btree (registry_id, expiration_date) WHERE (renewal_id IS NULL)
-  CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name)
+  CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name) INCLUDE (expiration_date, will_renew)
   CREATE TRIGGER host_names_of_domain AFTER DELETE OR UPDATE OF domain_name, reseller_id ON public.domains FOR EACH ROW EXECUTE FUNCTION host_names_of_domain()
   CREATE TRIGGER host_names_of_new_domains AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION host_names_of_new_domains()
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
@@ -119,18 +221,26 @@ TABLE domains_ended
   domain_name text COLLATE "C" NOT NULL
   reseller_id bigint NOT NULL
   order_id bigint
-  renewal_id bigint NOT NULL
+  renewal_id bigint
   registry_id text NOT NULL
   registration_date timestamp with time zone NOT NULL
   expiration_date timestamp with time zone NOT NULL
   registry_ex_date timestamp with time zone NOT NULL
   ended_at timestamp with time zone NOT NULL
   reason text
+  gaining_registrar text
+  restorable_until timestamp with time zone
+  list_key text COLLATE "C" NOT NULL GENERATED ALWAYS AS ((((lpad((('253402300799999'::bigint - ((EXTRACT(epoch FROM (ended_at - '1970-01-01 00:00:00+00'::timestamp with time zone)) * (1000)::numeric))::bigint))::text, 15, '0'::text) || ' '::text) || domain_name) || ' '::text) || (id)::text)
+  will_renew boolean NOT NULL DEFAULT true
   CONSTRAINT domains_ended_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT domains_ended_pkey PRIMARY KEY (id)
   CONSTRAINT domains_ended_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT domains_ended_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CREATE INDEX domains_ended_name ON public.domains_ended USING btree (domain_name, id)
+  CREATE UNIQUE INDEX domains_ended_list ON public.domains_ended USING btree (reseller_id, list_key)
+  CREATE TRIGGER list_deleted AFTER DELETE ON public.domains_ended REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
+  CREATE TRIGGER list_inserted AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
+  CREATE TRIGGER list_updated AFTER UPDATE ON public.domains_ended REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
 
 SEQUENCE domains_ended_id_seq
 
@@ -211,6 +321,7 @@ TABLE hosting_accounts
   is_frozen boolean NOT NULL DEFAULT false
   must_check_uid boolean NOT NULL DEFAULT false
   version bigint NOT NULL DEFAULT 0
+  ftp_is_off boolean NOT NULL DEFAULT false
   CONSTRAINT hosting_accounts_check CHECK (((suspended_at IS NULL) = (suspended_reason IS NULL)))
   CONSTRAINT hosting_accounts_check1 CHECK ((applied_version <= wanted_version))
   CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
@@ -226,7 +337,7 @@ TABLE hosting_accounts
   CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
   CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
-  CREATE TRIGGER count_version BEFORE UPDATE OF status, node_id, uid, must_check_uid, error_text, wanted_version, applied_version, password_hash_sealed, suspended_at, removal_requested_at, is_frozen, backoff_count, next_step_at ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER count_version BEFORE UPDATE OF status, node_id, uid, must_check_uid, error_text, wanted_version, applied_version, password_hash_sealed, suspended_at, removal_requested_at, is_frozen, ftp_is_off, backoff_count, next_step_at ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION count_version()
   CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at, wanted_version ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION hosting_account_has_work()
   CREATE TRIGGER host_names_of_ended_account AFTER UPDATE OF status ON public.hosting_accounts FOR EACH ROW WHEN ((new.status = ANY (ARRAY['Failed'::text, 'Removed'::text]))) EXECUTE FUNCTION host_names_of_ended_account()
   CREATE TRIGGER host_names_of_new_account AFTER INSERT ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION host_names_of_new_account()
@@ -406,7 +517,12 @@ UNION ALL
  SELECT ('renewals/'::text || renewals.status) AS list,
     renewals.reseller_id,
     renewals.list_key AS name
-   FROM renewals;
+   FROM renewals
+UNION ALL
+ SELECT 'departures'::text AS list,
+    domains_ended.reseller_id,
+    domains_ended.list_key AS name
+   FROM domains_ended;
 
 VIEW listed_renewals AS
  SELECT renewals.reseller_id,
@@ -423,6 +539,17 @@ VIEW listed_renewals AS
         END AS will_renew
    FROM (renewals
      LEFT JOIN domains ON ((domains.domain_name = renewals.domain_name)));
+
+TABLE name_questions
+  id text NOT NULL
+  registry_id text
+  domain_name text COLLATE "C" NOT NULL
+  takes_over boolean NOT NULL
+  is_paced boolean NOT NULL
+  asked_at timestamp with time zone NOT NULL DEFAULT now()
+  answer jsonb
+  CONSTRAINT name_questions_pkey PRIMARY KEY (id)
+  CREATE INDEX name_questions_open ON public.name_questions USING btree (asked_at) WHERE (answer IS NULL)
 
 TABLE node_answer_parts
   question_id uuid NOT NULL
@@ -530,6 +657,17 @@ VIEW order_attempts AS
    FROM attempts
   WHERE (order_id IS NOT NULL);
 
+TABLE order_counts WITH (fillfactor=50)
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  reseller_id bigint NOT NULL
+  kind text NOT NULL
+  status text NOT NULL
+  row_count bigint NOT NULL
+  CONSTRAINT order_counts_pkey PRIMARY KEY (id)
+  CREATE INDEX order_counts_list ON public.order_counts USING btree (reseller_id, kind, status)
+
+SEQUENCE order_counts_id_seq
+
 TABLE order_history
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   order_id bigint NOT NULL
@@ -541,6 +679,13 @@ TABLE order_history
   CONSTRAINT order_history_pkey PRIMARY KEY (order_id, id)
 
 SEQUENCE order_history_id_seq
+
+TABLE paid_orders WITH (fillfactor=50)
+  reseller_id bigint NOT NULL
+  day date NOT NULL
+  placed integer NOT NULL
+  CONSTRAINT paid_orders_pkey PRIMARY KEY (reseller_id)
+  CONSTRAINT paid_orders_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
 
 TABLE poll_messages
   registry_id text NOT NULL
@@ -563,7 +708,7 @@ TABLE registration_orders
   suffix text NOT NULL
   registry_id text NOT NULL
   period_years integer NOT NULL
-  auth_info_sealed bytea NOT NULL
+  auth_info_sealed bytea
   status text NOT NULL
   phase text
   verify_cause text
@@ -584,22 +729,34 @@ TABLE registration_orders
   fee_currency text
   checked_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
+  will_renew boolean NOT NULL DEFAULT true
+  name_servers jsonb NOT NULL DEFAULT '[]'::jsonb
+  later_name_servers jsonb
+  later_order_code text
+  locks_name boolean NOT NULL DEFAULT false
+  contacts jsonb
   CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
   CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
   CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
   CONSTRAINT registration_orders_check3 CHECK (((fee_amount IS NULL) = (fee_currency IS NULL)))
+  CONSTRAINT registration_orders_check4 CHECK (((later_name_servers IS NULL) = (later_order_code IS NULL)))
+  CONSTRAINT registration_orders_later_order_code_key UNIQUE (later_order_code)
   CONSTRAINT registration_orders_order_code_key UNIQUE (order_code)
   CONSTRAINT registration_orders_phase_check CHECK ((phase = ANY (ARRAY['check'::text, 'create'::text, 'waiting'::text, 'verify'::text, 'cancel'::text])))
   CONSTRAINT registration_orders_pkey PRIMARY KEY (id)
   CONSTRAINT registration_orders_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CONSTRAINT registration_orders_settle_as_check CHECK ((settle_as = ANY (ARRAY['registered'::text, 'failed'::text, 'failed-forced'::text])))
   CONSTRAINT registration_orders_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
-  CONSTRAINT registration_orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['lost'::text, 'exists'::text])))
+  CONSTRAINT registration_orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['lost'::text, 'exists'::text, 'created'::text])))
   CREATE INDEX registration_orders_finished ON public.registration_orders USING btree (suffix, ended_at DESC) WHERE (status = 'Finished'::text)
+  CREATE INDEX registration_orders_list ON public.registration_orders USING btree (reseller_id, status, created_at, order_code)
   CREATE INDEX registration_orders_name ON public.registration_orders USING btree (domain_name, id)
   CREATE INDEX registration_orders_step ON public.registration_orders USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
   CREATE UNIQUE INDEX registration_orders_live_name ON public.registration_orders USING btree (domain_name) WHERE (status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text]))
+  CREATE TRIGGER ended_order_copied AFTER INSERT ON public.registration_orders FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
   CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW EXECUTE FUNCTION live_row()
+  CREATE TRIGGER order_ended AFTER UPDATE ON public.registration_orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION registrations_ended()
+  CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.auth_info_sealed IS NOT NULL))) EXECUTE FUNCTION erase_secret()
 
 SEQUENCE registration_orders_id_seq
 
@@ -620,7 +777,11 @@ TABLE registry_contacts
   registry_id text NOT NULL
   contact_id text NOT NULL
   created_at timestamp with time zone NOT NULL
+  reseller_id bigint
+  data_digest text
   CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
+  CONSTRAINT registry_contacts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE UNIQUE INDEX registry_contacts_data ON public.registry_contacts USING btree (registry_id, reseller_id, data_digest)
 
 TABLE registry_leases WITH (fillfactor=50)
   registry_id text NOT NULL
@@ -693,8 +854,10 @@ TABLE renewals
   CONSTRAINT renewals_renewal_code_key UNIQUE (renewal_code)
   CONSTRAINT renewals_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CONSTRAINT renewals_status_check CHECK ((status = ANY (ARRAY['Scheduled'::text, 'Processing'::text, 'Attention'::text, 'Lapsing'::text, 'Renewed'::text, 'Ended'::text])))
-  CONSTRAINT renewals_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text])))
+  CONSTRAINT renewals_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text, 'unseen'::text])))
   CREATE INDEX renewals_alarm ON public.renewals USING btree (registry_id, alarm_at) WHERE (ended_at IS NULL)
+  CREATE INDEX renewals_begun ON public.renewals USING btree (reseller_id, created_at, renewal_code) INCLUDE (status, phase) WHERE (status = ANY (ARRAY['Processing'::text, 'Attention'::text, 'Lapsing'::text]))
+  CREATE INDEX renewals_ended ON public.renewals USING btree (reseller_id, status, created_at, renewal_code) WHERE (ended_at IS NOT NULL)
   CREATE INDEX renewals_list_status ON public.renewals USING btree (reseller_id, status, list_key)
   CREATE INDEX renewals_name ON public.renewals USING btree (domain_name, id)
   CREATE INDEX renewals_step ON public.renewals USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
@@ -734,8 +897,10 @@ TABLE resellers
   hosting_accounts_max integer NOT NULL
   hosting_bytes_max bigint NOT NULL
   created_at timestamp with time zone NOT NULL
+  paid_orders_day_max integer NOT NULL DEFAULT 1000
   CONSTRAINT resellers_kind_check CHECK ((kind = ANY (ARRAY['reseller'::text, 'plain'::text])))
   CONSTRAINT resellers_name_key UNIQUE (name)
+  CONSTRAINT resellers_paid_orders_day_max_check CHECK ((paid_orders_day_max >= 0))
   CONSTRAINT resellers_pkey PRIMARY KEY (id)
   CONSTRAINT resellers_rate_limit_check CHECK ((rate_limit > 0))
   CREATE TRIGGER reseller_keys_changed AFTER UPDATE ON public.resellers FOR EACH ROW EXECUTE FUNCTION notify_reseller_keys_changed()
@@ -788,12 +953,58 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.changes_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  ended record;
+BEGIN
+  FOR ended IN SELECT reseller_id, kind, status, sum(change)::bigint AS change FROM (
+      SELECT reseller_id, kind, status, 1 AS change FROM new_rows WHERE ended_at IS NOT NULL
+      UNION ALL SELECT reseller_id, kind, status, -1 FROM old_rows WHERE ended_at IS NOT NULL) AS changed
+    GROUP BY 1, 2, 3 HAVING sum(change) <> 0 LOOP
+    PERFORM order_count_add(ended.reseller_id, ended.kind, ended.status, ended.change);
+  END LOOP;
+  RETURN NULL;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.count_version()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 BEGIN
   NEW.version := OLD.version + 1;
+  RETURN NEW;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.ended_order_copied()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  kind_ text := 'create';
+BEGIN
+  IF TG_TABLE_NAME = 'changes' THEN
+    kind_ := NEW.kind;
+  END IF;
+  INSERT INTO order_counts (reseller_id, kind, status, row_count) VALUES (NEW.reseller_id, kind_, NEW.status, 1);
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.erase_secret()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_TABLE_NAME = 'changes' THEN
+    NEW.secret_sealed := NULL;
+  ELSE
+    NEW.auth_info_sealed := NULL;
+  END IF;
   RETURN NEW;
 END $function$
 
@@ -1162,6 +1373,23 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.order_count_add(reseller bigint, kind_ text, status_ text, change bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  free bigint;
+BEGIN
+  SELECT id INTO free FROM order_counts WHERE reseller_id = reseller AND kind = kind_ AND status = status_
+    LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF free IS NULL THEN
+    INSERT INTO order_counts (reseller_id, kind, status, row_count) VALUES (reseller, kind_, status_, change);
+  ELSE
+    UPDATE order_counts SET row_count = row_count + change WHERE id = free;
+  END IF;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.raise_hosting_uid(highest bigint)
  RETURNS void
  LANGUAGE plpgsql
@@ -1173,6 +1401,23 @@ BEGIN
   END IF;
 END
 $function$
+
+
+CREATE OR REPLACE FUNCTION public.registrations_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  ended record;
+BEGIN
+  FOR ended IN SELECT reseller_id, status, sum(change)::bigint AS change FROM (
+      SELECT reseller_id, status, 1 AS change FROM new_rows WHERE ended_at IS NOT NULL
+      UNION ALL SELECT reseller_id, status, -1 FROM old_rows WHERE ended_at IS NOT NULL) AS changed
+    GROUP BY 1, 2 HAVING sum(change) <> 0 LOOP
+    PERFORM order_count_add(ended.reseller_id, 'create', ended.status, ended.change);
+  END LOOP;
+  RETURN NULL;
+END $function$
 
 
 CREATE OR REPLACE FUNCTION public.renewals_changed()

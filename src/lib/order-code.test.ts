@@ -6,7 +6,7 @@ import { systemRandom } from "#lib/random.ts";
 
 test("a new code is REG-XXXXXXXX-XXX in Crockford base32 and reads back as itself", () => {
   for (let count = 0; count < 1000; count++) {
-    const code = newOrderCode(systemRandom);
+    const code = newOrderCode(systemRandom, "REG");
     assert.match(code, /^REG-[0-9A-HJKMNP-TV-Z]{8}-[0-9A-HJKMNP-TV-Z]{3}$/);
     assert.equal(parseOrderCode(code), code);
   }
@@ -17,14 +17,20 @@ test("the random bytes decide every symbol", () => {
     ...systemRandom,
     bytes: (size: number) => Buffer.from(Array.from({ length: size }, (_, at) => at)),
   };
-  assert.equal(newOrderCode(counting), "REG-01234567-89A");
+  assert.equal(newOrderCode(counting, "REG"), "REG-01234567-89A");
   const highest = { ...systemRandom, bytes: (size: number) => Buffer.alloc(size, 255) };
-  assert.equal(newOrderCode(highest), "REG-ZZZZZZZZ-ZZZ");
+  assert.equal(newOrderCode(highest, "REG"), "REG-ZZZZZZZZ-ZZZ");
 });
 
 test("reads any case and the look-alikes o, i and l", () => {
   assert.equal(parseOrderCode("reg-0123abcd-xyz"), "REG-0123ABCD-XYZ");
   assert.equal(parseOrderCode("Reg-oOiIlL00-xyZ"), "REG-00111100-XYZ");
+});
+
+test("has another prefix for renewals and for other changes of a name", () => {
+  assert.match(newOrderCode(systemRandom, "CHG"), /^CHG-/);
+  assert.equal(parseOrderCode("ren-0123abcd-xyz"), "REN-0123ABCD-XYZ");
+  assert.equal(parseOrderCode("ren-0123abcd-xyz", "REG"), undefined);
 });
 
 const malformed = [

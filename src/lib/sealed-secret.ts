@@ -48,6 +48,8 @@ export interface Sealer {
    * @param context what the data is, e.g. "idempotency body": equal data in two contexts has unrelated HMACs
    */
   hmac(context: string, data: string | Uint8Array): Buffer;
+  /** The HMACs of that data under all keys, the first key's first: to find what is stored by its HMAC. */
+  hmacs(context: string, data: string | Uint8Array): Buffer[];
   /** Whether `mac` is the HMAC of that data under any of the keys, compared in constant time. */
   isHmac(context: string, data: string | Uint8Array, mac: Uint8Array): boolean;
 }
@@ -85,6 +87,7 @@ export function createSealer(options: { keys: readonly MasterKey[]; random: Rand
     },
     needsReseal: (sealed) => split(sealed).keyId !== current.id,
     hmac: (context, data) => hmacWith(current, context, data),
+    hmacs: (context, data) => keys.map((key) => hmacWith(key, context, data)),
     isHmac: (context, data, mac) =>
       keys.some((key) => {
         const expected = hmacWith(key, context, data);

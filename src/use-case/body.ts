@@ -3,22 +3,29 @@ import Value from "typebox/value";
 import { ApiError, type ValidationError } from "#errors.ts";
 
 /**
- * Reads a JSON body that must be an object of the given shape; fields outside the shape are ignored.
+ * Reads a JSON body that must be an object of the given shape; fields outside the shape are ignored, and null means left out.
  * @throws ApiError `bad_request` with an entry per field. It never repeats a value: values can be secrets
  */
 export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer): Static<Shape> {
-  const value = parseJson(rawBody);
+  const value = withoutNulls(parseJson(rawBody));
   if (Value.Check(shape, value)) return value;
   const errors = Value.Errors(shape, value).flatMap((error): ValidationError[] => {
+    const path = error.instancePath.replace(/^\//, "");
     if (error.keyword === "required") {
       const missing = (error.params as { requiredProperties: string[] }).requiredProperties;
-      return missing.map((field) => ({ error_code: "missing", error_text: "This field is required.", field }));
+      const fields = missing.map((name) => [path, name].filter(Boolean).join("/"));
+      return fields.map((field) => ({ error_code: "missing", error_text: "This field is required.", field }));
     }
-    const field = error.instancePath.replace(/^\//, "") || "body";
+    const field = path || "body";
     const text = field === "body" ? "The body must be a JSON object." : `This field ${error.message}.`;
     return [{ error_code: "invalid", error_text: text, field }];
   });
   throw badBody(errors);
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
 }
 
 function parseJson(rawBody: Buffer): unknown {
@@ -32,7 +39,8 @@ function parseJson(rawBody: Buffer): unknown {
   }
 }
 
-function badBody(validationErrors: ValidationError[]): ApiError {
+/** A `bad_request` with these mistakes. */
+export function badBody(validationErrors: ValidationError[]): ApiError {
   const text = validationErrors.map((error) => `${error.field}: ${error.error_text}`).join(" ");
   return new ApiError("bad_request", { text, validationErrors });
 }

@@ -7,7 +7,7 @@
  */
 
 import type { Context } from "#context.ts";
-import { type Columns, orNull, type RowOf, type Statement, statement } from "#db/statement.ts";
+import { type Columns, orNull, type RowOf, type SqlValues, type Statement, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
@@ -20,15 +20,31 @@ const cursorMacBytes = 16;
 type Page = { kind: "skip"; skip: number; take: number } | { kind: "next" | "prev"; name: string; take: number };
 
 /** The three statements of a paged list. */
-export interface PagedList<Row> {
-  /** The list's name in `list_chunks`. */
-  list: string;
-  nameColumn: string;
-  /** The query's parameters beside the page, e.g. `status=Renewed`; empty for the whole list. */
-  filter: string;
+export interface PageStatements<Row> {
   bySkip: Statement<Row>;
   next: Statement<Row>;
   prev: Statement<Row>;
+}
+
+/** A list whose pages can be answered. */
+export interface PagedList<Row> extends PageStatements<Row> {
+  /** The list's name in `list_chunks`. */
+  list: string;
+  nameColumn: string;
+  /** The query's parameters beside the page, e.g. `status=Renewed`; empty for the whole list. A cursor is valid for one filter. */
+  filter: string;
+  /** The values of the filter's own parameters. */
+  values?: SqlValues;
+  /** The highest `skip`, where rows that are skipped cost time. */
+  skipRowsMax?: number;
+}
+
+export type PageRow<C extends Columns> = RowOf<C> & { total_: number; skipped_: number };
+
+/** Everything may be null: an empty page is a row of nulls. */
+export function pageColumnsOf(columns: Columns): Columns {
+  const own = Object.entries(columns).map(([name, column]) => [name, orNull(column)] as const);
+  return Object.fromEntries([...own, ["total_", "int8"], ["skipped_", "int8"]]);
 }
 
 /**
@@ -42,10 +58,8 @@ export function pagedList<const C extends Columns>(
   source: string,
   columns: C,
   filter = "",
-): PagedList<RowOf<C> & { total_: number; skipped_: number }> {
+): PagedList<PageRow<C>> {
   const names = Object.keys(columns);
-  const pageColumns = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, orNull(column)])) as C;
-  const all = { ...pageColumns, total_: "int8", skipped_: "int8" } as const;
   const build = (kind: string, start: string, rows: string, order: string) =>
     statement(
       `${list}-page-${kind}`,
@@ -58,8 +72,8 @@ export function pagedList<const C extends Columns>(
               coalesce((SELECT position FROM start), 0)::int8 AS skipped_
        FROM (SELECT 1) AS one LEFT JOIN LATERAL (${rows}) AS page ON true
        ORDER BY page.${nameColumn} ${order}`,
-      all,
-    ) as unknown as Statement<RowOf<C> & { total_: number; skipped_: number }>;
+      pageColumnsOf(columns),
+    ) as unknown as Statement<PageRow<C>>;
   const select = `SELECT ${names.join(", ")} ${source} AND reseller_id = $reseller_id`;
   const positionOf = (comparison: string) =>
     `SELECT before + (SELECT count(*) ${source} AND reseller_id = $reseller_id AND ${nameColumn} >= chunks.first_name
@@ -95,6 +109,41 @@ export function pagedList<const C extends Columns>(
 }
 
 /**
+ * Declares the statements of a part of a list that has no chunks. Its rows are counted for each page, so everything that the
+ * condition names should be in the index of reseller and name. Then each page costs an index-only scan of the reseller's own rows
+ * (0.14 s for a million on a busy machine, measured), or of fewer where the condition bounds the name. Rows on pages
+ * that no vacuum has seen since their last change are read as well: seconds for a million, so the table needs frequent vacuums.
+ * @param name of the statements
+ * @param source as for `pagedList`; its condition may have parameters, which are in the list's `values`
+ */
+export function countedPages<const C extends Columns>(
+  name: string,
+  nameColumn: string,
+  source: string,
+  columns: C,
+): PageStatements<PageRow<C>> {
+  const names = Object.keys(columns);
+  const own = `${source} AND reseller_id = $reseller_id`;
+  const build = (kind: string, skipped: string, page: string, order: string) =>
+    statement(
+      `${name}-page-${kind}`,
+      `WITH counted AS MATERIALIZED (SELECT count(*) AS total, ${skipped} AS skipped ${own}),
+         chosen AS MATERIALIZED (SELECT ${nameColumn} AS name ${own} ${page} LIMIT $limit)
+       SELECT ${names.map((column) => `page.${column}`).join(", ")}, counted.total AS total_, counted.skipped AS skipped_
+       FROM counted LEFT JOIN LATERAL (
+         SELECT ${names.join(", ")} ${own} AND ${nameColumn} = ANY (ARRAY(SELECT name FROM chosen))) AS page ON true
+       ORDER BY page.${nameColumn} ${order}`,
+      pageColumnsOf(columns),
+    ) as unknown as Statement<PageRow<C>>;
+  const positionOf = (comparison: string) => `count(*) FILTER (WHERE ${nameColumn} ${comparison} $at COLLATE "C")`;
+  return {
+    bySkip: build("skip", "$at::int8", `ORDER BY ${nameColumn} OFFSET $at::int8`, "ASC"),
+    next: build("next", positionOf("<="), `AND ${nameColumn} > $at COLLATE "C" ORDER BY ${nameColumn}`, "ASC"),
+    prev: build("prev", positionOf("<"), `AND ${nameColumn} < $at COLLATE "C" ORDER BY ${nameColumn} DESC`, "DESC"),
+  };
+}
+
+/**
  * Answers a list request: 200, an array, and the paging headers.
  * @param present turns a row into its public form
  * @throws ApiError `invalid_paging_request`
@@ -106,8 +155,10 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   path: string,
   present: (row: Row) => unknown,
 ): Promise<Answer> {
-  const page = parsePage(context, request, list.list);
+  const scope = list.values ? `${list.list}?${list.filter}` : list.list;
+  const page = parsePage(context, request, scope, list.skipRowsMax);
   const found = await context.database.point(page.kind === "skip" ? list.bySkip : list[page.kind], {
+    ...list.values,
     reseller_id: request.caller.resellerId,
     at: page.kind === "skip" ? page.skip : page.name,
     limit: page.take + 1,
@@ -119,23 +170,49 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   rows.length = Math.min(rows.length, page.take);
   if (page.kind === "prev") rows.reverse();
   const skipped = skippedOf(page, head?.skipped_ ?? 0, rows.length);
-
-  const filter = list.filter === "" ? "" : `${list.filter}&`;
-  const link = (relation: string, target: string) => `<${request.prefix}${path}?${filter}${target}>; rel="${relation}"`;
+  const link = linkTo(request, path, list.filter);
   const cursor = (kind: "next" | "prev", row: Row | undefined) =>
-    `take=${page.take}&cursor=${sealCursor(context, request.caller.resellerId, list.list, kind, nameOf(row!) ?? "")}`;
+    `take=${page.take}&cursor=${sealCursor(context, request.caller.resellerId, scope, kind, nameOf(row!) ?? "")}`;
   const links = [link("first", `take=${page.take}`)];
   if (rows.length > 0 && (page.kind === "prev" || more)) links.push(link("next", cursor("next", rows.at(-1))));
   if (rows.length > 0 && (page.kind === "prev" ? more : skipped > 0)) links.push(link("prev", cursor("prev", rows[0])));
+  const headers = pagingHeaders({ skipped, take: page.take, total: head?.total_ ?? 0 }, links);
+  return { status: 200, headers, body: rows.map(present) };
+}
+
+/**
+ * Answers a list request like `answerPage`, for a list of so few rows that it needs no index.
+ * @param filter the query's parameters beside the page
+ * @throws ApiError `invalid_paging_request`
+ */
+export function answerFewRows<Row>(
+  context: Context,
+  request: UseCaseRequest,
+  rows: readonly Row[],
+  { path, filter }: { path: string; filter: string },
+  present: (row: Row) => unknown,
+): Answer {
+  const page = parsePage(context, request, `${path}?${filter}`);
+  // No link of such a list has a cursor.
+  if (page.kind !== "skip") throw new ApiError("invalid_paging_request");
+  const { skip, take } = page;
+  const link = linkTo(request, path, filter);
+  const links = [link("first", `take=${take}`)];
+  if (skip + take < rows.length) links.push(link("next", `skip=${skip + take}&take=${take}`));
+  if (skip > 0) links.push(link("prev", `skip=${Math.max(0, skip - take)}&take=${take}`));
+  const headers = pagingHeaders({ skipped: skip, take, total: rows.length }, links);
+  return { status: 200, headers, body: rows.slice(skip, skip + take).map(present) };
+}
+
+const linkTo = (request: UseCaseRequest, path: string, filter: string) => (relation: string, target: string) =>
+  `<${request.prefix}${path}?${filter === "" ? "" : `${filter}&`}${target}>; rel="${relation}"`;
+
+function pagingHeaders({ skipped, take, total }: Record<"skipped" | "take" | "total", number>, links: string[]) {
   return {
-    status: 200,
-    headers: {
-      "x-paging-skipped": String(skipped),
-      "x-paging-take": String(page.take),
-      "x-paging-totalresults": String(head?.total_ ?? 0),
-      link: links.join(", "),
-    },
-    body: rows.map(present),
+    "x-paging-skipped": String(skipped),
+    "x-paging-take": String(take),
+    "x-paging-totalresults": String(total),
+    link: links.join(", "),
   };
 }
 
@@ -144,7 +221,7 @@ function skippedOf(page: Page, position: number, rowCount: number): number {
   return page.kind === "next" ? position : Math.max(0, position - rowCount);
 }
 
-function parsePage(context: Context, request: UseCaseRequest, list: string): Page {
+function parsePage(context: Context, request: UseCaseRequest, list: string, skipRowsMax = Infinity): Page {
   const single = (name: string): string | undefined => {
     const values = request.query.getAll(name);
     if (values.length > 1) throw new ApiError("invalid_paging_request");
@@ -154,6 +231,10 @@ function parsePage(context: Context, request: UseCaseRequest, list: string): Pag
   const take = single("take");
   const cursor = single("cursor");
   if (skip !== undefined && !skipPattern.test(skip)) throw new ApiError("invalid_paging_request");
+  if (Number(skip ?? 0) > skipRowsMax) {
+    const text = `This list takes a skip of at most ${skipRowsMax}. To read on, follow the links of its pages.`;
+    throw new ApiError("invalid_paging_request", { text });
+  }
   if (take !== undefined && !takePattern.test(take)) throw new ApiError("invalid_paging_request");
   const applied = Math.min(take === undefined ? takeDefault : Number(take), takeMax);
   if (cursor === undefined) return { kind: "skip", skip: Number(skip ?? 0), take: applied };

@@ -8,6 +8,10 @@ export const scopes = [
   "domains:read",
   "domains:register",
   "domains:renew",
+  "domains:update",
+  "domains:delete",
+  "domains:transfer",
+  "contacts:read",
   "hosting:read",
   "hosting:create",
   "hosting:update",
@@ -15,6 +19,11 @@ export const scopes = [
   "servicepacks:read",
 ] as const;
 export type Scope = (typeof scopes)[number];
+
+/** What can lose a name: a key has them only if they were asked for. */
+const scopesOnRequest: readonly Scope[] = ["domains:delete", "domains:transfer"];
+/** The scopes of a key that was created without any. */
+export const scopesDefault: readonly Scope[] = scopes.filter((scope) => !scopesOnRequest.includes(scope));
 
 /** The caller, as the signature proves it. */
 export interface Caller {
@@ -31,6 +40,19 @@ export interface Answer {
   body?: unknown;
 }
 
+/**
+ * A form of the API. The use cases are the same behind every door; a door says where its answers send the client. Its
+ * paths are below the request's prefix.
+ */
+export interface Door {
+  /** The header with the seconds after which to look again. */
+  lookAgainHeader: "check-after" | "retry-after";
+  registrationPath(orderCode: string): string;
+  hostingAccountPath(identifier: string): string;
+  /** Where to follow the creation of a hosting account. */
+  hostingCreationPath(account: { id: number; identifier: string }): string;
+}
+
 /** A request that has passed every check of the edge. */
 export interface UseCaseRequest {
   caller: Caller;
@@ -41,9 +63,12 @@ export interface UseCaseRequest {
   /** The raw bytes of the body; `parseBody` reads them. */
   rawBody: Buffer;
   /** The prefix of the request's path, for `location`. */
-  prefix: "" | "/v1";
+  prefix: "" | "/v1" | "/v2";
+  door: Door;
   /** How many seconds the client is ready to wait (`Prefer: wait=N`); 0 when it does not say. */
   waitSeconds: number;
+  /** Counts this request as more than one. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
+  takeRequests(count: number): void;
   /** Fires when the client has disconnected. Created on demand. */
   signal(): AbortSignal;
   /**
@@ -63,6 +88,7 @@ export interface UseCaseRequest {
 export interface UseCase {
   /** Every error that it can answer beyond those of the edge; any other error is answered as a 500. */
   errors: readonly ErrorCode[];
-  scope: Scope;
+  /** Several: any of them opens the use case, which then requires the one that fits (`requireScope`). */
+  scope: Scope | readonly Scope[];
   handle(context: Context, request: UseCaseRequest): Promise<Answer>;
 }
