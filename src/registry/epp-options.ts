@@ -27,7 +27,9 @@ export function eppOptionsOf(profile: RegistryProfile) {
     sessionsMin: profile.sessionsMin,
     commandsPerSecond: profile.commandsPerSecond,
     periodYears: profile.periodYears,
+    periodForm: profile.period,
     premium: profile.premium,
+    prices: profile.prices,
     timeouts: profile.timeouts,
     circuit: profile.circuit,
   };

@@ -36,6 +36,7 @@ describe("the letters that a registry accepts", () => {
 
 describe("a premium name", () => {
   const premium = { amountMax: 100, currency: "EUR" };
+  const ordinary = { amount: 9, currency: "EUR" };
   const fees = (own: Partial<DomainFees>, amount?: string, isStandard = false): { fees: DomainFees } => ({
     fees: {
       currency: "EUR",
@@ -44,6 +45,7 @@ describe("a premium name", () => {
       ...own,
     },
   });
+  const unclassed = { class: undefined };
   const accepted = { decision: "accept", amount: "100.00", currency: "EUR" };
 
   for (const [what, policy, availability, decision] of [
@@ -55,11 +57,32 @@ describe("a premium name", () => {
     ["is refused when only other commands are priced", premium, fees({ prices: [] }), "refuse"],
     ["is standard where this command has its standard price", undefined, fees({}, "9.00", true), "standard"],
     ["is standard when its class is standard, in any case", undefined, fees({ class: "Standard" }, "9.00"), "standard"],
-    ["is standard where the registry has no classes", undefined, fees({ class: undefined }, "9.00"), "standard"],
+    ["is standard without a class at the ordinary price", undefined, fees(unclassed, "9.00"), "standard"],
     ["is standard where the registry gives no prices", undefined, {}, "standard"],
+    ["is one without a class above the ordinary price", undefined, fees(unclassed, "9.01"), "refuse"],
+    ["is one of the standard class above the ordinary price", undefined, fees({ class: "standard" }, "9.01"), "refuse"],
+    ["is one at its command's standard price above the ordinary price", premium, fees({}, "100.00", true), accepted],
+    ["is one in another currency than the ordinary price", undefined, fees({ currency: "USD" }, "1", true), "refuse"],
+    ["is one without class and price where others have a price", undefined, fees(unclassed), "refuse"],
   ] as const) {
     test(what, () => {
-      assert.deepEqual(premiumDecision({ premium: policy }, availability), decision);
+      assert.deepEqual(premiumDecision({ premium: policy, ordinary }, availability), decision);
     });
   }
+
+  test("is recognized by its class where no ordinary price is known", () => {
+    const decide = (availability: { fees: DomainFees }) =>
+      premiumDecision({ premium: undefined, ordinary: undefined }, availability);
+    assert.equal(decide(fees({ class: "standard" }, "9.00")), "standard");
+    assert.equal(decide(fees({}, "9.00", true)), "standard");
+    assert.equal(decide(fees({}, "9.00")), "refuse");
+    assert.equal(decide(fees(unclassed, "9.00")), "refuse");
+    assert.equal(decide(fees(unclassed)), "standard");
+  });
+
+  test("is not one because a sum of year prices is no exact float", () => {
+    const threeYears = { amount: 3 * 10.1, currency: "EUR" };
+    const decision = premiumDecision({ premium: undefined, ordinary: threeYears }, fees(unclassed, "30.30"));
+    assert.equal(decision, "standard");
+  });
 });

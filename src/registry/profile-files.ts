@@ -1,5 +1,7 @@
 /** Reads the certificates and the key of a profile, and checks that they match before they are used. */
+
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 
 interface PemFiles {
   id: string;
@@ -50,5 +52,20 @@ function findPrivateKey(pem: string): KeyObject | undefined {
     return createPrivateKey(pem);
   } catch {
     return undefined;
+  }
+}
+
+/** The parser's messages are not repeated: they quote text that may be a password. */
+export function parseProfileFile(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Error(`${file}, the file of registry profiles, cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${file} is not JSON`);
   }
 }

@@ -37,59 +37,73 @@ async function load(context: TestContext, text: string, pem = authority.cert): P
   return loadRegistries(file);
 }
 
+/** What is wrong with a profile, the wrong fields, and the beginning of the sentence about them. */
+const mistakes = [
+  ["a missing field", { host: undefined }, "nic: host is missing"],
+  ["an unknown field", { hots: "x" }, "nic: hots is not a field of a profile; docs/registries.md lists"],
+  ["a misspelt nested field", { timeouts: { loginms: 1 } }, "nic: timeouts.loginms is not a field of a profile"],
+  ["a number as text", { port: "700" }, "nic: port must be integer"],
+  ["an unknown value", { dataModel: "fat" }, "nic: dataModel must be thick or thin"],
+  [
+    "a required service excluded",
+    { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
+    "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
+  ],
+  ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
+  ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
+  ["a timeout that is too long for a timer", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],
+  [
+    "a result code with an unknown meaning",
+    { resultCodes: { 2304: "exist" } },
+    "nic: resultCodes.2304 must be created, create-pending, exists,",
+  ],
+  ["a certificate without its key", { certFile: "registrar.pem" }, "nic: certFile and keyFile need each other"],
+  ["more sessions kept than allowed", { sessionsMax: 2, sessionsMin: 3 }, "nic: sessionsMin is more than sessionsMax"],
+  [
+    "letters for an unknown suffix",
+    { idn: { test: ["00DF"] } },
+    "nic: idn names test, which is not one of its suffixes",
+  ],
+  [
+    "a range of letters that ends before it begins",
+    { idn: { example: ["00F6-00E0"] } },
+    "nic: idn has the range 00F6-00E0, which ends",
+  ],
+  [
+    "prices in two currencies",
+    { premium: { amountMax: 9, currency: "EUR" }, prices: { create: 9, currency: "USD" } },
+    "nic: premium and prices need the same currency",
+  ],
+  [
+    "no way to keep a name",
+    { renew: "none", atExpiry: "expire" },
+    "nic: with renew none, atExpiry must be auto-renew, or no name could be kept",
+  ],
+  [
+    "a period of more months than a command may have",
+    { period: "months", renewalYears: 9 },
+    "nic: a period in months is at most 8 years",
+  ],
+  ["a missing file of the authority", { caFile: "none.pem" }, "nic: caFile cannot be read: ENOENT"],
+  [
+    "a key where the certificate should be",
+    { certFile: "registrar.key", keyFile: "registrar.key" },
+    "nic: certFile contains no certificate in PEM: registrar.key",
+  ],
+  [
+    "a certificate where the key should be",
+    { certFile: "registrar.pem", keyFile: "registrar.pem" },
+    "nic: keyFile contains no private key in PEM without a passphrase: registrar.pem",
+  ],
+  [
+    "the key of another certificate",
+    { certFile: "registrar.pem", keyFile: "other.key" },
+    "nic: the key in other.key does not belong to the first certificate in registrar.pem",
+  ],
+] as const;
+
 describe("a file of profiles", () => {
-  for (const [what, wrong, sentence] of [
-    ["a missing field", { host: undefined }, "nic: host is missing"],
-    ["an unknown field", { hots: "x" }, "nic: hots is not a field of a profile; docs/registries.md lists"],
-    ["a misspelt nested field", { timeouts: { loginms: 1 } }, "nic: timeouts.loginms is not a field of a profile"],
-    ["a number as text", { port: "700" }, "nic: port must be integer"],
-    ["an unknown value", { dataModel: "fat" }, "nic: dataModel must be thick or thin"],
-    [
-      "a required service excluded",
-      { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
-      "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
-    ],
-    ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
-    ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
-    ["a timeout that is too long for a timer", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],
-    [
-      "a result code with an unknown meaning",
-      { resultCodes: { 2304: "exist" } },
-      "nic: resultCodes.2304 must be created, create-pending, exists,",
-    ],
-    ["a certificate without its key", { certFile: "registrar.pem" }, "nic: certFile and keyFile need each other"],
-    [
-      "more sessions kept than allowed",
-      { sessionsMax: 2, sessionsMin: 3 },
-      "nic: sessionsMin is more than sessionsMax",
-    ],
-    [
-      "letters for an unknown suffix",
-      { idn: { test: ["00DF"] } },
-      "nic: idn names test, which is not one of its suffixes",
-    ],
-    [
-      "a range of letters that ends before it begins",
-      { idn: { example: ["00F6-00E0"] } },
-      "nic: idn has the range 00F6-00E0, which ends",
-    ],
-    ["a missing file of the authority", { caFile: "none.pem" }, "nic: caFile cannot be read: ENOENT"],
-    [
-      "a key where the certificate should be",
-      { certFile: "registrar.key", keyFile: "registrar.key" },
-      "nic: certFile contains no certificate in PEM: registrar.key",
-    ],
-    [
-      "a certificate where the key should be",
-      { certFile: "registrar.pem", keyFile: "registrar.pem" },
-      "nic: keyFile contains no private key in PEM without a passphrase: registrar.pem",
-    ],
-    [
-      "the key of another certificate",
-      { certFile: "registrar.pem", keyFile: "other.key" },
-      "nic: the key in other.key does not belong to the first certificate in registrar.pem",
-    ],
-  ] as const) {
+  for (const [what, wrong, sentence] of mistakes) {
     test(`with ${what} is refused, in a sentence that names file, profile and field`, async (context) => {
       await assert.rejects(load(context, JSON.stringify([{ ...entry, ...wrong }])), (error: Error) => {
         const message = error.message.replace(/^\S+registries\.json: /, "");
@@ -139,6 +153,18 @@ describe("a file of profiles", () => {
       await assert.rejects(load(context, JSON.stringify([entry]), pem), /nic.*caFile contains no certificate/);
     }
   });
+});
+
+test("a registration's bounds that contradict each other are refused", async (context) => {
+  const refused = (wrong: object, sentence: RegExp) =>
+    assert.rejects(load(context, JSON.stringify([{ ...entry, ...wrong }])), sentence);
+  await refused({ nameserversAtCreate: { min: 3, max: 2 } }, /nic: nameserversAtCreate\.min is more than nameservers/);
+  const demanding = { nameserversAtCreate: { min: 2, max: 13 } };
+  await refused({ ...demanding, defaultNameServers: ["ns1.dns.net"] }, /nic: defaultNameServers has fewer or more/);
+  await refused({ defaultNameServers: ["ns1.dns.net", "ns1.dns.net"] }, /nic: defaultNameServers names a host twice/);
+  const withoutServices = ["urn:ietf:params:xml:ns:secDNS-1.1"];
+  await refused({ secDns: "keys", withoutServices }, /nic: secDns needs the extension that withoutServices excludes/);
+  await refused({ periodYears: 6, yearsMax: 5 }, /nic: periodYears is more than yearsMax/);
 });
 
 describe("docs/registries.md", () => {

@@ -8,10 +8,12 @@ import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
+import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
+import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
-import { readPemFiles } from "#registry/profile-files.ts";
+import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
 /** Node's timers allow 24 days; with a longer time they fire at once. */
@@ -19,6 +21,10 @@ const profileTimeMsMax = 7 * 86_400_000;
 const milliseconds = Type.Integer({ minimum: 0, maximum: profileTimeMsMax });
 /** With 0, every command would time out before it is sent. */
 const timeoutMs = Type.Integer({ minimum: 1, maximum: profileTimeMsMax });
+/** The longest `check-after`. */
+const expectedSecondsMax = 86_400;
+/** RFC 5731 §2.5: a command has at most 99 months. */
+const periodInMonthsYearsMax = 8;
 const days = Type.Integer({ minimum: 0, maximum: 3_650 });
 const years = Type.Integer({ minimum: 1, maximum: 10 });
 /** A-labels (RFC 5890 §2.3.2.1) with dots between them. */
@@ -76,13 +82,47 @@ const registryFile = Type.Array(
       hostModel: Type.Optional(Type.Enum(["objects", "attributes"])),
       /** The contacts that a thick registry requires besides the registrant. */
       contactTypes: Type.Optional(Type.Array(Type.Enum(["admin", "tech", "billing"]))),
+      /** How many name servers the registry demands when a name is registered, and those of a request that names none. */
+      nameserversAtCreate: Type.Optional(
+        Type.Object(
+          { min: Type.Integer({ minimum: 0, maximum: 13 }), max: Type.Integer({ minimum: 0, maximum: 13 }) },
+          nothingElse,
+        ),
+      ),
+      defaultNameServers: Type.Optional(Type.Array(suffix, { maxItems: 13 })),
+      /** The addresses that hosts below names can have. */
+      glueAddresses: Type.Optional(Type.Enum(["public", "any"])),
+      /** The form in which the registry takes DNSSEC data (RFC 5910 §4). */
+      secDns: Type.Optional(Type.Enum(["ds", "keys", "none"])),
+      /** Who chooses the ids of contacts: we ("client"), or the registry, whatever the command says ("server"). */
+      contactIds: Type.Optional(Type.Enum(["client", "server"])),
+      /** Whether contacts may have any letters ("loc"; RFC 5733 §2.4), or ASCII characters only ("int"). */
+      contactLetters: Type.Optional(Type.Enum(["any", "ascii"])),
+      /** Whether an update may change a name's registrant, or only what the registry calls a trade. */
+      registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
+      /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
+      authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
       /** Namespaces that the greeting offers but the login refuses. */
       withoutServices: Type.Optional(Type.Array(Type.Enum(dispensableServices))),
       /** The period of a registration and of a renewal. */
       periodYears: Type.Optional(years),
       renewalYears: Type.Optional(years),
+      /** The longest registration. */
+      yearsMax: Type.Optional(years),
+      /** How commands give these periods; "none" where a registry has only one, and refuses an element for it. */
+      period: Type.Optional(Type.Enum(["years", "months", "none"])),
       /** What the registry does at the expiry of a name that was not renewed. */
       atExpiry: Type.Optional(Type.Enum(["auto-renew", "expire"])),
+      /** What happens to an auth code at its end: another value that nobody keeps, or <null/> (RFC 5731 §3.2.5). */
+      spentAuthInfo: Type.Optional(Type.Enum(["replaced", "removed"])),
+      /** How long after its registration the registry refuses a name's transfer. */
+      transferProhibitedDays: Type.Optional(days),
+      /** Whether names are locked against transfers (clientTransferProhibited) once they are registered. */
+      lockNewNames: Type.Optional(Type.Boolean()),
+      /** How a name gets another term: by our `<renew>`, or only by the registry itself. */
+      renew: Type.Optional(Type.Enum(["command", "none"])),
+      /** Whose expiry dates count: the registry's, or ours where its `<info>` has none. */
+      expiry: Type.Optional(Type.Enum(["registry", "ours"])),
       /** The grace periods, in which a command can be undone, and the redemption period (RFC 3915). */
       graceDays: Type.Optional(
         Type.Partial(
@@ -99,6 +139,16 @@ const registryFile = Type.Array(
       premium: Type.Optional(
         Type.Object(
           { amountMax: Type.Number({ exclusiveMinimum: 0 }), currency: Type.String({ pattern: "^[A-Z]{3}$" }) },
+          nothingElse,
+        ),
+      ),
+      /** What a year of an ordinary name costs: a name that costs more is premium. Default: what a random label costs. */
+      prices: Type.Optional(
+        Type.Object(
+          {
+            create: Type.Number({ exclusiveMinimum: 0 }),
+            currency: Type.String({ pattern: "^[A-Z]{3}$" }),
+          },
           nothingElse,
         ),
       ),
@@ -140,6 +190,8 @@ const registryFile = Type.Array(
       backoffFirstMs: Type.Optional(milliseconds),
       backoffMaxMs: Type.Optional(milliseconds),
       renewalIntervalMs: Type.Optional(milliseconds),
+      /** How long a registration takes, for `check-after`, until enough of them were measured. */
+      expectedSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: expectedSecondsMax })),
       /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
       /** The same for a renewal. */
@@ -164,10 +216,15 @@ export interface GraceDays {
 const graceDaysDefault: GraceDays = { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 };
 
 const sessionsMaxDefault = 10;
+const periodYearsDefault = 1;
+const yearsMaxDefault = 10;
+const nameServersAtCreateDefault = { min: 0, max: 13 };
+
+export const expectedSecondsDefault = 10;
 
 type Plain = Omit<
   RegistryEntry,
-  "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium"
+  "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium" | "prices"
 >;
 
 export interface RegistryProfile extends Required<Plain> {
@@ -180,6 +237,8 @@ export interface RegistryProfile extends Required<Plain> {
   circuit: CircuitSettings;
   /** Absent: premium names are refused. */
   premium: { amountMax: number; currency: string } | undefined;
+  /** Absent: the registry is asked. */
+  prices: YearPrices | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
@@ -189,7 +248,7 @@ export interface RegistryProfile extends Required<Plain> {
  * @throws Error that names the file, with a sentence for each mistake that names profile and field
  */
 export function loadRegistries(file: string): RegistryProfile[] {
-  const entries = parseJson(file);
+  const entries = parseProfileFile(file);
   if (!Value.Check(registryFile, entries)) throw mistaken(file, describeSchemaMistakes(registryFile, entries));
   const mistake = findMistake(entries);
   if (mistake !== undefined) throw mistaken(file, [mistake]);
@@ -214,16 +273,42 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     const sellers = entries.filter(({ suffixes }) => suffixes.includes(shared)).map((entry) => entry.id);
     return `more than one profile has the suffix ${shared}: ${sellers.join(", ")}`;
   }
-  for (const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } of entries) {
+  for (const entry of entries) {
+    const { period, periodYears, renewalYears, premium, prices, renew, atExpiry } = entry;
+    const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } = entry;
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
+    const fault = registrationFault(entry);
+    if (fault !== undefined) return `${name}: ${fault}`;
+    // A check can ask for one currency only (RFC 8748 §3.2).
+    if (premium && prices && premium.currency !== prices.currency)
+      return `${name}: premium and prices need the same currency`;
+    if (period === "months" && Math.max(periodYears ?? 1, renewalYears ?? 1) > periodInMonthsYearsMax)
+      return `${name}: a period in months is at most ${periodInMonthsYearsMax} years`;
+    if (renew === "none" && atExpiry === "expire")
+      return `${name}: with renew none, atExpiry must be auto-renew, or no name could be kept`;
     const unsold = Object.keys(idn ?? {}).find((candidate) => !suffixes.includes(candidate));
     if (unsold !== undefined) return `${name}: idn names ${unsold}, which is not one of its suffixes`;
     const backward = Object.values(idn ?? {}).flatMap((ranges) => ranges.filter(isBackward))[0];
     if (backward !== undefined) return `${name}: idn has the range ${backward}, which ends before it begins`;
   }
   return undefined;
+}
+
+function registrationFault(entry: RegistryEntry): string | undefined {
+  const { periodYears, yearsMax, nameserversAtCreate, defaultNameServers, secDns, withoutServices } = entry;
+  if ((periodYears ?? periodYearsDefault) > (yearsMax ?? yearsMaxDefault)) return "periodYears is more than yearsMax";
+  const names = defaultNameServers ?? [];
+  const { min, max } = nameserversAtCreate ?? nameServersAtCreateDefault;
+  if (min > max) return "nameserversAtCreate.min is more than nameserversAtCreate.max";
+  if (names.length > 0 && (names.length < min || names.length > max)) {
+    return "defaultNameServers has fewer or more names than nameserversAtCreate allows";
+  }
+  if (secDns !== undefined && secDns !== "none" && withoutServices?.includes(secDnsNamespace)) {
+    return "secDns needs the extension that withoutServices excludes";
+  }
+  return new Set(names).size < names.length ? "defaultNameServers names a host twice" : undefined;
 }
 
 function isBackward(range: string): boolean {
@@ -238,28 +323,13 @@ export function fieldsOfProfile(): string[] {
   );
 }
 
-/** The parser's messages are not repeated: they quote text that may be a password. */
-function parseJson(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new Error(`${file}, the file of registry profiles, cannot be read: ${(error as Error).message}`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error(`${file} is not JSON`);
-  }
-}
-
 /**
  * A profile with all defaults.
  * @param read returns the text of a file that the entry names
  * @throws Error that names id and field when a file cannot be read or has another content
  */
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
-  const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, ...rest } = entry;
+  const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, prices, ...rest } = entry;
   const transformTimeoutMs = entry.transformTimeoutMs ?? eppTimeoutsDefault.transformMs;
   const queryTimeoutMs = entry.queryTimeoutMs ?? eppTimeoutsDefault.queryMs;
   return {
@@ -270,12 +340,28 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     dataModel: "thick",
     hostModel: "objects",
     contactTypes: ["admin", "tech"],
+    nameserversAtCreate: nameServersAtCreateDefault,
+    defaultNameServers: [],
+    glueAddresses: "public",
+    secDns: entry.withoutServices?.includes(secDnsNamespace) ? "none" : "ds",
+    contactIds: "client",
+    contactLetters: "any",
+    registrantChange: "update",
+    authInfo: "ours",
     withoutServices: [],
-    periodYears: 1,
+    periodYears: periodYearsDefault,
     renewalYears: 1,
+    yearsMax: yearsMaxDefault,
+    period: "years",
     atExpiry: "auto-renew",
-    renewalLeadDays: 30,
-    renewalAlarmDays: [30, 7, 1],
+    spentAuthInfo: "replaced",
+    transferProhibitedDays: 60,
+    lockNewNames: true,
+    expiry: "registry",
+    renew: "command",
+    // Where nothing can be sent, nothing is due or late before the end of the term.
+    renewalLeadDays: entry.renew === "none" ? 0 : 30,
+    renewalAlarmDays: entry.renew === "none" ? [0] : [30, 7, 1],
     idn: {},
     takeoverSettleMs: 120_000,
     pollIntervalMs: 30_000,
@@ -283,6 +369,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     backoffFirstMs: 5_000,
     backoffMaxMs: 10 * 60_000,
     renewalIntervalMs: 60_000,
+    expectedSeconds: expectedSecondsDefault,
     resultCodes: {},
     renewalResultCodes: {},
     ...rest,
@@ -293,6 +380,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     timeouts: { ...eppTimeoutsDefault, ...timeouts, queryMs: queryTimeoutMs, transformMs: transformTimeoutMs },
     circuit: { ...circuitSettingsDefault, ...circuit },
     premium,
+    prices,
     password: new Secret(password),
     ...readPemFiles(entry, read),
   };

@@ -164,9 +164,10 @@ describe("prices", () => {
     const { script } = standIn;
     standIn.script = (request) => {
       if (request.name !== "domain:check") return script(request);
-      const data = `<d:chkData xmlns:d="${domainNamespace}"><d:cd><d:name avail="1">a.example</d:name></d:cd></d:chkData>`;
+      const name = /<domain:name>([^<]*)</.exec(request.xml)?.[1] ?? "";
+      const data = `<d:chkData xmlns:d="${domainNamespace}"><d:cd><d:name avail="1">${name}</d:name></d:cd></d:chkData>`;
       const xml = responseXml(1000, request.clTRID, data);
-      return { xml: xml.replace("<trID>", `<extension>${priced("a.example", category)}</extension><trID>`) };
+      return { xml: xml.replace("<trID>", `<extension>${priced(name, category)}</extension><trID>`) };
     };
     return { standIn, answer: await pool.checkDomain("a.example", { budgetMs: waitMs }) };
   }

@@ -1,28 +1,37 @@
-import type { Random } from "#lib/random.ts";
 import { isAccountThreat, isSessionEnd, isSuccess } from "#registry/epp/codes.ts";
 import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
+import type { FeeQuestion } from "#registry/epp/commands/domain/fee.ts";
 import { EppCheckRefused, EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
 import { feeNamespace } from "#registry/epp/namespaces.ts";
-import type { EppPool, EppPoolOptions } from "#registry/epp/pool/pool.ts";
+import { BulkLane } from "#registry/epp/pool/bulk-lane.ts";
+import { OrdinaryPrices } from "#registry/epp/pool/ordinary-prices.ts";
+import type { CheckOptions, CheckPurpose, EppPool, EppPoolOptions, Lease } from "#registry/epp/pool/pool.ts";
 import { createClTRID } from "#registry/epp/session.ts";
-import { premiumDecision } from "#registry/premium.ts";
+import { needsOrdinaryPrice, type PricedAvailability, premiumDecision } from "#registry/premium.ts";
 
 /** A check is repeated when its session ends: a registry that restarts ends all of our sessions. */
 const attemptsMax = 3;
 
-interface CheckOptions extends Pick<EppPoolOptions, "premium" | "periodYears"> {
+interface CheckSettings
+  extends Pick<
+    EppPoolOptions,
+    "clock" | "random" | "premium" | "prices" | "periodYears" | "periodForm" | "commandsPerSecond"
+  > {
   /** How long a check waits for a session. */
   readonly waitMs: number;
 }
 
 interface Question {
   readonly name: string;
+  readonly purpose: CheckPurpose;
   /** Callers who still wait for the answer. */
   askersCount: number;
   /** Whether it has a session. */
   isServed: boolean;
 }
+
+const keyOf = ({ purpose, name }: Pick<Question, "purpose" | "name">) => `${purpose} ${name}`;
 
 /**
  * Checks names so that concurrent callers with the same name share one command. A caller's budget ends only its own wait: a
@@ -31,19 +40,27 @@ interface Question {
  */
 export class CoalescedChecks {
   readonly #pool: Pick<EppPool, "acquire">;
-  readonly #random: Random;
-  readonly #options: CheckOptions;
-  readonly #inProgress = new Map<string, Question & { readonly answer: Promise<DomainAvailability> }>();
+  readonly #settings: CheckSettings;
+  readonly #bulkLane: BulkLane;
+  /** By lane, so that no other check waits for a price that the bulk lane has asked for. */
+  readonly #ordinaryPrices: Record<CheckPurpose, OrdinaryPrices>;
+  readonly #inProgress = new Map<string, Question & { readonly answer: Promise<PricedAvailability> }>();
 
-  constructor(pool: Pick<EppPool, "acquire">, random: Random, options: CheckOptions) {
+  constructor(pool: Pick<EppPool, "acquire">, settings: CheckSettings) {
+    const { clock, random, prices, periodYears = 1, commandsPerSecond } = settings;
     this.#pool = pool;
-    this.#random = random;
-    this.#options = options;
+    this.#settings = settings;
+    this.#bulkLane = new BulkLane(commandsPerSecond, clock);
+    const pricesOfLane = () => new OrdinaryPrices({ clock, random, prices, periodYears });
+    this.#ordinaryPrices = { check: pricesOfLane(), "bulk-check": pricesOfLane() };
   }
 
   /** @throws as EppPool.checkDomain */
-  async check(name: string, budgetMs: number): Promise<DomainAvailability> {
-    const question = this.#inProgress.get(name) ?? this.#begin(name);
+  async check(name: string, { budgetMs, purpose = "check" }: CheckOptions): Promise<PricedAvailability> {
+    // A bulk check may share a quicker one; the reverse would make an order wait for the lane.
+    const shared =
+      this.#inProgress.get(keyOf({ purpose: "check", name })) ?? this.#inProgress.get(keyOf({ purpose, name }));
+    const question = shared ?? this.#begin(name, purpose);
     question.askersCount += 1;
     const outOfBudget = Promise.withResolvers<never>();
     const timer = setTimeout(() => outOfBudget.reject(new EppUnanswered("timeout")), budgetMs);
@@ -57,45 +74,60 @@ export class CoalescedChecks {
     }
   }
 
-  #begin(name: string) {
-    const question = { name, askersCount: 0, isServed: false };
+  #begin(name: string, purpose: CheckPurpose) {
+    const question = { name, purpose, askersCount: 0, isServed: false };
     // Starts after the first caller is counted.
     const answer = Promise.resolve().then(() => this.#askUntilKnown(question));
     const begun = Object.assign(question, { answer });
-    this.#inProgress.set(name, begun);
+    this.#inProgress.set(keyOf(question), begun);
     const forget = () => this.#forget(question);
     answer.then(forget, forget);
     return begun;
   }
 
   #forget(question: Question): void {
-    if (this.#inProgress.get(question.name) === question) this.#inProgress.delete(question.name);
+    const key = keyOf(question);
+    if (this.#inProgress.get(key) === question) this.#inProgress.delete(key);
   }
 
   /** Repeats the check when its session ends: that says nothing about the name, and a check is safe to repeat. */
-  async #askUntilKnown(question: Question): Promise<DomainAvailability> {
+  async #askUntilKnown(question: Question): Promise<PricedAvailability> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#ask(question);
+        const isBulk = question.purpose === "bulk-check";
+        const isWanted = () => question.askersCount > 0;
+        return await (isBulk ? this.#bulkLane.pass(isWanted, () => this.#ask(question)) : this.#ask(question));
       } catch (error) {
         if (attempt === attemptsMax || question.askersCount === 0 || !isSessionLost(error)) throw error;
       }
     }
   }
 
-  async #ask(question: Question): Promise<DomainAvailability> {
-    const { name } = question;
-    const { waitMs, premium, periodYears = 1 } = this.#options;
-    using lease = await this.#pool.acquire("check", { waitMs, isWanted: () => question.askersCount > 0 });
+  async #ask(question: Question): Promise<PricedAvailability> {
+    const { name, purpose } = question;
+    const { waitMs, premium, prices, periodYears = 1, periodForm = "years" } = this.#settings;
+    using lease = await this.#pool.acquire(purpose, { waitMs, isWanted: () => question.askersCount > 0 });
     question.isServed = true;
     const fees = lease.extensionURIs.includes(feeNamespace)
-      ? { commands: [{ command: "create" as const, periodYears }], currency: premium?.currency }
+      ? { commands: [{ command: "create" as const, periodYears }], periodForm, currency: (prices ?? premium)?.currency }
       : undefined;
-    const command = domainCheck(name, fees);
-    const { code, message, data } = await lease.request(command, { clTRID: createClTRID(this.#random) });
+    const data = await this.#askRegistry(lease, name, fees);
+    if (!data.available) return data;
+    const askFees = async (other: string) => (await this.#askRegistry(lease, other, fees)).fees;
+    const ordinary = needsOrdinaryPrice(data.fees)
+      ? await this.#ordinaryPrices[purpose].find(name, askFees)
+      : undefined;
+    const decision = premiumDecision({ premium, ordinary }, data);
+    if (decision === "standard") return data;
+    if (decision === "refuse") return { ...data, available: false, reason: "Premium" };
+    return { ...data, agreedFee: { amount: decision.amount, currency: decision.currency } };
+  }
+
+  async #askRegistry(lease: Lease, name: string, fees: FeeQuestion | undefined): Promise<DomainAvailability> {
+    const clTRID = createClTRID(this.#settings.random);
+    const { code, message, data } = await lease.request(domainCheck(name, fees), { clTRID });
     if (!isSuccess(code) || !data) throw new EppCheckRefused(code, message);
-    if (!data.available || premiumDecision({ premium }, data) !== "refuse") return data;
-    return { ...data, available: false, reason: "Premium" };
+    return data;
   }
 }
 

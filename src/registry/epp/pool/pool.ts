@@ -3,18 +3,24 @@ import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
+import type { PeriodForm } from "#registry/epp/commands/domain/period.ts";
 import { passwordCharsMax, passwordCharsMin } from "#registry/epp/commands/session/login-security.ts";
 import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
 import type { CircuitSettings, CircuitStatus } from "#registry/epp/pool/circuit.ts";
+import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { SessionPool } from "#registry/epp/pool/session-pool.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
 import type { EppResponse, LoginReport, RequestOptions } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
-import type { PremiumPolicy } from "#registry/premium.ts";
+import type { PremiumPolicy, PricedAvailability } from "#registry/premium.ts";
 
-/** What a session is acquired for. Renewals have weeks, so other work precedes them. */
-export type SessionPurpose = "check" | "transform" | "poll" | "renewal";
+/**
+ * What a session is acquired for. Renewals have weeks, so other work precedes them; so it does changes of registered names. All
+ * work precedes bulk checks.
+ */
+export type SessionPurpose = "check" | "transform" | "poll" | "change" | "renewal" | "bulk-check";
+/** A `check` is one that a person or an order waits for, a `bulk-check` one of a list of names. */
+export type CheckPurpose = "check" | "bulk-check";
 
 export interface EppPoolOptions {
   /** For logs. */
@@ -32,8 +38,12 @@ export interface EppPoolOptions {
   readonly commandsPerSecond: number;
   /** The period of a registration: checks ask for its price where the registry has the fee extension. Default 1. */
   readonly periodYears?: number;
+  /** Default: in years. */
+  readonly periodForm?: PeriodForm;
   /** Which premium names a check reports as available; absent: none. */
   readonly premium?: PremiumPolicy | undefined;
+  /** What ordinary names cost; absent: what the registry asks for a random label. */
+  readonly prices?: YearPrices | undefined;
   readonly timeouts?: Partial<EppTimeouts>;
   readonly circuit?: Partial<CircuitSettings>;
   readonly clock: Clock;
@@ -53,6 +63,12 @@ export interface AcquireOptions {
   readonly waitMs: number;
   /** For a check: whether a caller still waits for it, evaluated when its turn comes. Default: always true. */
   readonly isWanted?: () => boolean;
+}
+
+export interface CheckOptions {
+  readonly budgetMs: number;
+  /** Default: `check`. */
+  readonly purpose?: CheckPurpose;
 }
 
 /** A lent session. Always release it: `using lease = await pool.acquire(…)`. */
@@ -76,11 +92,14 @@ export interface EppPool {
   /**
    * Checks one name; concurrent callers share the answer. A check that no caller waits for is not sent, and one whose session
    * ends is repeated. A name whose price `premium` does not allow is not available, for the reason "Premium".
+   * Bulk checks have a lane of their own (bulk-lane.ts), and never make another check of their name wait.
    * @param name an A-label name in lower case
    * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
    */
-  checkDomain(name: string, options: { readonly budgetMs: number }): Promise<DomainAvailability>;
+  checkDomain(name: string, options: CheckOptions): Promise<PricedAvailability>;
   circuit(): CircuitStatus;
+  /** Whether nobody waits for a session, and fewer than half of the allowed ones are lent: there is room for work without haste. */
+  isIdle(): boolean;
   /** How long the registry has not answered anything since the first unanswered request; 0 while it answers. */
   silentMs(): number;
   /** Probes an open circuit at once. @returns the error if the probe failed; undefined when the circuit is closed */

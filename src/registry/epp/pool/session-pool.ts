@@ -1,18 +1,24 @@
 /**
  * The sessions with one registry. A session is opened when a caller waits for one, or when fewer than `sessionsMin` are open. It
- * is lent to one caller at a time: to checks first, to renewals last (waiting-line.ts). One session is reserved for checks, so
- * that an interactive check never waits for a create.
+ * is lent to one caller at a time: to checks first, to renewals and bulk checks last (waiting-line.ts). One session is reserved for
+ * checks, so that an interactive check never waits for a create.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { isAccountThreat, isServerFault } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
-import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { Circuit, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { CoalescedChecks } from "#registry/epp/pool/coalesced-checks.ts";
-import type { AcquireOptions, EppPool, EppPoolOptions, Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
+import type {
+  AcquireOptions,
+  CheckOptions,
+  EppPool,
+  EppPoolOptions,
+  Lease,
+  SessionPurpose,
+} from "#registry/epp/pool/pool.ts";
 import { isSessionLimit, SessionOpener } from "#registry/epp/pool/session-opener.ts";
 import { SignsOfLife } from "#registry/epp/pool/signs-of-life.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
@@ -21,6 +27,7 @@ import type { EppResponse, EppSession, RequestOptions } from "#registry/epp/sess
 import { isRefusedLogin } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
+import type { PricedAvailability } from "#registry/premium.ts";
 
 export class SessionPool implements EppPool {
   readonly #options: EppPoolOptions;
@@ -45,7 +52,7 @@ export class SessionPool implements EppPool {
     this.#bucket = new TokenBucket(options.commandsPerSecond, options.clock);
     this.#waiters = new WaitingLine(options.clock);
     this.#signs = new SignsOfLife(options.clock);
-    this.#checks = new CoalescedChecks(this, options.random, { ...options, waitMs: timeouts.queryMs });
+    this.#checks = new CoalescedChecks(this, { ...options, waitMs: timeouts.queryMs });
     this.#circuit = new Circuit({
       settings: { ...circuitSettingsDefault, ...options.circuit },
       clock: options.clock,
@@ -71,12 +78,18 @@ export class SessionPool implements EppPool {
     return new EppUnavailable("circuit-open", { retryAfterMs: this.#circuit.status().retryAfterMs });
   }
 
-  checkDomain(name: string, { budgetMs }: { readonly budgetMs: number }): Promise<DomainAvailability> {
-    return this.#checks.check(name, budgetMs);
+  checkDomain(name: string, options: CheckOptions): Promise<PricedAvailability> {
+    return this.#checks.check(name, options);
   }
 
   circuit(): CircuitStatus {
     return this.#circuit.status();
+  }
+
+  isIdle(): boolean {
+    if (this.#isDraining || !this.#circuit.isClosed) return false;
+    const waiting = this.#waiters.checksCount + this.#waiters.othersCount;
+    return waiting === 0 && this.#lent.size * 2 < this.#options.sessionsMax;
   }
 
   silentMs(): number {

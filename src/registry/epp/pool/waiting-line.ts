@@ -6,9 +6,17 @@ import type { AcquireOptions, Lease, SessionPurpose } from "#registry/epp/pool/p
 const waitersMax = 1000;
 /**
  * Work that arrives up to this much later goes first. A person waits for a check and gives up after a few seconds; a renewal has
- * weeks, and there may be thousands. Work that has waited longer takes its turn, so no kind of work starves.
+ * weeks, and there may be thousands. Work that has waited longer takes its turn, so no kind of work starves, except bulk checks: these
+ * get a session only when nobody else waits for one. With a session they take their turn at the rate limit, so that they return it.
  */
-const yieldsMs: Record<SessionPurpose, number> = { check: 0, transform: 1_000, poll: 1_000, renewal: 4_000 };
+const yieldsMs: Record<SessionPurpose, number> = {
+  check: 0,
+  transform: 1_000,
+  poll: 1_000,
+  change: 2_000,
+  renewal: 4_000,
+  "bulk-check": 4_000,
+};
 
 /** Lower ranks are served first. */
 export function rankOf(purpose: SessionPurpose, clock: Clock): number {
@@ -24,12 +32,14 @@ export interface Waiter {
   readonly rankMs: number;
 }
 
-/** Callers that wait for a session: checks, renewals and all other work. Each gives up after its `waitMs`. */
+/** Callers that wait for a session: checks, changes, renewals, bulk checks and all other work. Each gives up after its `waitMs`. */
 export class WaitingLine {
   readonly #clock: Clock;
   readonly #checks = new Set<Waiter>();
   readonly #others = new Set<Waiter>();
+  readonly #changes = new Set<Waiter>();
   readonly #renewals = new Set<Waiter>();
+  readonly #bulkChecks = new Set<Waiter>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -41,7 +51,7 @@ export class WaitingLine {
   }
 
   get othersCount(): number {
-    return this.#others.size + this.#renewals.size;
+    return this.#others.size + this.#changes.size + this.#renewals.size + this.#bulkChecks.size;
   }
 
   /** Resolves with the lease. @throws EppUnavailable pool-full after `waitMs` or when unwanted, or the error of `refuseAll` */
@@ -59,17 +69,20 @@ export class WaitingLine {
 
   /** The caller to serve next. @param checksOnly whether other work has to wait */
   next(checksOnly: boolean): Waiter | undefined {
-    this.#dismissUnwanted();
+    this.#dismissUnwanted(this.#checks);
+    this.#dismissUnwanted(this.#bulkChecks);
     const [check] = this.#checks;
     if (checksOnly) return check;
     const [other] = this.#others;
+    const [change] = this.#changes;
     const [renewal] = this.#renewals;
-    return firstOf(check, firstOf(other, renewal));
+    const [bulkCheck] = this.#bulkChecks;
+    return firstOf(check, firstOf(other, firstOf(change, renewal))) ?? bulkCheck;
   }
 
   /** Drops checks at the head of the line that no caller waits for any more. */
-  #dismissUnwanted(): void {
-    for (const waiter of this.#checks) {
+  #dismissUnwanted(checks: ReadonlySet<Waiter>): void {
+    for (const waiter of checks) {
       if (waiter.isWanted()) return;
       this.#refuse(waiter, new EppUnavailable("pool-full"));
     }
@@ -81,7 +94,8 @@ export class WaitingLine {
   }
 
   refuseAll(error: Error): void {
-    for (const waiter of [...this.#checks, ...this.#others, ...this.#renewals]) this.#refuse(waiter, error);
+    const lines = [this.#checks, this.#others, this.#changes, this.#renewals, this.#bulkChecks];
+    for (const waiter of lines.flatMap((line) => [...line])) this.#refuse(waiter, error);
   }
 
   #refuse(waiter: Waiter, error: Error): void {
@@ -96,6 +110,8 @@ export class WaitingLine {
 
   #lineOf({ purpose }: Waiter): Set<Waiter> {
     if (purpose === "check") return this.#checks;
+    if (purpose === "change") return this.#changes;
+    if (purpose === "bulk-check") return this.#bulkChecks;
     return purpose === "renewal" ? this.#renewals : this.#others;
   }
 }

@@ -1,4 +1,4 @@
-import { eppNamespace } from "#registry/epp/namespaces.ts";
+import { contactNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
 import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
 import { isElement } from "#registry/epp/xml/xml.ts";
@@ -6,13 +6,26 @@ import { isElement } from "#registry/epp/xml/xml.ts";
 /** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
 
+/** What a registry shows of a contact that says who somebody is (RFC 5733 §3.1.2). */
+const personElements: ReadonlySet<string> = new Set([
+  "name",
+  "org",
+  "street",
+  "city",
+  "sp",
+  "pc",
+  "voice",
+  "fax",
+  "email",
+]);
+
 /** The document with its secrets, for the socket only. @throws Error on characters that XML cannot contain */
 export function writeXml(root: XmlElement): string {
   return `<?xml version="1.0" encoding="UTF-8"?>${writeElement(root, nothingAround, undefined)}`;
 }
 
 /**
- * The element for logs and the database: passwords and authInfo are replaced with `[secret]`.
+ * The element for logs and the database: passwords, authInfo and what a registry shows of people are replaced with `[secret]`.
  * @param secrets replaced wherever they appear, because they may be echoed
  */
 export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
@@ -25,16 +38,20 @@ interface Surroundings {
   readonly prefix: string;
   /** Prefix → namespace. */
   readonly bound: ReadonlyMap<string, string>;
+  /** Inside what a registry shows of a contact. */
+  readonly isShownContact: boolean;
 }
 
-const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]) };
+const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]), isShownContact: false };
 
 /** Undefined: nothing is redacted. */
 type Hidden = readonly string[] | undefined;
 
 function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
   const { namespace } = element;
-  const inner = namespace === around.namespace ? around : enter(namespace, around);
+  const isInfo = namespace === contactNamespace && element.name === "infData";
+  const entered = namespace === around.namespace ? around : enter(namespace, around);
+  const inner = isInfo ? { ...entered, isShownContact: true } : entered;
   const tag = inner.prefix ? `${inner.prefix}:${element.name}` : element.name;
   let start = `<${tag}`;
   if (inner.bound !== around.bound) {
@@ -42,15 +59,16 @@ function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden)
   }
   for (const [name, value] of element.attributes) start += ` ${name}="${writeText(value, hidden)}"`;
   let content = "";
-  if (hidden && credentialElements.has(element.name)) content = hiddenText;
+  const isPerson = around.isShownContact && personElements.has(element.name);
+  if (hidden && (isPerson || credentialElements.has(element.name))) content = hiddenText;
   else for (const child of element.children) content += writeNode(child, inner, hidden);
   return content ? `${start}>${content}</${tag}>` : `${start}/>`;
 }
 
-function enter(namespace: string, { bound }: Surroundings): Surroundings {
+function enter(namespace: string, { bound, isShownContact }: Surroundings): Surroundings {
   const prefix = prefixOf(namespace);
   const isBound = bound.get(prefix) === namespace;
-  return { namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace) };
+  return { namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace), isShownContact };
 }
 
 function writeNode(node: XmlNode, around: Surroundings, hidden: Hidden): string {

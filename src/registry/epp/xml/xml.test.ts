@@ -180,6 +180,17 @@ describe("writing XML", () => {
       '<x:infData xmlns:x="urn:x-1.0"><x:authInfo>[secret]</x:authInfo></x:infData>',
     );
   });
+
+  test("redacts what a registry shows of people, and not the names of domains", () => {
+    const uri = "urn:ietf:params:xml:ns:contact-1.0";
+    const info = `<contact:infData xmlns:contact="${uri}"><contact:id>DH1</contact:id><contact:postalInfo type="int"><contact:name>Ada</contact:name><contact:addr><contact:street>Mews 7</contact:street><contact:cc>GB</contact:cc></contact:addr></contact:postalInfo><contact:email>ada@mail.example</contact:email></contact:infData>`;
+    const redacted = writeXmlRedacted(parseXml(info));
+    assert.doesNotMatch(redacted, /Ada|Mews|ada@/);
+    assert.match(redacted, /DH1.*GB/);
+    const domain =
+      '<domain:infData xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"><domain:name>a.example</domain:name></domain:infData>';
+    assert.equal(writeXmlRedacted(parseXml(domain)), domain);
+  });
 });
 
 describe("values", () => {

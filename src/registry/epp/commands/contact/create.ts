@@ -10,11 +10,11 @@ import { elementsOf, findChild, getText, optionalOf, tolerate } from "#registry/
 export interface ContactCreateRequest {
   /** 3 to 16 characters, chosen by us. */
   readonly id: string;
-  readonly postalInfo: PostalInfo;
+  readonly postalInfo: PostalInfo<string | Secret>;
   /** E.g. "+49.30123456" (RFC 5733 §2.5). */
-  readonly voice?: string;
-  readonly fax?: string;
-  readonly email: string;
+  readonly voice?: string | Secret;
+  readonly fax?: string | Secret;
+  readonly email: string | Secret;
   readonly authInfo: Secret;
 }
 

@@ -1,3 +1,4 @@
+import type { Secret } from "#lib/secret.ts";
 import { contactNamespace } from "#registry/epp/namespaces.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import {
@@ -10,19 +11,19 @@ import {
   textOf,
 } from "#registry/epp/xml/xml.ts";
 
-/** RFC 5733 §2.4. */
-export interface PostalInfo {
+/** RFC 5733 §2.4. @typeParam Text in a command, what must not appear in traces may be secret */
+export interface PostalInfo<Text extends string | Secret = string> {
   /** "int" is ASCII only, "loc" any language. */
   readonly type: "int" | "loc";
-  readonly name: string;
-  readonly org?: string;
+  readonly name: Text;
+  readonly org?: Text;
   /** At most three lines. */
-  readonly street: readonly string[];
-  readonly city: string;
+  readonly street: readonly Text[];
+  readonly city: Text;
   /** State or province. */
-  readonly sp?: string;
+  readonly sp?: Text;
   /** Postal code. */
-  readonly pc?: string;
+  readonly pc?: Text;
   /** ISO 3166-1 alpha-2. */
   readonly cc: string;
 }
@@ -31,7 +32,7 @@ const contact = elementsOf(contactNamespace);
 const optional = optionalOf(contact);
 
 /** `<contact:postalInfo>`, in a create and in an update. */
-export function postalInfoElement(info: PostalInfo): XmlElement {
+export function postalInfoElement(info: PostalInfo<string | Secret>): XmlElement {
   const { type, name, org, street, city, sp, pc, cc } = info;
   return contact(
     "postalInfo",

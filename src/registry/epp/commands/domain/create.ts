@@ -7,6 +7,7 @@ import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import { feeElement, findCharge } from "#registry/epp/commands/domain/fee.ts";
 import type { NameServers } from "#registry/epp/commands/domain/name-servers.ts";
 import { nameServersElement } from "#registry/epp/commands/domain/name-servers.ts";
+import { type PeriodForm, periodOf } from "#registry/epp/commands/domain/period.ts";
 import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
 import { secDnsCreateElement } from "#registry/epp/commands/domain/sec-dns.ts";
 import { domainNamespace } from "#registry/epp/namespaces.ts";
@@ -19,6 +20,8 @@ export interface DomainCreateRequest {
   readonly name: string;
   /** 1 to 99; the registry's policy allows fewer. */
   readonly periodYears: number;
+  /** Default: in years. */
+  readonly periodForm?: PeriodForm;
   readonly nameServers?: NameServers;
   /** A thin registry has neither registrant nor contacts. */
   readonly registrant?: string;
@@ -62,9 +65,10 @@ export function domainCreate(request: DomainCreateRequest): EppCommand<DomainCre
 }
 
 function createElement(request: DomainCreateRequest): XmlElement {
+  const period = periodOf(request.periodYears, request.periodForm);
   return domain("create", [
     domain("name", [request.name]),
-    domain("period", [String(request.periodYears)], { unit: "y" }),
+    period && domain("period", [period.text], period.attributes),
     nameServersElement(request.nameServers),
     optional("registrant", request.registrant),
     ...domainContactElements(request.contacts),

@@ -1,4 +1,5 @@
 /** Fees (RFC 8748): an extension of the domain check and of the commands that cost money. */
+import { type PeriodForm, periodOf } from "#registry/epp/commands/domain/period.ts";
 import { feeNamespace } from "#registry/epp/namespaces.ts";
 import { parseXmlBoolean } from "#registry/epp/xml/values.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -28,6 +29,8 @@ export interface Money {
 /** Which prices a check asks for. */
 export interface FeeQuestion {
   readonly commands: readonly { readonly command: FeeCommand; readonly periodYears?: number }[];
+  /** Default: in years. */
+  readonly periodForm?: PeriodForm;
   /** Default: the registry's currency. An unsupported one is answered with 2004. */
   readonly currency?: string | undefined;
 }
@@ -56,14 +59,13 @@ const fee = elementsOf(feeNamespace);
 /** RFC 8748 §5.1.1. */
 export function feeCheckElement(question: FeeQuestion | undefined): XmlElement | undefined {
   if (!question) return undefined;
-  const { commands, currency } = question;
+  const { commands, currency, periodForm } = question;
   return fee("check", [
     currency === undefined ? undefined : fee("currency", [currency]),
-    ...commands.map(({ command, periodYears }) =>
-      fee("command", periodYears === undefined ? [] : [fee("period", [String(periodYears)], { unit: "y" })], {
-        name: command,
-      }),
-    ),
+    ...commands.map(({ command, periodYears }) => {
+      const period = periodYears === undefined ? undefined : periodOf(periodYears, periodForm);
+      return fee("command", period ? [fee("period", [period.text], period.attributes)] : [], { name: command });
+    }),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
 import { rgpStatusesOf } from "#registry/epp/commands/domain/rgp.ts";
@@ -8,8 +9,8 @@ import { elementsOf, tolerate } from "#registry/epp/xml/xml.ts";
 /** The restore report: why a deleted name is restored (RFC 3915 §4.2.5). */
 export interface RestoreReport {
   /** The registration data before the deletion, and after the restoration. */
-  readonly preData: string;
-  readonly postData: string;
+  readonly preData: string | Secret;
+  readonly postData: string | Secret;
   readonly deletedAt: Date;
   readonly restoredAt: Date;
   readonly reason: string;
