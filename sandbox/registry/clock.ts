@@ -52,7 +52,11 @@ export function addMonths(date: Date, months: number): Date {
   return moved;
 }
 
+export function addMs(date: Date, ms: number): Date {
+  return new Date(date.getTime() + ms);
+}
+
 /** `days` days of 24 hours later, or earlier if negative. */
 export function addDays(date: Date, days: number): Date {
-  return new Date(date.getTime() + days * dayMs);
+  return addMs(date, days * dayMs);
 }

@@ -1,7 +1,8 @@
 import { type Static, type TObject, Type } from "typebox";
-import { commandLabels } from "./dispatch.ts";
+import { commandNames } from "./dispatch.ts";
 import type { FaultSettings } from "./faults.ts";
 import { type HoldRequest, holdPoints } from "./holds.ts";
+import { type DomainChange, type TransferIntervention, transferSteps } from "./interventions.ts";
 import type { Operations } from "./operations.ts";
 
 interface Call<Query, Body> {
@@ -26,6 +27,9 @@ export class NotFound extends Error {}
 
 const entriesMax = 10_000;
 const msPerDay = 24 * 60 * 60_000;
+
+/** Of a digest, as the rows have it. */
+const hexadecimal = "^([0-9A-F]{2})+$";
 
 const closed = { additionalProperties: false };
 const nothing = Type.Object({}, closed);
@@ -69,7 +73,7 @@ const seedBody = Type.Object(
 
 const holdBody = Type.Object(
   {
-    command: Type.Enum([...commandLabels]),
+    command: Type.Enum([...commandNames]),
     name: maybeText,
     at: Type.Enum([...holdPoints]),
     times: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -81,6 +85,62 @@ const messageBody = Type.Object(
   { registrar: Type.String(), text: maybeText, xml: maybeText, extension: maybeText },
   closed,
 );
+
+const transferBody = Type.Object(
+  { name: Type.String(), op: Type.Enum([...transferSteps]), registrar: maybeText },
+  closed,
+);
+
+const byte = Type.Integer({ minimum: 0, maximum: 255 });
+const twoBytes = Type.Integer({ minimum: 0, maximum: 65_535 });
+const texts = Type.Optional(Type.Array(Type.String()));
+
+const changeBody = Type.Object(
+  {
+    addStatuses: texts,
+    removeStatuses: texts,
+    nameServers: Type.Optional(Type.Array(Type.Object({ name: Type.String(), addresses: texts }, closed))),
+    registrant: maybeText,
+    contacts: Type.Optional(
+      Type.Array(Type.Object({ type: Type.Enum(["admin", "billing", "tech"]), id: Type.String() }, closed)),
+    ),
+    dsData: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { keyTag: twoBytes, alg: byte, digestType: byte, digest: Type.String({ pattern: hexadecimal }) },
+          closed,
+        ),
+      ),
+    ),
+    keyData: Type.Optional(
+      Type.Array(Type.Object({ flags: twoBytes, protocol: byte, alg: byte, pubKey: Type.String() }, closed)),
+    ),
+    exDate: maybeText,
+    registrar: maybeText,
+    removed: Type.Optional(Type.Literal(true)),
+    message: Type.Optional(
+      Type.Object(
+        {
+          text: maybeText,
+          changePoll: Type.Optional(
+            Type.Object(
+              {
+                operation: Type.Optional(Type.Enum(["delete", "transfer", "update", "custom"])),
+                who: maybeText,
+                reason: maybeText,
+              },
+              closed,
+            ),
+          ),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+const decisionBody = Type.Object({ name: Type.String(), decision: Type.Enum(["approve", "deny", "lose"]) }, closed);
 
 const clockBody = Type.Object(
   { advanceMs: Type.Optional(Type.Integer()), advanceDays: Type.Optional(Type.Integer()) },
@@ -115,6 +175,27 @@ export const routes: Readonly<Record<string, Route>> = {
     await registry.seed([...(body.names ?? []), ...(body.domains ?? [])]);
     return done;
   }),
+  "POST /transfers": taking("takes a step of a transfer", transferBody, async ({ registry, body }) => {
+    await registry.transfer(body as TransferIntervention);
+    return registry.store.domains.find(body.name.toLowerCase())?.transfer;
+  }),
+  "POST /domains/<name>": taking(
+    "changes a name behind the back of its registrar",
+    changeBody,
+    async ({ registry, item, body }) => {
+      found(registry.store.domains.find(item.toLowerCase()));
+      await registry.change(item, body as DomainChange);
+      return registry.store.domains.find(item.toLowerCase()) ?? done;
+    },
+  ),
+  "POST /decisions": taking(
+    "decides what is pending about a name, a host or a contact",
+    decisionBody,
+    async ({ registry, body }) => {
+      await registry.decide(body.name, body.decision as "approve" | "deny" | "lose");
+      return done;
+    },
+  ),
   "POST /credit": taking("sets a registrar's credit", creditBody, async ({ registry, body }) => {
     await registry.setCredit(body.registrar, body.amount);
     return done;

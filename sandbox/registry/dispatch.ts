@@ -67,9 +67,11 @@ export const handlers: ReadonlyMap<string, CommandHandler> = new Map([
   [`${hostUri} update`, updateHost],
 ]);
 
-/** The journal's names of all commands, and "hello". */
-export const commandLabels: readonly string[] = [
+/** The journal's names of all commands and "hello", and the finer ones of the commands with several operations. */
+export const commandNames: readonly string[] = [
   ...["hello", "login", "logout", "poll:req", "poll:ack"],
+  ...["request", "query", "approve", "reject", "cancel"].map((op) => `domain:transfer-${op}`),
+  ...["domain:restore", "domain:restore-request", "domain:restore-report"],
   ...[...handlers.keys()]
     .map((key) => key.split(" "))
     .flatMap(([uri = "", verb]) => {

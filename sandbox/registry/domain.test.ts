@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   checkFrame,
   contactCreateFrame,
+  contactUpdateFrame,
   contactUri,
   createFrame,
   deleteFrame,
@@ -182,6 +183,36 @@ test("updates name servers, contacts, registrant and authInfo, or nothing at all
   assert.equal((await client.ask(updateFrame("a.test", rem))).code, 1000);
   assert.equal((await client.ask(updateFrame("a.test", rem))).code, 2306);
   assert.equal((await client.ask(updateFrame("a.test", ""))).code, 2003);
+});
+
+test("refuses to add what is set already and to remove what is not, of names, hosts and contacts", async (context) => {
+  const { client } = await startWithClient(context, {}, withHosts);
+  await client.ask(createFrame("a.test"));
+  await client.ask(hostFrame("create", "ns1.a.test", '<host:addr ip="v4">192.0.2.1</host:addr>'));
+  const tech = '<domain:contact type="tech">reg-1</domain:contact>';
+  const hold = '<domain:status s="clientHold"/>';
+  const update = (object: string, name: string, verb: string, content: string) => {
+    const change = `<${object}:${verb}>${content}</${object}:${verb}>`;
+    if (object === "domain") return updateFrame(name, change);
+    return object === "host" ? hostFrame("update", name, change) : contactUpdateFrame(name, change);
+  };
+  const lock = (object: string) => `<${object}:status s="clientDeleteProhibited"/>`;
+  const parts: [string, string, string][] = [
+    ["domain", "a.test", tech],
+    ["domain", "a.test", hold],
+    ["domain", "a.test", hostObjects("ns1.a.test")],
+    ["host", "ns1.a.test", lock("host")],
+    ["host", "ns1.a.test", '<host:addr ip="v4">192.0.2.2</host:addr>'],
+    ["contact", "reg-1", lock("contact")],
+  ];
+  for (const [object, name, part] of parts) {
+    const codes: number[] = [];
+    for (const verb of ["rem", "add", "add", "rem", "rem"]) {
+      codes.push((await client.ask(update(object, name, verb, part))).code);
+    }
+    assert.deepEqual(codes, [2306, 1000, 2306, 1000, 2306], part);
+  }
+  assert.equal((await client.ask(update("domain", "a.test", "add", tech + tech))).code, 2306);
 });
 
 test("reads elements by namespace, whatever their prefix", async (context) => {

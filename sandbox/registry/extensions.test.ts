@@ -9,6 +9,8 @@ import {
   feeUri,
   infoFrame,
   renewFrame,
+  restoreFrame,
+  restoreReport,
   rgpUri,
   secDnsUri,
   updateFrame,
@@ -27,16 +29,6 @@ function startExtended(context: TestContext, options: Partial<SandboxRegistryOpt
 function rgpStatuses({ xml }: Answer): string[] {
   return [...xml.matchAll(/<rgp:rgpStatus s="(\w+)"/g)].map((match) => match[1] ?? "");
 }
-
-function restoreFrame(name: string, op: "request" | "report", report = op === "report" ? reportXml : ""): string {
-  const restore = `<rgp:update xmlns:rgp="${rgpUri}"><rgp:restore op="${op}">${report}</rgp:restore></rgp:update>`;
-  return extended(updateFrame(name, emptyChange), restore);
-}
-
-const reportXml =
-  "<rgp:report><rgp:preData>before</rgp:preData><rgp:postData>after</rgp:postData>" +
-  "<rgp:delTime>2028-03-11T10:00:00Z</rgp:delTime><rgp:resTime>2028-03-12T10:00:00Z</rgp:resTime>" +
-  "<rgp:resReason>Customer paid late.</rgp:resReason><rgp:statement>Not for ourselves.</rgp:statement></rgp:report>";
 
 function feeXml(command: string, sum: string, currency = "EUR"): string {
   return `<fee:${command} xmlns:fee="${feeUri}"><fee:currency>${currency}</fee:currency><fee:fee>${sum}</fee:fee></fee:${command}>`;
@@ -84,7 +76,7 @@ test("restores a name in redemption by request and report, and by nothing else",
   await client.ask(deleteFrame("a.test"));
   assert.equal((await client.ask(restoreFrame("a.test", "report"))).code, 2304);
   assert.equal((await client.ask(restoreFrame("a.test", "report", ""))).code, 2003);
-  assert.equal((await client.ask(restoreFrame("a.test", "request", reportXml))).code, 2002);
+  assert.equal((await client.ask(restoreFrame("a.test", "request", restoreReport))).code, 2002);
   assert.equal((await client.ask(restoreFrame("a.test", "request").replace(emptyChange, ""))).code, 2003);
   const chg = "<domain:chg><domain:authInfo><domain:pw>new-auth</domain:pw></domain:authInfo></domain:chg>";
   assert.equal((await client.ask(restoreFrame("a.test", "request").replace(emptyChange, chg))).code, 2306);

@@ -1,4 +1,10 @@
 import { type Static, Type } from "typebox";
+import { isCommand, type ParsedFrame } from "./command.ts";
+import { commandNames } from "./dispatch.ts";
+import { type CommandEffect, spoiledDelivery, spoiledNames } from "./labels.ts";
+import { decisions } from "./objects.ts";
+import { isRefusalCode, type ResultCode } from "./result-codes.ts";
+import type { Settings } from "./settings.ts";
 import { checkShape } from "./shape.ts";
 import { styleNames } from "./style.ts";
 
@@ -20,8 +26,37 @@ const connectFates = {
 type ConnectStage = keyof typeof connectFates;
 export type ConnectFate = (typeof connectFates)[ConnectStage][number];
 
+/** What happens to commands of one kind, or to the next `times` only. */
+const commandFault = Type.Object(
+  {
+    /** As in the journal, or finer: "host:create", "domain:restore-report" … */
+    command: Type.Enum(commandNames.filter((name) => name !== "hello")),
+    /** Only this domain name, host name, contact id or message id. */
+    name: Type.Optional(Type.String()),
+    as: Type.Enum([...spoiledNames, "refuse", "pending"]),
+    times: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** The result code of a refusal. */
+    code: Type.Optional(Type.Integer()),
+    /** How late an answer is; absent: the setting lateMs. */
+    delayMs: Type.Optional(milliseconds),
+    /** How the pending command ends; absent: "approve". */
+    decision: Type.Optional(Type.Enum([...decisions])),
+  },
+  { additionalProperties: false },
+);
+
+/** The commands whose decision the registry can take later; a transfer's request, and a name's delete, are pending by themselves. */
+const pendingCommands = [
+  ...["create", "renew", "update", "restore", "transfer"].map((verb) => `domain:${verb}`),
+  ...["create", "update", "delete"].flatMap((verb) => [`host:${verb}`, `contact:${verb}`]),
+];
+
+export type CommandFault = Static<typeof commandFault>;
+
 const faultsShape = Type.Object(
   {
+    /** The first that fits a command applies to it, before the label of its name. */
+    commands: Type.Array(commandFault),
     /** What happens to new connections, or to the next `times` only. */
     connect: nullable(
       Type.Object(
@@ -72,6 +107,7 @@ const faultsShape = Type.Object(
 export type FaultSettings = Static<typeof faultsShape>;
 
 const noFaults: FaultSettings = {
+  commands: [],
   connect: null,
   sessionsMax: null,
   idleMs: null,
@@ -130,6 +166,18 @@ export class Faults {
     return connect.as;
   }
 
+  /** The effect of the first fault that fits the command, if any; counts the command. */
+  takeCommandEffect(frame: ParsedFrame, settings: Settings): CommandEffect | undefined {
+    const { commands } = this.#current;
+    const taken = commands.find(
+      ({ command, name }) => isCommand(frame, command) && (name === undefined || name === frame.name),
+    );
+    if (!taken) return undefined;
+    const left = commands.flatMap((fault) => (fault === taken ? oneLess(fault) : [fault]));
+    this.#current = { ...this.#current, commands: left };
+    return effectOfFault(taken, settings);
+  }
+
   /** How the registry responds during maintenance; undefined outside of it. */
   maintenanceAnswer(now: Date): "reset" | 2500 | 2501 | 2502 | undefined {
     const { maintenance } = this.#current;
@@ -146,8 +194,35 @@ export class Faults {
   }
 }
 
+/** The fault after it has happened once more. */
+function oneLess(fault: CommandFault): CommandFault[] {
+  const { times = Number.POSITIVE_INFINITY } = fault;
+  return times > 1 ? [times === Number.POSITIVE_INFINITY ? fault : { ...fault, times: times - 1 }] : [];
+}
+
+function effectOfFault({ as, code, delayMs, decision = "approve" }: CommandFault, settings: Settings): CommandEffect {
+  if (as === "pending") return { scheduled: decision };
+  if (as === "refuse") return { refusalCode: code as ResultCode };
+  return { delivery: spoiledDelivery(as, { lateMs: delayMs ?? settings.lateMs }) };
+}
+
+function requireSensible({ command, as, code, delayMs, decision }: CommandFault): void {
+  const needs = (isGiven: boolean, field: string, fault: string) => {
+    if (isGiven && as !== fault) throw new RangeError(`commands: ${field} belongs to "${fault}", not to "${as}"`);
+  };
+  needs(code !== undefined, "code", "refuse");
+  needs(delayMs !== undefined, "delayMs", "late");
+  needs(decision !== undefined, "decision", "pending");
+  if (as === "refuse" && !isRefusalCode(code ?? 0))
+    throw new RangeError("commands: refuse needs a code from 2000 to 2502");
+  if (as === "pending" && !pendingCommands.some((name) => isCommand({ operation: command }, name))) {
+    throw new RangeError(`commands: ${command} cannot be pending; these can: ${pendingCommands.join(", ")}`);
+  }
+}
+
 function parseFaults(value: unknown): FaultSettings {
   const faults = checkShape(faultsShape, value, "faults");
+  faults.commands.forEach(requireSensible);
   for (const time of [faults.maintenance?.from, faults.maintenance?.until]) {
     if (time !== undefined && Number.isNaN(Date.parse(time)))
       throw new RangeError(`maintenance: "${time}" is not a time`);

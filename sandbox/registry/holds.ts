@@ -1,3 +1,5 @@
+import { isCommand, type ParsedFrame } from "./command.ts";
+
 /**
  * Holds frames at the points where a client may die: read but not executed, or executed and on disk but not answered. A test
  * kills its client there, and then decides whether the registry executes the frame, because both happen at real registries.
@@ -9,7 +11,7 @@ export const holdPoints = ["before-execution", "before-answer"] as const;
 export type HoldPoint = (typeof holdPoints)[number];
 
 export interface HoldRequest {
-  /** The name in the journal: "domain:create", "poll:ack", "login", "hello" … */
+  /** As in the journal: "domain:create", "poll:ack", "login", "hello" … or finer: "domain:restore-report". */
   command: string;
   /** Only this domain name, contact id or message id; absent: any. */
   name?: string;
@@ -44,11 +46,7 @@ export interface Hold {
 }
 
 /** A frame, as far as a hold needs it. */
-interface PassingFrame {
-  label: string;
-  name?: string | undefined;
-  clTRID?: string | undefined;
-}
+type PassingFrame = Pick<ParsedFrame, "operation" | "name" | "clTRID">;
 
 interface Passer {
   connection: number;
@@ -123,10 +121,10 @@ class PlacedHold implements Hold {
     this.#remove = remove;
   }
 
-  wants(at: HoldPoint, { label, name }: PassingFrame): boolean {
+  wants(at: HoldPoint, frame: PassingFrame): boolean {
     const { command, name: wantedName, at: wantedAt, times = Number.POSITIVE_INFINITY } = this.request;
-    const isNamed = wantedName === undefined || wantedName === name;
-    return at === wantedAt && label === command && isNamed && this.#reached < times;
+    const isNamed = wantedName === undefined || wantedName === frame.name;
+    return at === wantedAt && isCommand(frame, command) && isNamed && this.#reached < times;
   }
 
   async keep({ name, clTRID }: PassingFrame, { connection, registrar }: Passer, ended: AbortSignal): Promise<Fate> {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
-import type { ScheduledAction } from "./objects.ts";
+import type { Decision, ScheduledAction } from "./objects.ts";
 import { isRefusalCode, type ResultCode } from "./result-codes.ts";
 import type { Settings } from "./settings.ts";
 
@@ -25,15 +25,6 @@ export interface Delivery {
 export const normalDelivery: Delivery = {};
 export const dropBefore: Delivery = { drops: "before" };
 const dropAfter: Delivery = { drops: "after" };
-const garbage: Delivery = { instead: "\u0001 this is not XML <<<" };
-const wrongClTRID: Delivery = {
-  change: (answer) => answer.replace(/<clTRID>[^<]*</, "<clTRID>SBX-NEVER-SENT<"),
-};
-const half: Delivery = {
-  write: async (socket, frame) => {
-    socket.write(frame.subarray(0, frame.length / 2), () => socket.destroy());
-  },
-};
 const byteByByte: Delivery = {
   write: async (socket, frame) => {
     for (const byte of frame) {
@@ -43,9 +34,28 @@ const byteByByte: Delivery = {
   },
 };
 
-/** What the label of a name changes. Everything is optional: an empty effect is that of a name without a label. */
-export interface LabelEffect {
-  /** The command that it affects; absent: create. */
+/** How an answer can be spoiled, by a label or by a fault. */
+export const spoiledNames = ["drop-before", "drop-after", "garbage", "trid", "short", "late"] as const;
+export type SpoiledName = (typeof spoiledNames)[number];
+
+export function spoiledDelivery(name: SpoiledName, { lateMs }: Pick<Settings, "lateMs">): Delivery {
+  return {
+    "drop-before": dropBefore,
+    "drop-after": dropAfter,
+    garbage: { instead: "\u0001 this is not XML <<<" },
+    trid: { change: (answer: string) => answer.replace(/<clTRID>[^<]*</, "<clTRID>SBX-NEVER-SENT<") },
+    short: {
+      write: async (socket: TLSSocket, frame: Buffer) => {
+        socket.write(frame.subarray(0, frame.length / 2), () => socket.destroy());
+      },
+    },
+    late: { delayMs: lateMs },
+  }[name];
+}
+
+/** What a label, or a fault, changes about a command. Everything is optional: an empty effect changes nothing. */
+export interface CommandEffect {
+  /** The command that the label affects; absent: create. */
   verb?: LabelledVerb;
   /** The other registrar holds the name, without anyone having registered it. */
   held?: true;
@@ -57,10 +67,12 @@ export interface LabelEffect {
   isPremium?: true;
   /** The other registrar registers the name just before the create. */
   raced?: true;
-  /** What is done later: `<create>` answers 1001 until it is decided, or is executed and undone ("undo"). */
+  /** What is done later: the command answers 1001 until it is decided, or is executed and something follows. */
   scheduled?: ScheduledAction["action"];
   /** The registrar may delete the name while the create is pending. */
   deletable?: true;
+  /** Another registrar requests the transfer of the name later. */
+  leaves?: true;
   /** How the command's answer is delivered, and with `alsoOnCheck` also the answer to `<check>`. */
   delivery?: Delivery;
   alsoOnCheck?: true;
@@ -68,49 +80,49 @@ export interface LabelEffect {
   once?: true;
 }
 
-/** The commands that have labels: `renew-late-` does to a renew what `late-` does to a create. */
-type LabelledVerb = "create" | "renew" | "delete";
+/** The commands that have labels of their own; of a transfer it is the answer: approve, reject or cancel. */
+const otherVerbs = ["renew", "update", "restore", "transfer", "delete"] as const;
+export type LabelledVerb = "create" | (typeof otherVerbs)[number];
 
 interface Label {
   /** As the README writes it. */
   form: string;
-  /** Matches the beginning of a name; the first group is the number in it. */
+  /** Matches the beginning of a name, with the groups `verb` and `number` if it has these parts. */
   pattern: RegExp;
   means: string;
   /** The effect; nothing if the label does not accept the number. */
-  effect: (number: number, settings: Settings) => LabelEffect | undefined;
+  effect: (parts: { verb: LabelledVerb; number: number }, settings: Settings) => CommandEffect | undefined;
 }
 
-function fixed(form: string, means: string, effect: LabelEffect): Label {
+function fixed(form: string, means: string, effect: CommandEffect): Label {
   return { form, pattern: new RegExp(`^${form}`), means, effect: () => effect };
 }
 
-/** The labels that every verb has: `drop-after-`, `renew-drop-after-` … */
-function labelsOf(verb: LabelledVerb): Label[] {
-  const prefix = verb === "create" ? "" : `${verb}-`;
-  const spoiling = (form: string, what: string, delivery: Delivery): Label =>
-    fixed(`${prefix}${form}`, `the first ${verb} ${what}`, { verb, delivery, once: true });
-  const refusing = (form: string, means: string, effect: LabelEffect): Label => ({
-    form: `${prefix}${form}-<nnnn>-`,
-    pattern: new RegExp(`^${prefix}${form}-(\\d{4})-`),
-    means,
-    effect: (code) => (isRefusalCode(code) ? { verb, refusalCode: code, ...effect } : undefined),
-  });
-  return [
-    spoiling("drop-before-", "is not executed, the connection dies", dropBefore),
-    spoiling("drop-after-", "is executed, the connection dies without an answer", dropAfter),
-    spoiling("garbage-", "is executed, its answer is not XML", garbage),
-    spoiling("trid-", "is executed, its answer has another clTRID", wrongClTRID),
-    spoiling("short-", "is executed, half of its answer arrives", half),
-    {
-      form: `${prefix}late-`,
-      pattern: new RegExp(`^${prefix}late-`),
-      means: `the first ${verb} is executed, its answer comes after lateMs`,
-      effect: (_number, { lateMs }) => ({ verb, delivery: { delayMs: lateMs }, once: true }),
-    },
-    refusing("code", `every ${verb} is refused with this code (2000 to 2502)`, {}),
-    refusing("once", `the first ${verb} is refused with this code, later ones are normal`, { once: true }),
-  ];
+/** A label of the create, and of other commands with the command before it: `drop-after-`, `renew-drop-after-` … */
+function ofVerbs(form: string, means: string, effect: Label["effect"], verbs: readonly string[] = otherVerbs): Label {
+  const pattern = new RegExp(`^(?:(?<verb>${verbs.join("|")})-)?${form.replace("<nnnn>", "(?<number>\\d{4})")}`);
+  return { form: `[<verb>-]${form}`, pattern, means, effect };
+}
+
+function spoiling(name: SpoiledName, means: string): Label {
+  return ofVerbs(`${name}-`, `the first command ${means}`, ({ verb }, settings) => ({
+    verb,
+    delivery: spoiledDelivery(name, settings),
+    once: true,
+  }));
+}
+
+function refusing(form: string, means: string, effect: CommandEffect): Label {
+  return ofVerbs(`${form}-<nnnn>-`, means, ({ verb, number }) =>
+    isRefusalCode(number) ? { verb, refusalCode: number, ...effect } : undefined,
+  );
+}
+
+/** A delete is never pending in this way: its 1001 begins the redemption. */
+const pendingVerbs = otherVerbs.filter((verb) => verb !== "delete");
+
+function pending(form: string, action: Decision, means: string): Label {
+  return ofVerbs(form, `1001, ${means}`, ({ verb }) => ({ verb, scheduled: action }), pendingVerbs);
 }
 
 /** All labels, in the order in which they are compared with a name. */
@@ -127,16 +139,14 @@ export const labels: readonly Label[] = [
     isPremium: true,
   }),
   fixed("race-", "check says available, but another registrar is first: create 2302", { raced: true }),
-  fixed("pending-approve-", "create 1001, approved after pendingDelayMs: poll message, status ok", {
-    scheduled: "approve",
-  }),
-  fixed("pending-deny-", "create 1001, denied after pendingDelayMs: poll message, the name is free", {
-    scheduled: "deny",
-  }),
-  fixed("pending-lost-", "create 1001, approved after pendingDelayMs, without a poll message", {
-    scheduled: "lose",
-  }),
-  fixed("pending-never-", "create 1001, never decided", { scheduled: "never" }),
+  pending("pending-approve-", "approve", "approved after pendingDelayMs: poll message, and the command takes effect"),
+  pending(
+    "pending-deny-",
+    "deny",
+    "denied after pendingDelayMs: poll message, and nothing has changed; a created name is free",
+  ),
+  pending("pending-lost-", "lose", "approved after pendingDelayMs, without a poll message"),
+  pending("pending-never-", "never", "never decided, except by `POST /decisions`"),
   fixed("pending-deletable-", "create 1001, never decided, but its registrar may delete it (other pendings: 2304)", {
     scheduled: "never",
     deletable: true,
@@ -146,34 +156,47 @@ export const labels: readonly Label[] = [
     scheduled: "undo",
     once: true,
   }),
+  fixed(
+    "leaving-",
+    "sandbox-other requests its transfer pendingDelayMs after the create, once no status prohibits it",
+    {
+      leaves: true,
+    },
+  ),
   fixed("dribble-", "the answers to check and create arrive one byte at a time", {
     delivery: byteByByte,
     alsoOnCheck: true,
   }),
   {
     form: "slow-<ms>-",
-    pattern: /^slow-(\d+)-/,
+    pattern: /^slow-(?<number>\d+)-/,
     means: "the answers to check and create come <ms> milliseconds later (at most slowMsMax)",
-    effect: (number, { slowMsMax }) => ({
+    effect: ({ number }, { slowMsMax }) => ({
       delivery: { delayMs: Math.min(number, slowMsMax) },
       alsoOnCheck: true,
     }),
   },
-  ...labelsOf("create"),
-  ...labelsOf("renew"),
-  ...labelsOf("delete"),
+  spoiling("drop-before", "is not executed, the connection dies"),
+  spoiling("drop-after", "is executed, the connection dies without an answer"),
+  spoiling("garbage", "is executed, its answer is not XML"),
+  spoiling("trid", "is executed, its answer has another clTRID"),
+  spoiling("short", "is executed, half of its answer arrives"),
+  spoiling("late", "is executed, its answer comes after lateMs"),
+  refusing("code", "every command is refused with this code (2000 to 2502)", {}),
+  refusing("once", "the first command is refused with this code, later ones are normal", { once: true }),
 ];
 
 /** The reason of a refusal that has no other. */
-export const askedByLabel = "the label of the name asks for it";
+export const askedFor = "a label or a fault asks for it";
 
-export const noEffect: LabelEffect = {};
+export const noEffect: CommandEffect = {};
 
 /** The effect of the label that `name` begins with. */
-export function effectOf(name: string, settings: Settings): LabelEffect {
+export function effectOf(name: string, settings: Settings): CommandEffect {
   for (const label of labels) {
     const match = label.pattern.exec(name);
-    const effect = match && label.effect(Number(match[1]), settings);
+    const { verb = "create", number } = match?.groups ?? {};
+    const effect = match && label.effect({ verb: verb as LabelledVerb, number: Number(number) }, settings);
     if (effect) return effect;
   }
   return noEffect;

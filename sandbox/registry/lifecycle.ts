@@ -2,9 +2,10 @@ import { addDays, addMonths } from "./clock.ts";
 import { type EventContext, notify, recordEvent } from "./events.ts";
 import { gracesInForce, withGrace } from "./graces.ts";
 import { removeName } from "./hosts-below.ts";
-import type { Deletion, Domain } from "./objects.ts";
-import type { Settings } from "./settings.ts";
-import { approveTransfer, cancelTransfer } from "./transfers.ts";
+import type { Contact, Decision, Deletion, Domain, Host } from "./objects.ts";
+import { report, settled, withoutPending } from "./pending.ts";
+import { otherRegistrarId, type Settings } from "./settings.ts";
+import { askForTransfer, endTransfer } from "./transfers.ts";
 
 /**
  * The events of a name without a command: RFC 5731 §2.3 and RFC 3915 §3. Each function takes the name as it is when the event
@@ -13,9 +14,9 @@ import { approveTransfer, cancelTransfer } from "./transfers.ts";
 
 type Act = (context: EventContext, domain: Domain) => void;
 
-export interface Due {
+export interface Due<Row = Domain> {
   at: string;
-  act: Act;
+  act: (context: EventContext, row: Row) => void;
 }
 
 const autoRenewMonths = 12;
@@ -30,7 +31,9 @@ const deletionActs: Record<Deletion["stage"], Act> = {
 export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
   const { scheduled, deletion, transfer, exDate } = domain;
   const dues: Due[] = [];
-  if (scheduled && scheduled.action !== "never") dues.push({ at: scheduled.dueAt, act: decide });
+  if (scheduled && scheduled.action !== "never") dues.push({ at: scheduled.dueAt, act });
+  const at = leavingTimeOf(domain);
+  if (at !== undefined) dues.push({ at, act: leave });
   if (transfer?.status === "pending") dues.push({ at: transfer.acDate, act: approveByItself });
   if (deletion) dues.push({ at: deletion.until, act: deletionActs[deletion.stage] });
   else if (!domain.statuses.includes("pendingCreate")) {
@@ -39,26 +42,58 @@ export function dueOf(domain: Domain, { atExpiry }: Settings): Due | undefined {
   return dues.sort((one, other) => Date.parse(one.at) - Date.parse(other.at))[0];
 }
 
-/** Decides a create as its name's label requested. */
-function decide(context: EventContext, domain: Domain): void {
-  const { action, clTRID, svTRID } = domain.scheduled!;
-  if (action === "approve" || action === "lose") {
-    const statuses = domain.statuses.filter((status) => status !== "pendingCreate");
-    context.store.domains.put({ ...domain, statuses, scheduled: undefined });
-  } else {
-    removeName(context, domain.name);
-  }
-  if (action === "approve" || action === "deny") {
-    const approved = action === "approve";
-    const text = approved ? "The pending create was approved" : "The pending create was denied";
-    notify(context, domain, { text, approved, clTRID, svTRID });
-  }
-  recordEvent(context, domain, action, { clTRID, svTRID });
+/** When another registrar requests the transfer: it waits until no status prohibits one. */
+function leavingTimeOf({ leavesAt, statuses, upDate = leavesAt }: Domain): string | undefined {
+  if (leavesAt === undefined || upDate === undefined) return undefined;
+  const isProhibited = statuses.some((status) => /^pending|TransferProhibited$/.test(status));
+  return isProhibited ? undefined : Date.parse(upDate) > Date.parse(leavesAt) ? upDate : leavesAt;
+}
+
+/** The decision about a host's pending command, or a contact's. */
+export function decisionOf<Row extends Host | Contact>(
+  { scheduled }: Row,
+  decideRow: (context: EventContext, row: Row, decision: Decision) => void,
+): Due<Row> | undefined {
+  if (!scheduled || scheduled.action === "never") return undefined;
+  const decision = scheduled.action as Decision;
+  return { at: scheduled.dueAt, act: (context, row) => decideRow(context, row, decision) };
+}
+
+/** Does what the label of the name, or a fault, has scheduled. */
+function act(context: EventContext, domain: Domain): void {
+  const { action } = domain.scheduled!;
+  if (action === "undo") undo(context, domain);
+  else decide(context, domain, action);
+}
+
+/** Decides what is pending about a name: the create, a change that was set aside, or an answer to a transfer. */
+export function decide(context: EventContext, domain: Domain, decision: Decision): void {
+  const { domains } = context.store;
+  const isApproved = decision !== "deny";
+  const { answer } = domain.scheduled!;
+  const { reID, acID } = domain.transfer ?? { reID: domain.clID, acID: domain.clID };
+  const sender = answer === "clientCancelled" ? reID : answer ? acID : domain.clID;
+  const left = answer ? { ...domain, scheduled: undefined } : settled(domain, isApproved);
+  if (answer && left && isApproved) endTransfer(context, left, answer, sender);
+  else if (left) domains.put(left);
+  else removeName(context, domain.name);
+  report(context, { name: domain.name, clID: sender }, domain.scheduled!, decision);
+}
+
+function undo(context: EventContext, domain: Domain): void {
+  const { clTRID, svTRID } = domain.scheduled!;
+  removeName(context, domain.name);
+  recordEvent(context, domain, "undo", { clTRID, svTRID });
+}
+
+function leave(context: EventContext, domain: Domain): void {
+  askForTransfer(context, { ...domain, leavesAt: undefined }, otherRegistrarId);
+  recordEvent(context, domain, "transfer-request");
 }
 
 /** The losing registrar has not answered: RFC 5731 §3.2.4 leaves the outcome to the registry; most registries approve. */
 function approveByItself(context: EventContext, domain: Domain): void {
-  approveTransfer(context, domain, "serverApproved");
+  endTransfer(context, domain, "serverApproved");
   recordEvent(context, domain, "transfer-approve");
 }
 
@@ -72,7 +107,8 @@ function autoRenew(context: EventContext, domain: Domain): void {
 
 /** Like country-code registries without automatic renewal: the name leaves the zone, and its registrar can restore it. */
 function expire(context: EventContext, domain: Domain): void {
-  const isKept = startDeletion(context, cancelTransfer(context, domain, "serverCancelled"));
+  const isAsked = domain.transfer?.status === "pending";
+  const isKept = startDeletion(context, isAsked ? endTransfer(context, domain, "serverCancelled") : domain);
   notify(context, domain, {
     text: isKept ? "The name expired and can be restored" : "The name expired and was deleted",
   });
@@ -100,9 +136,13 @@ export function startDeletion(
   const until = addDays(now, redemption > 0 ? redemption : pendingDelete).toISOString();
   const undoneMonths = gracesInForce(domain, now).reduce((sum, { months }) => sum + months, 0);
   context.store.domains.put({
-    ...domain,
+    // What is pending ends with the name's term.
+    ...withoutPending(domain),
     // pendingDelete excludes the statuses that prohibit a deletion (RFC 5731 §2.3).
-    statuses: [...domain.statuses.filter((status) => !status.endsWith("DeleteProhibited")), "pendingDelete"],
+    statuses: [
+      ...withoutPending(domain).statuses.filter((status) => !status.endsWith("DeleteProhibited")),
+      "pendingDelete",
+    ],
     exDate: addMonths(new Date(domain.exDate), -undoneMonths).toISOString(),
     graces: [],
     deletion: { stage, until, ...trids },

@@ -23,6 +23,7 @@ function start(context: TestContext, args: string[], program = entry, deployment
 
 interface Ready {
   type: string;
+  others?: Ready[];
   port: number;
   controlPort: number;
   caFile: string;
@@ -48,6 +49,28 @@ test("keeps what it answered when it is killed in the middle", async (context) =
   const second = await RawClient.login(await ready(start(context, [...usual, "--data", data])));
   assert.equal(textOf(await second.ask(infoFrame("a.test")), "clID"), "gate-one");
   second.close();
+});
+
+test("serves several registries in one process, each with its own names", async (context) => {
+  const thin = ["--suffix", "thin.test", "--registrar", "gate-two:secret-2", "--setting", "dataModel=thin"];
+  const { others, ...first } = await ready(start(context, [...usual, "--and", ...thin]));
+  assert.equal(others?.length, 1);
+  const client = await RawClient.login(first);
+  await client.ask(contactCreateFrame("reg-1"));
+  assert.equal((await client.ask(createFrame("a.test"))).code, 1000);
+  assert.equal((await client.ask(createFrame("a.thin.test"))).code, 2306);
+  client.close();
+  const other = await RawClient.login(others![0]!, "gate-two", "secret-2", { objects: [domainUri] });
+  assert.equal((await other.ask(createFrame("a.thin.test", { registrant: "" }))).code, 1000);
+  other.close();
+  await assert.rejects(RawClient.login(others![0]!, "gate-one", "secret-1", { objects: [domainUri] }), /2200/);
+});
+
+test("starts none of several registries if the options of one are invalid", async (context) => {
+  const child = start(context, [...usual, "--and", "--suffix", "thin.test"]);
+  const errors = text(child.stderr!);
+  assert.deepEqual(await once(child, "exit"), [2, null]);
+  assert.match(await errors, /needs at least one registrar/);
 });
 
 test("ends cleanly at SIGTERM, and when its parent has ended", async (context) => {

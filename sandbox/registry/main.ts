@@ -1,7 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import type { FaultSettings } from "./faults.ts";
-import { type RegistrarAccount, type SandboxRegistryOptions, startSandboxRegistry } from "./server.ts";
+import {
+  type RegistrarAccount,
+  type SandboxRegistry,
+  type SandboxRegistryOptions,
+  startSandboxRegistry,
+} from "./server.ts";
 import { parseSetting, settingLines } from "./setting-option.ts";
 
 const help = `Usage: deedhouse sandbox-registry [options]
@@ -20,6 +25,7 @@ Options:
   --client-ca FILE             requires client certificates signed by a CA in this file
   --client-certificate         requires the client certificate that the registry creates in DIR/tls
   --faults JSON                the initial faults, as for POST /faults
+  --and                        another registry in the same process, with the options that follow
   --setting NAME=VALUE         a setting; repeatable. All settings with their defaults:
 ${settingLines()}
   --production                 refuses to start, like the environment variable
@@ -30,25 +36,46 @@ Example:
 `;
 
 /**
- * Runs the registry as a separate process until SIGTERM, SIGINT, or the end of its parent. A parent with an IPC channel gets
- * {type: "ready", port, controlPort, caFile}; otherwise the same is printed. For invalid arguments, and in production, it
- * prints one sentence and sets the exit code to 2.
+ * Runs registries as a separate process until SIGTERM, SIGINT, or the end of its parent: one, and another for each `--and`. A
+ * parent with an IPC channel gets {type: "ready", port, controlPort, caFile, others}, where `others` has the same of each
+ * registry after the first; otherwise it is printed. For invalid arguments, and in production, it prints one sentence and sets
+ * the exit code to 2.
  */
 export async function runSandboxRegistry(args: string[]): Promise<void> {
-  const options = await readOptions(args).catch(fail);
-  if (!options) return;
+  const wanted = await Promise.all(groupsOf(args).map(readOptions)).catch(fail);
+  const registries = wanted?.filter((options) => options !== undefined) ?? [];
+  if (registries.length < groupsOf(args).length) return;
   const stopped = new Promise((resolve) => {
     for (const event of ["SIGTERM", "SIGINT", "disconnect"]) process.once(event, resolve);
   });
-  const registry = await startSandboxRegistry(options).catch(fail);
-  if (!registry) return;
-  const { port, controlPort, caFile, clientCertFile, clientKeyFile } = registry;
-  const ready = { type: "ready", port, controlPort, caFile, clientCertFile, clientKeyFile };
+  await using running = new AsyncDisposableStack();
+  const places = await startAll(registries, running).catch(fail);
+  if (!places) return;
+  const [first, ...others] = places;
+  const ready = { type: "ready", ...first, ...(others.length > 0 && { others }) };
   if (process.connected) process.send?.(ready);
   else process.stdout.write(`${JSON.stringify(ready)}\n`);
   await stopped;
-  await registry.close();
+  await running.disposeAsync();
   if (process.connected) process.disconnect();
+}
+
+type Place = Pick<SandboxRegistry, "port" | "controlPort" | "caFile" | "clientCertFile" | "clientKeyFile">;
+
+async function startAll(wanted: readonly SandboxRegistryOptions[], running: AsyncDisposableStack): Promise<Place[]> {
+  const places: Place[] = [];
+  for (const options of wanted) {
+    const registry = running.adopt(await startSandboxRegistry(options), (started) => started.close());
+    const { port, controlPort, caFile, clientCertFile, clientKeyFile } = registry;
+    places.push({ port, controlPort, caFile, clientCertFile, clientKeyFile });
+  }
+  return places;
+}
+
+/** The arguments of each registry: `--and` stands between them. */
+function groupsOf(args: readonly string[]): string[][] {
+  const end = args.indexOf("--and");
+  return end < 0 ? [[...args]] : [args.slice(0, end), ...groupsOf(args.slice(end + 1))];
 }
 
 function fail(error: Error): undefined {

@@ -28,14 +28,15 @@ export async function enqueueMessage(registry: Registry, request: MessageRequest
   const id = String(registry.store.nextNumber());
   const message = { id, registrar, queuedAt: registry.now().toISOString(), text, xml, extension };
   const msgQ = describeQueue(1, message, true);
-  const fault = findFault(response({ code: 1301, ...messageParts(message), msgQ, svTRID: "SBX-0" }));
+  const fault = findAnswerFault(response({ code: 1301, ...messageParts(message), msgQ, svTRID: "SBX-0" }));
   if (fault !== undefined) throw new RangeError(`No valid answer can contain the message: ${fault}`);
   registry.store.messages.put(message);
   await registry.store.durable();
   return id;
 }
 
-function findFault(answer: string): string | undefined {
+/** Why no client could read the answer; undefined if it is valid. */
+export function findAnswerFault(answer: string): string | undefined {
   try {
     parseXml(answer);
   } catch (error) {
@@ -51,10 +52,14 @@ export function describeQueue(count: number, head: PollMessage, withText: boolea
   return tag("msgQ", { count: String(count), id: head.id }, content);
 }
 
-/** The XML of a message from the control port, unchanged. */
-export function messageParts({ xml, extension }: PollMessage): { resData?: Markup; extension?: Markup[] } {
+/** The XML of a message, unchanged, for a client that requested these services. */
+export function messageParts(
+  { xml, extension, extensionUri }: PollMessage,
+  services?: ReadonlySet<string>,
+): { resData?: Markup; extension?: Markup[] } {
+  const isUnderstood = extensionUri === undefined || services === undefined || services.has(extensionUri);
   return {
     ...(xml !== undefined && { resData: { markup: xml } }),
-    ...(extension !== undefined && { extension: [{ markup: extension }] }),
+    ...(extension !== undefined && isUnderstood && { extension: [{ markup: extension }] }),
   };
 }

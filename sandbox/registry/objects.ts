@@ -16,13 +16,26 @@ export interface Delegation {
   servers: NameServer[];
 }
 
-/** The registry's later decision about a name with a label; the TRIDs are those of the create. */
-export interface ScheduledAction {
-  action: "approve" | "deny" | "lose" | "never" | "undo";
+/** How a pending command ends: "lose" is an approval without a message. */
+export const decisions = ["approve", "deny", "lose", "never"] as const;
+export type Decision = (typeof decisions)[number];
+
+/** What happens to an object later, as a label or a fault says; the TRIDs are those of the command that began it. */
+export interface ScheduledAction<Row = Domain> {
+  /** A decision; or the create is undone. */
+  action: Decision | "undo";
   dueAt: string;
   clTRID?: string | undefined;
   svTRID: string;
+  /** What a pending update or renew will change in the row. */
+  change?: { set: Partial<Row>; unset: (keyof Row)[] } | undefined;
+  /** Whether it is the delete of a host or contact that is pending. */
+  removes?: true | undefined;
+  /** The pending answer to a transfer. */
+  answer?: TransferAnswer | undefined;
 }
+
+export type TransferAnswer = "clientApproved" | "clientRejected" | "clientCancelled";
 
 /** A period in which a command is credited if the name is deleted: rgpStatus of RFC 3915 §3.1. */
 export interface GracePeriod {
@@ -102,6 +115,8 @@ export interface Domain {
   authInfo: string;
   security?: DnsSecurity | undefined;
   scheduled?: ScheduledAction | undefined;
+  /** When another registrar requests the transfer of the name, unless a status prohibits it. */
+  leavesAt?: string | undefined;
   /** Including past ones, which have no effect: see gracesInForce. */
   graces?: GracePeriod[] | undefined;
   /** Present if and only if the status pendingDelete is set. */
@@ -111,6 +126,7 @@ export interface Domain {
 /** A host object (RFC 5732). The status linked is derived from delegations, not stored. */
 export interface Host {
   name: string;
+  scheduled?: ScheduledAction<Host> | undefined;
   roid: string;
   statuses: string[];
   addresses: HostAddress[];
@@ -145,6 +161,7 @@ export interface Disclosure {
 
 export interface Contact {
   id: string;
+  scheduled?: ScheduledAction<Contact> | undefined;
   roid: string;
   statuses: string[];
   postalInfo: PostalInfo[];
@@ -166,7 +183,10 @@ export interface PollMessage {
   registrar: string;
   queuedAt: string;
   text: string;
+  /** The domain or host name, or the contact id, that it is about. */
   name?: string | undefined;
+  /** The kind of that object; absent: a name. */
+  object?: "host" | "contact" | undefined;
   /** The outcome of the pending command with these TRIDs; absent in a message that is only text. */
   approved?: boolean | undefined;
   clTRID?: string | undefined;
@@ -174,6 +194,8 @@ export interface PollMessage {
   /** The content of the answer's `<resData>` and `<extension>`, if the message was added by hand. */
   xml?: string | undefined;
   extension?: string | undefined;
+  /** The service that a client must have requested to get `extension`; absent: it always gets it. */
+  extensionUri?: string | undefined;
 }
 
 /** A registrar's remaining credit. */

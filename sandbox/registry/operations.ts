@@ -2,6 +2,7 @@ import type { VirtualClock } from "./clock.ts";
 import { setCredit } from "./credit.ts";
 import type { FaultSettings, Faults } from "./faults.ts";
 import type { Hold, HoldRequest, Holds } from "./holds.ts";
+import { changeDomain, type DomainChange, decideNow, intervene, type TransferIntervention } from "./interventions.ts";
 import type { Listener } from "./listener.ts";
 import { enqueueMessage, type MessageRequest } from "./messages.ts";
 import type { Registry, SessionState } from "./registry.ts";
@@ -36,6 +37,12 @@ export interface Operations {
   setCredit(registrar: string, units: number): Promise<void>;
   /** Registers names without a command: for the other registrar, or with the given fields. */
   seed(domains: readonly (string | DomainSeed)[]): Promise<void>;
+  /** Takes a step of a transfer as another registrar, the name's registrar or the registry. */
+  transfer(step: TransferIntervention): Promise<void>;
+  /** Changes a name behind the back of its registrar. */
+  change(name: string, change: DomainChange): Promise<void>;
+  /** Decides now what is pending about a name. */
+  decide(name: string, decision: "approve" | "deny" | "lose"): Promise<void>;
   /** The open connections, and who is logged in. */
   sessions(): Pick<SessionState, "connection" | "registrar">[];
   /** Removes everything, resets the clock, drops every connection, ends a pause and holds, restores the faults. */
@@ -61,6 +68,9 @@ export function operationsOf(registry: Registry, listener: Listener, clock: Virt
     enqueueMessage: (request) => enqueueMessage(registry, request),
     setCredit: (registrar, units) => setCredit(registry, registrar, units),
     seed: (domains) => seedDomains(registry, domains),
+    transfer: (step) => intervene(registry, step),
+    change: (name, change) => changeDomain(registry, name, change),
+    decide: (name, decision) => decideNow(registry, name, decision),
     sessions: () => [...sessions].map(({ connection, registrar }) => ({ connection, registrar })),
     reset: async () => {
       listener.dropAll();

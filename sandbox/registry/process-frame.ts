@@ -1,8 +1,9 @@
 import { greeting, response } from "./answer.ts";
-import { type ParsedFrame, readFrame } from "./command.ts";
+import { isCommand, type ParsedFrame, readFrame } from "./command.ts";
+import { setAside } from "./commands/set-aside.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
 import type { JournalEntry } from "./journal.ts";
-import { askedByLabel, type Delivery, dropBefore, type LabelEffect, noEffect, normalDelivery } from "./labels.ts";
+import { askedFor, type CommandEffect, type Delivery, dropBefore, noEffect, normalDelivery } from "./labels.ts";
 import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
 import { redactXml } from "./redact.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
@@ -10,6 +11,7 @@ import { isClosingCode, Refusal } from "./result-codes.ts";
 import { findSchemaFault } from "./schema.ts";
 import { extensionUrisOf, objectUrisOf } from "./services.ts";
 import { applySessionFaults } from "./session-faults.ts";
+import type { Settings } from "./settings.ts";
 import { parseXml, XmlRefusedError } from "./xml.ts";
 
 /** A frame's answer, for the session. */
@@ -34,11 +36,12 @@ export interface IncomingFrame {
 }
 
 /** Reads and checks one frame. Changes nothing. */
-export function readIncoming(body: Buffer): IncomingFrame {
+export function readIncoming(body: Buffer, settings: Settings): IncomingFrame {
   const incoming: IncomingFrame = {};
   try {
     incoming.text = decode(body);
     incoming.frame = readFrame(parseXml(incoming.text));
+    refuseForeign(incoming.frame, settings);
     refuseUnreadable(incoming.frame, findSchemaFault(incoming.text));
   } catch (error) {
     incoming.refusal = asRefusal(error);
@@ -63,7 +66,7 @@ export function processFrame(registry: Registry, session: SessionState, incoming
     applySessionFaults(registry, session, frame);
     effect = effectFor(registry, session, frame);
     if (effect.delivery?.drops === "before") {
-      registry.store.firedLabels.put({ key: frame.name! });
+      if (effect.once) registry.store.firedLabels.put({ key: frame.name! });
       return drop(registry, session, incoming, svTRID);
     }
     if (frame.kind === "hello") {
@@ -122,64 +125,76 @@ function decode(body: Buffer): string {
   }
 }
 
+/** Refuses what is not served here by its own code, which the schemas know nothing about (RFC 5730 §3). */
+function refuseForeign({ verb, element, extensions }: ParsedFrame, settings: Settings): void {
+  if (verb !== undefined && !verbs.has(verb)) throw new Refusal(2000, `<${verb}>`);
+  const extension = extensions.find(({ uri }) => !extensionUrisOf(settings).includes(uri));
+  if (extension) throw new Refusal(2103, extension.uri);
+  const isObject = element !== undefined && element.uri !== eppUri && element.uri !== "";
+  if (isObject && !objectUrisOf(settings).includes(element.uri)) throw new Refusal(2307, element.uri);
+}
+
 function refuseUnreadable(frame: ParsedFrame, fault: string | undefined): void {
-  if (frame.verb !== undefined && !verbs.has(frame.verb)) throw new Refusal(2000, `<${frame.verb}>`);
   if (fault !== undefined) throw new Refusal(2001, fault);
   if (frame.kind !== "command" && frame.kind !== "hello") throw new Refusal(2001, `<${frame.kind}> is not a command`);
 }
 
-/** The effect of the label on this command: only for domains, and for a registrar that is logged in. */
-function effectFor(registry: Registry, session: SessionState, frame: ParsedFrame): LabelEffect {
+/** The effect of a fault on this command, or of the label: only for domains, and for a registrar that is logged in. */
+function effectFor(registry: Registry, session: SessionState, frame: ParsedFrame): CommandEffect {
+  const faulty = registry.faults.takeCommandEffect(frame, registry.settings);
+  if (faulty) return faulty;
   if (!session.registrar || frame.element?.uri !== domainUri || frame.name === undefined) return noEffect;
   const effect = activeEffect(registry, frame.name) ?? noEffect;
-  if (frame.verb === (effect.verb ?? "create")) return effect;
+  if (labelledVerbOf(frame) === (effect.verb ?? "create")) return effect;
   return frame.verb === "check" && effect.alsoOnCheck && effect.delivery ? { delivery: effect.delivery } : noEffect;
+}
+
+/** The handlers of a name's create and transfer leave it pending themselves. */
+function staysPendingByItself({ label }: ParsedFrame): boolean {
+  return label === "domain:create" || label === "domain:transfer";
+}
+
+/** The verb of the labels that concern the command: a restore has its own, and a transfer only in an answer to it. */
+function labelledVerbOf({ verb, operation }: ParsedFrame): string | undefined {
+  if (isCommand({ operation }, "domain:restore")) return "restore";
+  if (verb === "transfer" && /-(request|query)$/.test(operation)) return undefined;
+  return verb;
 }
 
 function execute(
   registry: Registry,
   session: SessionState,
   frame: ParsedFrame,
-  effect: LabelEffect,
+  effect: CommandEffect,
   svTRID: string,
 ): Outcome {
   const { verb, op, element, extensions, clTRID } = frame;
   if (!session.registrar && verb !== "login") throw new Refusal(session.forgottenCode ?? 2002, "not logged in");
   if (session.registrar && verb === "login") throw new Refusal(2002, "already logged in");
-  refuseExtensions(registry, session, frame);
+  refuseExtensions(session, frame);
   if (!element) throw new Error(`a valid <${verb}> without content`);
   if (element.uri !== eppUri) {
-    if (!objectUrisOf(registry.settings).includes(element.uri)) throw new Refusal(2307, element.uri);
     if (element.local !== verb) throw new Refusal(2001, `<${verb}> contains <${element.local}>`);
     if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not request ${element.uri}`);
   }
-  // The handler of create refuses by label, after all other checks.
-  if (effect.refusalCode !== undefined && verb !== "create") {
-    throw new Refusal(effect.refusalCode, askedByLabel);
+  // The handler of a name's create refuses by itself, after all other checks.
+  if (effect.refusalCode !== undefined && frame.label !== "domain:create") {
+    throw new Refusal(effect.refusalCode, askedFor);
   }
   const handler = handlers.get(`${element.uri} ${element.local}`);
   if (!handler) throw new Refusal(2101, `${element.local} is not supported for this object`);
-  return handler({
-    registry,
-    session,
-    registrar: session.registrar ?? "",
-    element,
-    op,
-    extensions,
-    clTRID,
-    svTRID,
-    effect,
-  });
+  const registrar = session.registrar ?? "";
+  const context = { registry, session, registrar, element, op, extensions, clTRID, svTRID, effect };
+  const isSetAside = effect.scheduled !== undefined && !staysPendingByItself(frame);
+  return isSetAside ? setAside(context, handler) : handler(context);
 }
 
 /** The login's handler checks its own extensions, because only it knows what the login requests. */
-function refuseExtensions(registry: Registry, session: SessionState, { verb, label, extensions }: ParsedFrame): void {
+function refuseExtensions(session: SessionState, { verb, label, extensions }: ParsedFrame): void {
   if (verb === "login") return;
-  const announced = extensionUrisOf(registry.settings);
   if (new Set(extensions.map(({ uri }) => uri)).size < extensions.length)
     throw new Refusal(2002, "an extension is repeated");
   for (const { uri, local } of extensions) {
-    if (!announced.includes(uri)) throw new Refusal(2103, uri);
     if (!session.services.has(uri)) throw new Refusal(2002, `the login did not request ${uri}`);
     if (extensionUses.get(`${uri} ${local}`) !== label) {
       throw new Refusal(2002, `${extensionNames[uri]}:${local} does not extend ${label}`);

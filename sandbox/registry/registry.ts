@@ -1,6 +1,6 @@
 import type { Faults } from "./faults.ts";
 import type { Holds } from "./holds.ts";
-import { effectOf, type LabelEffect } from "./labels.ts";
+import { type CommandEffect, effectOf } from "./labels.ts";
 import type { ResultCode } from "./result-codes.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
@@ -51,7 +51,7 @@ export interface CommandContext {
   extensions: readonly XmlElement[];
   clTRID: string | undefined;
   svTRID: string;
-  effect: LabelEffect;
+  effect: CommandEffect;
 }
 
 export interface Outcome {
@@ -66,7 +66,7 @@ export interface Outcome {
 export type CommandHandler = (context: CommandContext) => Outcome;
 
 /** The effect of the label of `name`; undefined if it acts once and has done so. */
-export function activeEffect(registry: Registry, name: string): LabelEffect | undefined {
+export function activeEffect(registry: Registry, name: string): CommandEffect | undefined {
   const effect = effectOf(name, registry.settings);
   return effect.once && registry.store.firedLabels.find(name) ? undefined : effect;
 }

@@ -1,11 +1,16 @@
 import type { VirtualClock } from "./clock.ts";
 import { DueQueue } from "./due-queue.ts";
-import { dueOf } from "./lifecycle.ts";
+import { type Due, decisionOf, dueOf } from "./lifecycle.ts";
+import { decideContact, decideHost } from "./pending.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
 /** The longest delay of Node's timers; a longer wait is split. */
 const timerMsMax = 2 ** 31 - 1;
+
+/** What keys of the queue begin with, if they are not those of names. */
+const hostKeys = "host:";
+const contactKeys = "contact:";
 
 /** A hundred years in total: later dates are beyond what clients can read, and eventually beyond those that exist. */
 const offsetMsMax = 36_525 * 24 * 60 * 60_000;
@@ -26,11 +31,15 @@ export class Schedule {
     this.#store = store;
     this.#settings = settings;
     this.#clock = clock;
-    store.domains.watch((domain) => {
-      const due = dueOf(domain, settings);
-      this.#queue.set(domain.name, due && Date.parse(due.at));
-      if (this.#queue.firstDueMs() !== this.#timerDueMs) this.#setTimer();
-    });
+    store.domains.watch(({ name }) => this.#plan(name));
+    store.hosts.watch(({ name }) => this.#plan(`${hostKeys}${name}`));
+    store.contacts.watch(({ id }) => this.#plan(`${contactKeys}${id}`));
+  }
+
+  #plan(key: string): void {
+    const due = this.#eventOf(key);
+    this.#queue.set(key, due && Date.parse(due.at));
+    if (this.#queue.firstDueMs() !== this.#timerDueMs) this.#setTimer();
   }
 
   /** Runs what is due. Called before a frame is executed, so that no answer shows an outdated state. */
@@ -63,14 +72,28 @@ export class Schedule {
 
   #runUntil(timeMs: number): void {
     for (let entry = this.#queue.takeUntil(timeMs); entry; entry = this.#queue.takeUntil(timeMs)) {
-      const domain = this.#store.domains.find(entry.key);
-      const due = domain && dueOf(domain, this.#settings);
-      // The name may have been deleted, and created again, since.
-      if (!domain || !due || Date.parse(due.at) !== entry.dueMs) continue;
-      this.#clock.doAt(entry.dueMs, () =>
-        due.act({ store: this.#store, settings: this.#settings, now: this.#clock.now }, domain),
-      );
+      const event = this.#eventOf(entry.key);
+      // The object may have been deleted, and created again, since.
+      if (!event || Date.parse(event.at) !== entry.dueMs) continue;
+      this.#clock.doAt(entry.dueMs, event.act);
     }
+  }
+
+  /** The next event of the object with this key in the queue. */
+  #eventOf(key: string): { at: string; act: () => void } | undefined {
+    const { domains, hosts, contacts } = this.#store;
+    const context = { store: this.#store, settings: this.#settings, now: this.#clock.now };
+    const event = <Row>(row: Row | undefined, next: (found: Row) => Due<Row> | undefined) => {
+      const due = row && next(row);
+      return row && due && { at: due.at, act: () => due.act(context, row) };
+    };
+    if (key.startsWith(hostKeys)) {
+      return event(hosts.find(key.slice(hostKeys.length)), (host) => decisionOf(host, decideHost));
+    }
+    if (key.startsWith(contactKeys)) {
+      return event(contacts.find(key.slice(contactKeys.length)), (contact) => decisionOf(contact, decideContact));
+    }
+    return event(domains.find(key), (domain) => dueOf(domain, this.#settings));
   }
 
   #setTimer(): void {

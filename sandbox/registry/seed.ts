@@ -43,9 +43,7 @@ function seededDomain(registry: Registry, seed: DomainSeed): Domain {
   if (name === undefined) throw new RangeError(`"${seed.name}" is not a domain name.`);
   if (!isServed(name, registry.suffixes)) throw new RangeError(`"${name}" is under no suffix of this registry.`);
   requireRegistrar(registry, registrar);
-  const badStatus = statuses.find((status) => !statusPattern.test(status));
-  if (badStatus !== undefined) throw new RangeError(`"${badStatus}" is not a status that a name can have.`);
-  if (new Set(statuses).size < statuses.length) throw new RangeError("A status is repeated.");
+  requireStatuses(statuses);
   if (!xmlText.test(authInfo)) throw new RangeError("The authInfo contains a character that XML does not allow.");
   if (registrant !== undefined && !registry.store.contacts.find(registrant)) {
     throw new RangeError(`There is no contact "${registrant}".`);
@@ -59,14 +57,22 @@ function seededDomain(registry: Registry, seed: DomainSeed): Domain {
     statuses,
     clID: registrar,
     crID: registrar,
-    crDate: timeOf(seed.crDate, now),
-    exDate: timeOf(seed.exDate, addMonths(now, monthsPerYear)),
+    crDate: seed.crDate === undefined ? now.toISOString() : timeOf(seed.crDate),
+    exDate: seed.exDate === undefined ? addMonths(now, monthsPerYear).toISOString() : timeOf(seed.exDate),
     authInfo,
   };
 }
 
-function timeOf(text: string | undefined, otherwise: Date): string {
-  const time = text === undefined ? otherwise : new Date(text);
+/** @throws RangeError for a status that no name can have, or one that is repeated */
+export function requireStatuses(statuses: readonly string[]): void {
+  const badStatus = statuses.find((status) => !statusPattern.test(status));
+  if (badStatus !== undefined) throw new RangeError(`"${badStatus}" is not a status that a name can have.`);
+  if (new Set(statuses).size < statuses.length) throw new RangeError("A status is repeated.");
+}
+
+/** The time in the form of the rows. @throws RangeError for anything but ISO 8601, or a year that clients cannot read */
+export function timeOf(text: string): string {
+  const time = new Date(text);
   if (Number.isNaN(time.getTime())) throw new RangeError(`"${text}" is not a time in ISO 8601.`);
   // Dates that follow from a later time would not fit into the four digits of a year that clients read.
   const year = time.getUTCFullYear();

@@ -157,6 +157,26 @@ test("refuses an unknown verb, a contact's transfer, an extension and an object 
   assert.equal((await client.ask(commandFrame(`<info>${host}</info>`))).code, 2307);
 });
 
+test("refuses extensions and objects of unknown namespaces before it validates the frame", async (context) => {
+  const { client } = await startWithClient(context);
+  const info = `<info><domain:info xmlns:domain="${domainUri}"><domain:name>a.test</domain:name></domain:info></info>`;
+  const frames: [number, string][] = [
+    [2103, `${info}<extension><x:data xmlns:x="urn:example:x-1.0"><x:any/></x:data></extension>`],
+    [
+      2103,
+      `<info><domain:info xmlns:domain="${domainUri}"/></info><extension><x:data xmlns:x="urn:example:x-1.0"/></extension>`,
+    ],
+    [2307, '<info><item:info xmlns:item="urn:example:item-1.0"><item:name>a</item:name></item:info></info>'],
+    [2000, '<frobnicate><item:info xmlns:item="urn:example:item-1.0"/></frobnicate>'],
+    [2001, '<info><info xmlns=""/></info>'],
+  ];
+  for (const [code, content] of frames) {
+    const answer = await client.ask(commandFrame(content));
+    assert.deepEqual([answer.code, answer.clTRID], [code, "test-1"], content);
+  }
+  assert.match((await client.ask(commandFrame(frames[0]![1]))).xml, /<reason>urn:example:x-1\.0</);
+});
+
 test("serves only the objects that the login requested", async (context) => {
   const registry = await startFor(context);
   const client = await RawClient.connect(registry.port, registry.caFile);

@@ -95,7 +95,7 @@ export class Session {
 
   async #serve(body: Buffer): Promise<void> {
     const { holds, store } = this.#registry;
-    const incoming = readIncoming(body);
+    const incoming = readIncoming(body, this.#registry.settings);
     const isToBeDone = await holds.pass("before-execution", incoming.frame, this.#state, this.#ended.signal);
     const serve = isToBeDone ? processFrame : drop;
     const processed = serve(this.#registry, this.#state, incoming);

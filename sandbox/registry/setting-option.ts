@@ -6,8 +6,12 @@ const choices: Partial<Record<keyof Settings, readonly unknown[]>> = {
   atExpiry: ["auto-renew", "expire"],
   oldExpDateCode: [2004, 2105, 2306],
   extensions: Object.values(extensionNames),
+  premiumClass: ["premium", "standard", "none"],
   dataModel: ["thick", "thin"],
+  period: ["any", "years", "months", "none"],
+  contactIds: ["client", "server"],
   hostModel: ["objects", "attributes"],
+  authInfo: ["registrar", "registry", "none"],
 };
 
 const indent = " ".repeat("  --setting NAME=VALUE         ".length);

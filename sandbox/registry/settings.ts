@@ -31,12 +31,19 @@ export interface Settings {
   /** What happens at a name's exDate: it is renewed for a year, or enters redemption. */
   atExpiry: "auto-renew" | "expire";
   graceDays: GraceDays;
+  /** The only form of a period that creates and renews may have; others are 2306, and one that is missing too. */
+  period: "any" | "years" | "months" | "none";
+  /** Whether the answer to a create, and `<info>`, show the exDate: it is optional in both (RFC 5731 §3.2.1, §3.1.2). */
+  createShowsExDate: boolean;
+  infoShowsExDate: boolean;
   /** The answer to a renew whose curExpDate is not the exDate: registries differ. */
   oldExpDateCode: 2004 | 2105 | 2306;
   /** Which extensions the greeting announces. */
   extensions: readonly ExtensionName[];
   /** Thick: names have contacts. Thin: there are none. */
   dataModel: "thick" | "thin";
+  /** Whose choice a contact's id is: the client's, or the registry's, which ignores the id in the command. */
+  contactIds: "client" | "server";
   /** Name servers are objects of their own (RFC 5732), or attributes of their domain (RFC 5731 §1.1). */
   hostModel: "objects" | "attributes";
   /** Whether a restore needs a report (RFC 3915 §3.1), and how many days the registry waits for it. */
@@ -46,7 +53,19 @@ export interface Settings {
   premiumAmount: number;
   standardAmount: number;
   restoreAmount: number;
+  /** The class of a `premium-` name in a check's fees: registries exist that give none, or call every name standard. */
+  premiumClass: "premium" | "standard" | "none";
   feeCurrency: string;
+  /** A contact has one role, at all names: it is never both a registrant and a technical contact. */
+  contactPerRole: boolean;
+  /** Who draws a name's authInfo. The registry sends its own to the registrant, so info does not show it; or there is none. */
+  authInfo: "registrar" | "registry" | "none";
+  /** Whether info shows the authInfo to the name's registrar, as RFC 5731 §3.1.2 does. */
+  infoShowsAuthInfo: boolean;
+  /** The name servers that a name needs at its create. */
+  nameServersAtCreateMin: number;
+  /** Whether there is a renew command; without it, names are renewed at their exDate only. */
+  renewCommand: boolean;
   /** How long the losing registrar may reject a transfer before it is approved. */
   transferDays: number;
 }
@@ -79,16 +98,26 @@ export const defaultSettings: Settings = {
   unitsPerYear: 1,
   atExpiry: "auto-renew",
   graceDays: { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 },
+  period: "any",
+  createShowsExDate: true,
+  infoShowsExDate: true,
   oldExpDateCode: 2004,
-  extensions: ["rgp", "secDNS", "fee", "loginSec"],
+  extensions: ["rgp", "secDNS", "fee", "loginSec", "changePoll"],
   dataModel: "thick",
+  contactIds: "client",
   hostModel: "objects",
   restoreReport: true,
   restoreReportDays: 7,
   premiumAmount: 100,
   standardAmount: 10,
   restoreAmount: 50,
+  premiumClass: "premium",
   feeCurrency: "EUR",
+  contactPerRole: false,
+  authInfo: "registrar",
+  infoShowsAuthInfo: true,
+  nameServersAtCreateMin: 0,
+  renewCommand: true,
   transferDays: 5,
 };
 

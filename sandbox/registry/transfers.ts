@@ -1,4 +1,4 @@
-import { addMonths } from "./clock.ts";
+import { addDays, addMonths } from "./clock.ts";
 import { type EventContext, notify } from "./events.ts";
 import { gracesInForce, withGrace } from "./graces.ts";
 import { hostsBelow } from "./hosts-below.ts";
@@ -9,15 +9,50 @@ import { type Markup, optionalTag, tag } from "./xml.ts";
 
 const monthsPerYear = 12;
 
-/** The outcomes that are reported to the losing registrar too, because it did not cause them. */
-const loserNotified: readonly Transfer["status"][] = ["clientCancelled", "serverApproved", "serverCancelled"];
+/** The months that a transfer adds to the registration. */
+export const transferMonths = 12;
+
+/** Begins a transfer of a name that may be transferred, and tells its registrar (RFC 5731 §3.3). */
+export function askForTransfer(context: EventContext, domain: Domain, registrar: string): Domain {
+  const now = context.now();
+  const acDate = addDays(now, context.settings.transferDays).toISOString();
+  const asked: Domain = {
+    ...domain,
+    statuses: [...domain.statuses, "pendingTransfer"],
+    transfer: {
+      status: "pending",
+      reID: registrar,
+      reDate: now.toISOString(),
+      acID: domain.clID,
+      acDate,
+      months: transferMonths,
+    },
+  };
+  context.store.domains.put(asked);
+  notifyOfTransfer(context, asked, domain.clID, "A transfer was requested");
+  return asked;
+}
+
+/** How a transfer ends. */
+export type TransferEnd = Exclude<Transfer["status"], "pending">;
+
+/**
+ * Ends a pending transfer: an approved one moves the name. Both registrars get a message, but not `sender`, whose command
+ * ended it.
+ */
+export function endTransfer(context: EventContext, domain: Domain, status: TransferEnd, sender?: string): Domain {
+  const isApproved = status === "clientApproved" || status === "serverApproved";
+  const ended = isApproved ? approveTransfer(context, domain, status) : end(context, domain, status);
+  if (!isApproved) context.store.domains.put(ended);
+  const { reID, acID } = domain.transfer!;
+  for (const registrar of [reID, acID]) {
+    if (registrar !== sender) notifyOfTransfer(context, ended, registrar, `The transfer ended: ${status}`);
+  }
+  return ended;
+}
 
 /** Moves the name, and the hosts below it, to the registrar that requested it (RFC 5731 §3.2.4, RFC 5732 §1.1). */
-export function approveTransfer(
-  context: EventContext,
-  domain: Domain,
-  status: "clientApproved" | "serverApproved",
-): Domain {
+function approveTransfer(context: EventContext, domain: Domain, status: "clientApproved" | "serverApproved"): Domain {
   const { store, now } = context;
   const transfer = domain.transfer!;
   const trDate = now().toISOString();
@@ -33,40 +68,18 @@ export function approveTransfer(
   const approved = { ...given, graces };
   store.domains.put(approved);
   for (const host of hostsBelow(store, domain.name)) store.hosts.put({ ...host, clID: transfer.reID, trDate });
-  notifyBoth(context, approved);
   return approved;
-}
-
-/** Ends a pending transfer without moving the name. @returns the name, unchanged if no transfer is pending */
-export function cancelTransfer(
-  context: EventContext,
-  domain: Domain,
-  status: "clientRejected" | "clientCancelled" | "serverCancelled",
-): Domain {
-  if (domain.transfer?.status !== "pending") return domain;
-  const ended = end(context, domain, status);
-  context.store.domains.put(ended);
-  notifyBoth(context, ended);
-  return ended;
 }
 
 function end({ now }: EventContext, domain: Domain, status: Transfer["status"]): Domain {
   const acDate = now().toISOString();
   const statuses = domain.statuses.filter((other) => other !== "pendingTransfer");
-  return { ...domain, statuses, transfer: { ...domain.transfer!, status, acDate } };
-}
-
-function notifyBoth(context: EventContext, domain: Domain): void {
-  const { status, reID, acID } = domain.transfer!;
-  const registrars = [
-    ...(status === "clientCancelled" ? [] : [reID]),
-    ...(loserNotified.includes(status) ? [acID] : []),
-  ];
-  for (const registrar of registrars) notifyOfTransfer(context, domain, registrar, `The transfer ended: ${status}`);
+  const scheduled = domain.scheduled?.answer ? undefined : domain.scheduled;
+  return { ...domain, statuses, scheduled, transfer: { ...domain.transfer!, status, acDate } };
 }
 
 /** Adds a message with `<domain:trnData>` (RFC 5731 §3.3). */
-export function notifyOfTransfer(context: EventContext, domain: Domain, registrar: string, text: string): void {
+function notifyOfTransfer(context: EventContext, domain: Domain, registrar: string, text: string): void {
   notify(context, domain, { registrar, text, xml: transferTag(context, domain).markup });
 }
 

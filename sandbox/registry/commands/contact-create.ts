@@ -5,9 +5,10 @@ import { childToken, tag } from "../xml.ts";
 import { emailOf, findDisclosure, findPhone, postalInfosOf } from "./contact-data.ts";
 import { findAuthInfo, nextRoid } from "./domain-data.ts";
 
-/** RFC 5733 §3.2.1. */
+/** RFC 5733 §3.2.1. With `contactIds: "server"` the id in the command is ignored, as several registries do. */
 export const createContact: CommandHandler = ({ registry, registrar, element }) => {
-  const id = childToken(element, "id");
+  const isOurChoice = registry.settings.contactIds === "server";
+  const id = isOurChoice ? `SBX${registry.store.nextNumber()}` : childToken(element, "id");
   const contact = {
     postalInfo: postalInfosOf(element),
     voice: findPhone(element, "voice"),

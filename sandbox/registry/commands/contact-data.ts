@@ -3,12 +3,14 @@ import type { Contact, Disclosure, PhoneNumber, PostalInfo } from "../objects.ts
 import type { Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElement } from "../xml.ts";
+import { requireNothingPending } from "./domain-data.ts";
 
 /** The contact of a transform. Refuses with 2303 if it does not exist, 2201 if another registrar sponsors it. */
 export function requireOwnContact(registry: Registry, registrar: string, element: XmlElement): Contact {
   const contact = registry.store.contacts.find(childToken(element, "id"));
   if (!contact) throw new Refusal(2303, "there is no such contact");
   if (contact.clID !== registrar) throw new Refusal(2201, "another registrar sponsors the contact");
+  requireNothingPending(contact);
   return contact;
 }
 

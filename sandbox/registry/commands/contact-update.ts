@@ -3,7 +3,7 @@ import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childrenOf, findChild, findChildText, type XmlElement } from "../xml.ts";
 import { addressOf, emailOf, findDisclosure, findPhone, requireOwnContact } from "./contact-data.ts";
-import { clientStatusesOf, findAuthInfo } from "./domain-data.ts";
+import { changedStatuses, clientStatusesOf, findAuthInfo } from "./domain-data.ts";
 
 /** RFC 5733 §3.2.5: rem, then add, then chg, all or nothing. */
 export const updateContact: CommandHandler = ({ registry, registrar, element }) => {
@@ -16,8 +16,7 @@ export const updateContact: CommandHandler = ({ registry, registrar, element }) 
   if (contact.statuses.includes("clientUpdateProhibited") && !removed.includes("clientUpdateProhibited")) {
     throw new Refusal(2304, "clientUpdateProhibited");
   }
-  const kept = contact.statuses.filter((status) => !removed.includes(status));
-  const statuses = [...new Set([...kept, ...(add ? clientStatusesOf(add) : [])])];
+  const statuses = changedStatuses(contact.statuses, rem, add);
   registry.store.contacts.put({
     ...contact,
     ...(chg && changesOf(contact, chg)),

@@ -4,7 +4,7 @@ import { effectOf } from "../labels.ts";
 import type { Domain, DomainContact } from "../objects.ts";
 import type { Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
-import { otherRegistrarId, registrationYearsMax } from "../settings.ts";
+import { otherRegistrarId, registrationYearsMax, type Settings } from "../settings.ts";
 import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElement } from "../xml.ts";
 
 export const monthsPerYear = 12;
@@ -53,8 +53,14 @@ export function requireStatusAllows(domain: Domain, verb: "Delete" | "Renew" | "
   if (obstacle) throw new Refusal(2304, obstacle);
 }
 
-/** Refuses with 2304 while anything about the name is pending. */
-export function requireNothingPending({ statuses }: Domain): void {
+/** Refuses with 2300 while a transfer is pending, with 2304 if anything else prohibits one. */
+export function requireTransferable(domain: Domain): void {
+  if (domain.statuses.includes("pendingTransfer")) throw new Refusal(2300, "a transfer is pending already");
+  requireStatusAllows(domain, "Transfer");
+}
+
+/** Refuses with 2304 while anything about the object is pending. */
+export function requireNothingPending({ statuses }: Pick<Domain, "statuses">): void {
   const pending = statuses.find((status) => status.startsWith("pending"));
   if (pending) throw new Refusal(2304, pending);
 }
@@ -67,9 +73,35 @@ export function clientStatusesOf(element: XmlElement): string[] {
   return statuses;
 }
 
-/** A `<period>` in months; one year if absent. Anything but whole years up to ten is 2306. */
-export function monthsOf(period: XmlElement | undefined): number {
+/** The statuses after rem and add; refuses with 2306 to remove one that is not set, or to add one that is. */
+export function changedStatuses(
+  current: readonly string[],
+  rem: XmlElement | undefined,
+  add: XmlElement | undefined,
+): string[] {
+  const removed = rem ? clientStatusesOf(rem) : [];
+  const added = add ? clientStatusesOf(add) : [];
+  const missing = removed.find((status) => !current.includes(status));
+  if (missing !== undefined) throw new Refusal(2306, `${missing} is not set, so it can't be removed`);
+  const kept = current.filter((status) => !removed.includes(status));
+  const double = added.find((status, index) => kept.includes(status) || added.indexOf(status) < index);
+  if (double !== undefined) throw new Refusal(2306, `${double} is set already`);
+  return [...kept, ...added];
+}
+
+const periodForms: Readonly<Record<string, Settings["period"]>> = { y: "years", m: "months" };
+
+/**
+ * The `<period>` of a command in months; one year if absent. Anything but whole years up to ten is 2306, and so is another form
+ * than the setting's.
+ */
+export function monthsOf({ settings }: Registry, element: XmlElement): number {
+  const period = findChild(element, "period");
+  const isForced = settings.period === "years" || settings.period === "months";
+  if (!period && isForced && element.local !== "transfer") throw new Refusal(2306, `periods: ${settings.period}`);
   if (!period) return monthsPerYear;
+  const form = periodForms[period.attributes.unit ?? ""];
+  if (settings.period !== "any" && form !== settings.period) throw new Refusal(2306, `periods: ${settings.period}`);
   const count = Number(tokenOf(period));
   const months = period.attributes.unit === "y" ? count * monthsPerYear : count;
   if (months % monthsPerYear !== 0) throw new Refusal(2306, "only whole years");
@@ -90,6 +122,30 @@ export function requireContact(registry: Registry, id: string): string {
   if (registry.settings.dataModel === "thin") throw new Refusal(2306, "this registry has no contacts");
   if (!registry.store.contacts.find(id)) throw new Refusal(2303, `contact ${id} does not exist`);
   return id;
+}
+
+/** Refuses with 2306 a name whose contact has another role, here or at another name, if a contact has only one. */
+export function requireOneRole(registry: Registry, domain: Domain): void {
+  if (!registry.settings.contactPerRole) return;
+  const roles = new Map<string, string>();
+  const others = registry.store.domains.values().filter(({ name }) => name !== domain.name);
+  for (const { role, id } of [...others, domain].flatMap(rolesOf)) {
+    const first = roles.get(id) ?? role;
+    if (first !== role)
+      throw new Refusal(2306, `contact ${id} is a ${first} contact, so it can't be a ${role} contact`);
+    roles.set(id, role);
+  }
+}
+
+function rolesOf({ registrant, contacts }: Domain): { role: string; id: string }[] {
+  const others = contacts.map(({ type, id }) => ({ role: type, id }));
+  return registrant === undefined ? others : [{ role: "registrant", id: registrant }, ...others];
+}
+
+/** The authInfo of a new name. The schema requires one in the command, even if the registry ignores it. */
+export function newAuthInfo({ settings, store }: Registry, element: XmlElement): string {
+  const presented = findAuthInfo(element) ?? "";
+  return { registrar: presented, registry: `registry-${store.nextNumber()}`, none: "" }[settings.authInfo];
 }
 
 /** Refuses a wrong authInfo with 2202. An empty one is always wrong, even for an object without authInfo. */

@@ -15,14 +15,21 @@ export const infoDomain: CommandHandler = ({ registry, session, registrar, eleme
   if (!domain) throw new Refusal(2303, "there is no such name");
   const presented = findAuthInfo(element);
   requireRightAuthInfo(presented, domain);
-  const isPrivileged = domain.clID === registrar || presented !== undefined;
+  const { authInfo, infoShowsAuthInfo } = registry.settings;
+  const isShown = infoShowsAuthInfo && authInfo === "registrar";
+  const isPrivileged = isShown && (domain.clID === registrar || presented !== undefined);
   const hosts = findChild(element, "name")?.attributes.hosts ?? "all";
   const below = hosts === "all" || hosts === "sub" ? hostsBelow(registry.store, domain.name) : [];
   const rgpStatuses = session.services.has(rgpUri) ? rgpStatusesOf(domain, registry.now()) : [];
   const security = session.services.has(secDnsUri) ? domain.security : undefined;
   return {
     code: 1000,
-    resData: infData(domain, isPrivileged, hosts === "all" || hosts === "del", below),
+    resData: infData(domain, {
+      isPrivileged,
+      withServers: hosts === "all" || hosts === "del",
+      withExDate: registry.settings.infoShowsExDate,
+      below,
+    }),
     extension: [
       ...(rgpStatuses.length > 0 ? [rgpTag(rgpStatuses)] : []),
       ...(security ? [dnsSecurityTag(security)] : []),
@@ -38,7 +45,16 @@ function rgpTag(statuses: string[]): Markup {
   );
 }
 
-function infData(domain: Domain, isPrivileged: boolean, withServers: boolean, below: Host[]) {
+/** What `<domain:infData>` shows. */
+interface Shown {
+  /** The authInfo too. */
+  isPrivileged: boolean;
+  withServers: boolean;
+  withExDate: boolean;
+  below: Host[];
+}
+
+export function infData(domain: Domain, { isPrivileged, withServers, withExDate, below }: Shown): Markup {
   return tag(
     "domain:infData",
     { "xmlns:domain": domainUri },
@@ -54,7 +70,7 @@ function infData(domain: Domain, isPrivileged: boolean, withServers: boolean, be
     tag("domain:crDate", {}, domain.crDate),
     optionalTag("domain:upID", domain.upID),
     optionalTag("domain:upDate", domain.upDate),
-    tag("domain:exDate", {}, domain.exDate),
+    withExDate ? tag("domain:exDate", {}, domain.exDate) : [],
     optionalTag("domain:trDate", domain.trDate),
     isPrivileged ? tag("domain:authInfo", {}, tag("domain:pw", {}, domain.authInfo)) : [],
   );

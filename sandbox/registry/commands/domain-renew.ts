@@ -5,15 +5,16 @@ import { domainUri } from "../namespaces.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { registrationYearsMax } from "../settings.ts";
-import { childToken, findChild, tag } from "../xml.ts";
+import { childToken, tag } from "../xml.ts";
 import { monthsOf, monthsPerYear, requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
 
 /** RFC 5731 §3.2.3. A curExpDate that is not the exDate is refused, so a repeated renew is executed once. */
 export const renewDomain: CommandHandler = (context) => {
   const { registry, registrar, element } = context;
+  if (!registry.settings.renewCommand) throw new Refusal(2101, "names are renewed at their exDate");
   const domain = requireOwnDomain(registry, registrar, element);
-  const months = monthsOf(findChild(element, "period"));
+  const months = monthsOf(registry, element);
   requireStatusAllows(domain, "Renew");
   // xs:date may carry a time zone ("2027-03-01Z"): the registry counts in UTC and compares the day alone.
   const presentedDay = childToken(element, "curExpDate").slice(0, "2027-03-01".length);

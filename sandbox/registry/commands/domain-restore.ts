@@ -27,6 +27,7 @@ export function restoreDomain(context: CommandContext, domain: Domain, rgpUpdate
   if (isReport && !report) throw new Refusal(2003, "the report is missing");
   if (!isReport && report) throw new Refusal(2002, "a request has no report");
   const stage = isReport ? "pendingRestore" : "redemptionPeriod";
+  if (domain.scheduled?.change) throw new Refusal(2304, "a restore is pending already");
   if (domain.deletion?.stage !== stage) throw new Refusal(2304, `the name is not in ${stage}`);
 
   const fee = isReport ? undefined : agreedFee(context, domain.name, "restore", 0);

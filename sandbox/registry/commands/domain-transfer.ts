@@ -1,15 +1,13 @@
-import { addDays } from "../clock.ts";
 import { charge } from "../credit.ts";
 import { requireDomainName } from "../domain-name.ts";
-import type { Domain } from "../objects.ts";
+import type { Domain, TransferAnswer } from "../objects.ts";
 import type { CommandContext, CommandHandler, Outcome } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
-import { approveTransfer, cancelTransfer, notifyOfTransfer, transferTag } from "../transfers.ts";
+import { askForTransfer, endTransfer, transferMonths, transferTag } from "../transfers.ts";
 import { childToken, findChild } from "../xml.ts";
-import { findAuthInfo, findDomain, monthsOf, requireRightAuthInfo, requireStatusAllows } from "./domain-data.ts";
+import { findAuthInfo, findDomain, monthsOf, requireRightAuthInfo, requireTransferable } from "./domain-data.ts";
 import { agreedFee } from "./fees.ts";
-
-const transferMonths = 12;
+import { scheduledAction } from "./scheduled-action.ts";
 
 type Operation = (context: CommandContext, domain: Domain) => Outcome;
 
@@ -25,46 +23,35 @@ export const transferDomain: CommandHandler = (context) => {
 const operations: Readonly<Record<string, Operation>> = {
   request,
   query,
-  approve: (context, domain) => {
-    requirePending(context, domain, "acID");
-    return answer(context, approveTransfer(context.registry, domain, "clientApproved"));
-  },
-  reject: (context, domain) => {
-    requirePending(context, domain, "acID");
-    return answer(context, cancelTransfer(context.registry, domain, "clientRejected"));
-  },
-  cancel: (context, domain) => {
-    requirePending(context, domain, "reID");
-    return answer(context, cancelTransfer(context.registry, domain, "clientCancelled"));
-  },
+  approve: ending("acID", "clientApproved"),
+  reject: ending("acID", "clientRejected"),
+  cancel: ending("reID", "clientCancelled"),
 };
+
+/** The answer of one registrar to the transfer. It can stay pending (RFC 5731 §3.3). */
+function ending(side: "reID" | "acID", status: TransferAnswer): Operation {
+  return (context, domain) => {
+    requirePending(context, domain, side);
+    const { registry } = context;
+    const scheduled = scheduledAction(context);
+    if (!scheduled) return answer(context, endTransfer(registry, domain, status, context.registrar));
+    const waiting = { ...domain, scheduled: { ...scheduled, answer: status } };
+    registry.store.domains.put(waiting);
+    return { code: 1001, resData: transferTag(registry, waiting) };
+  };
+}
 
 function request(context: CommandContext, domain: Domain): Outcome {
   const { registry, registrar, element } = context;
   if (domain.clID === registrar) throw new Refusal(2106, "the name is yours already");
+  if (registry.settings.authInfo === "none") throw new Refusal(2106, "transfers need no command here");
   if (!findChild(element, "authInfo")) throw new Refusal(2003, "a transfer needs the name's authInfo");
-  if (domain.statuses.includes("pendingTransfer")) throw new Refusal(2300, "a transfer is pending already");
-  requireStatusAllows(domain, "Transfer");
-  const months = monthsOf(findChild(element, "period"));
+  requireTransferable(domain);
+  const months = monthsOf(registry, element);
   if (months !== transferMonths) throw new Refusal(2306, "a transfer is for one year");
   const extension = agreedFee(context, domain.name, "transfer", months);
   charge(registry, registrar, 1);
-
-  const now = registry.now();
-  const asked: Domain = {
-    ...domain,
-    statuses: [...domain.statuses, "pendingTransfer"],
-    transfer: {
-      status: "pending",
-      reID: registrar,
-      reDate: now.toISOString(),
-      acID: domain.clID,
-      acDate: addDays(now, registry.settings.transferDays).toISOString(),
-      months,
-    },
-  };
-  registry.store.domains.put(asked);
-  notifyOfTransfer(registry, asked, domain.clID, "A transfer was requested");
+  const asked = askForTransfer(registry, domain, registrar);
   return { code: 1001, resData: transferTag(registry, asked), extension };
 }
 
@@ -78,9 +65,10 @@ function query(context: CommandContext, domain: Domain): Outcome {
   return answer(context, domain);
 }
 
-function requirePending({ registrar }: CommandContext, { transfer }: Domain, side: "reID" | "acID"): void {
+function requirePending({ registrar }: CommandContext, { transfer, scheduled }: Domain, side: "reID" | "acID"): void {
   if (transfer?.status !== "pending") throw new Refusal(2301, "no transfer is pending");
   if (transfer[side] !== registrar) throw new Refusal(2201, "only the other registrar may do this");
+  if (scheduled?.answer) throw new Refusal(2304, "an answer is pending already");
 }
 
 function answer({ registry }: CommandContext, domain: Domain): Outcome {

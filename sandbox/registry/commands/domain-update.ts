@@ -6,10 +6,12 @@ import { childrenOf, findChild, tokenOf, type XmlElement } from "../xml.ts";
 import { delegationOf, joinDelegations, serverNamesOf } from "./delegation.ts";
 import { updateDnsSecurity } from "./dns-security.ts";
 import {
+  changedStatuses,
   clientStatusesOf,
   contactsOf,
   findAuthInfo,
   requireContact,
+  requireOneRole,
   requireOwnDomain,
   requireStatusAllows,
 } from "./domain-data.ts";
@@ -35,11 +37,12 @@ export const updateDomain: CommandHandler = (context) => {
   ) {
     requireStatusAllows(domain, "Update");
   }
-  let updated = domain;
+  let updated: Domain = { ...domain, statuses: changedStatuses(domain.statuses, rem, add) };
   if (rem) updated = removeFrom(updated, rem);
   if (add) updated = addTo(registry, updated, add);
   if (chg) updated = change(registry, updated, chg);
   if (secDns) updated = { ...updated, security: updateDnsSecurity(updated.security, secDns) };
+  requireOneRole(registry, updated);
   const extension = agreedFee(context, domain.name, "update", 0);
   registry.store.domains.put({ ...updated, upID: registrar, upDate: registry.now().toISOString() });
   return { code: 1000, extension };
@@ -57,32 +60,34 @@ function contactNames(element: XmlElement): DomainContact[] {
 }
 
 function removeFrom(domain: Domain, rem: XmlElement): Domain {
-  const statuses = clientStatusesOf(rem);
   const contacts = contactNames(rem);
   const ns = findChild(rem, "ns");
   const servers = ns ? serverNamesOf(ns) : [];
   const current = domain.delegation?.servers ?? [];
   const missing =
-    statuses.find((status) => !domain.statuses.includes(status)) ??
     contacts.find((contact) => !domain.contacts.some((other) => isSameContact(contact, other)))?.id ??
     servers.find((name) => !current.some((server) => server.name === name));
   if (missing !== undefined) throw new Refusal(2306, `${missing} is not set, so it can't be removed`);
   const left = current.filter((server) => !servers.includes(server.name));
   return {
     ...domain,
-    statuses: domain.statuses.filter((status) => !statuses.includes(status)),
     contacts: domain.contacts.filter((contact) => !contacts.some((other) => isSameContact(contact, other))),
     delegation: domain.delegation && left.length > 0 ? { ...domain.delegation, servers: left } : undefined,
   };
 }
 
 function addTo(registry: Registry, domain: Domain, add: XmlElement): Domain {
-  const statuses = clientStatusesOf(add);
   const ns = findChild(add, "ns");
+  const contacts = contactsOf(registry, add);
+  const double = contacts.find(
+    (contact, index) =>
+      domain.contacts.some((other) => isSameContact(contact, other)) ||
+      contacts.slice(0, index).some((other) => isSameContact(contact, other)),
+  );
+  if (double) throw new Refusal(2306, `${double.id} is the ${double.type} contact already`);
   return {
     ...domain,
-    statuses: [...new Set([...domain.statuses, ...statuses])],
-    contacts: [...domain.contacts, ...contactsOf(registry, add)],
+    contacts: [...domain.contacts, ...contacts],
     delegation: ns ? joinDelegations(domain.delegation, delegationOf(registry, ns, domain.name)) : domain.delegation,
   };
 }
@@ -91,6 +96,8 @@ function change(registry: Registry, domain: Domain, chg: XmlElement): Domain {
   const registrant = findChild(chg, "registrant");
   if (registrant && tokenOf(registrant) === "") throw new Refusal(2306, "a registrant is required");
   const authInfo = findChild(chg, "authInfo");
+  if (authInfo && registry.settings.authInfo !== "registrar")
+    throw new Refusal(2306, "the registry draws the authInfo");
   return {
     ...domain,
     registrant: registrant ? requireContact(registry, tokenOf(registrant)) : domain.registrant,

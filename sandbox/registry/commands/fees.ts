@@ -83,13 +83,15 @@ function unknownFees(name: string, reason: string): Markup {
 }
 
 function feesOf(settings: Settings, name: string, commands: XmlElement[]): Markup {
-  const premium = isPremium(name.toLowerCase(), settings);
-  const lines = commands.map((asked) => commandFee(settings, name.toLowerCase(), premium, asked));
+  const { premiumClass } = settings;
+  const isSaidToBePremium = premiumClass === "premium" && isPremium(name.toLowerCase(), settings);
+  const isStandard = premiumClass !== "none" && !isSaidToBePremium;
+  const lines = commands.map((asked) => commandFee(settings, name.toLowerCase(), isStandard, asked));
   return tag(
     "fee:cd",
     { avail: lines.every(({ isKnown }) => isKnown) ? "1" : "0" },
     tag("fee:objID", {}, name),
-    tag("fee:class", {}, premium ? "premium" : "standard"),
+    premiumClass === "none" ? [] : tag("fee:class", {}, isSaidToBePremium ? "premium" : "standard"),
     lines.map(({ line }) => line),
   );
 }
@@ -97,7 +99,7 @@ function feesOf(settings: Settings, name: string, commands: XmlElement[]): Marku
 function commandFee(
   settings: Settings,
   name: string,
-  premium: boolean,
+  isStandard: boolean,
   asked: XmlElement,
 ): { isKnown: boolean; line: Markup } {
   const command = asked.attributes.name ?? "";
@@ -112,7 +114,7 @@ function commandFee(
   const fee = reason === undefined ? feeOf(settings, name, command, years) : 0;
   const line = tag(
     "fee:command",
-    { name: command, standard: premium ? undefined : "1" },
+    { name: command, standard: isStandard ? "1" : undefined },
     command === "restore" ? [] : tag("fee:period", { unit }, String(count)),
     fee > 0 ? tag("fee:fee", {}, amount(fee)) : [],
     optionalTag("fee:reason", reason),

@@ -14,6 +14,7 @@ export function requireOwnHost(registry: Registry, registrar: string, element: X
   const host = registry.store.hosts.find(requireDomainName(childToken(element, "name")));
   if (!host) throw new Refusal(2303, "there is no such host");
   if (host.clID !== registrar) throw new Refusal(2201, "another registrar sponsors the host");
+  requireNothingPending(host);
   return host;
 }
 

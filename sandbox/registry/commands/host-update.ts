@@ -3,7 +3,7 @@ import type { Host, HostAddress } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childToken, findChild, type XmlElement } from "../xml.ts";
-import { clientStatusesOf } from "./domain-data.ts";
+import { changedStatuses, clientStatusesOf } from "./domain-data.ts";
 import { addressesOf, requireFittingAddresses, requireOwnHost, requireSuperordinate } from "./host-data.ts";
 
 /** RFC 5732 §3.2.5: rem, then add, then chg, all or nothing. Delegations follow a new name. */
@@ -22,8 +22,7 @@ export const updateHost: CommandHandler = ({ registry, registrar, element }) => 
   if (name !== host.name) requireRenamable(registry, registrar, host, name);
   requireFittingAddresses(addresses, superordinateName(name, registry.suffixes) !== undefined);
 
-  const kept = host.statuses.filter((status) => !removed.includes(status));
-  const statuses = [...new Set([...kept, ...(add ? clientStatusesOf(add) : [])])];
+  const statuses = changedStatuses(host.statuses, rem, add);
   const upDate = registry.now().toISOString();
   registry.store.hosts.put({ ...host, name, addresses, statuses, upID: registrar, upDate });
   if (name !== host.name) rename(registry, host.name, name);

@@ -1,6 +1,6 @@
 import { transactionIds } from "../answer.ts";
 import { describeQueue, messageParts } from "../messages.ts";
-import { domainUri } from "../namespaces.ts";
+import { contactUri, domainUri, hostUri } from "../namespaces.ts";
 import type { PollMessage } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
@@ -10,13 +10,18 @@ import { type Markup, tag } from "../xml.ts";
  * RFC 5730 §2.9.2.3: req shows the oldest message until its id is acknowledged. An id that is not in the queue is 2303. One that
  * is not at the head was never shown: 2308.
  */
-export const poll: CommandHandler = ({ registry, registrar, element }) => {
+export const poll: CommandHandler = ({ registry, session, registrar, element }) => {
   const queue = queueOf(registry, registrar);
   if (element.attributes.op === "req") {
     const [head] = queue;
     if (!head) return { code: 1300 };
     const resData = pendingActionData(head);
-    return { code: 1301, msgQ: describeQueue(queue.length, head, true), resData, ...messageParts(head) };
+    return {
+      code: 1301,
+      msgQ: describeQueue(queue.length, head, true),
+      resData,
+      ...messageParts(head, session.services),
+    };
   }
   const id = element.attributes.msgID;
   if (id === undefined) throw new Refusal(2003, "ack needs msgID");
@@ -33,11 +38,12 @@ function queueOf(registry: Registry, registrar: string): PollMessage[] {
 
 function pendingActionData(message: PollMessage): Markup | undefined {
   if (message.approved === undefined || message.svTRID === undefined || message.name === undefined) return undefined;
+  const { object = "domain" } = message;
   return tag(
-    "domain:panData",
-    { "xmlns:domain": domainUri },
-    tag("domain:name", { paResult: message.approved ? "1" : "0" }, message.name),
-    transactionIds("domain:paTRID", message.clTRID, message.svTRID),
-    tag("domain:paDate", {}, message.queuedAt),
+    `${object}:panData`,
+    { [`xmlns:${object}`]: { domain: domainUri, host: hostUri, contact: contactUri }[object] },
+    tag(`${object}:${object === "contact" ? "id" : "name"}`, { paResult: message.approved ? "1" : "0" }, message.name),
+    transactionIds(`${object}:paTRID`, message.clTRID, message.svTRID),
+    tag(`${object}:paDate`, {}, message.queuedAt),
   );
 }

@@ -129,6 +129,22 @@ export function updateFrame(name: string, content: string): string {
   );
 }
 
+/** The report of a restore. */
+export const restoreReport =
+  "<rgp:report><rgp:preData>before</rgp:preData><rgp:postData>after</rgp:postData>" +
+  "<rgp:delTime>2028-03-11T10:00:00Z</rgp:delTime><rgp:resTime>2028-03-12T10:00:00Z</rgp:resTime>" +
+  "<rgp:resReason>Customer paid late.</rgp:resReason><rgp:statement>Not for ourselves.</rgp:statement></rgp:report>";
+
+/** One step of a restore (RFC 3915 §4.2.5). */
+export function restoreFrame(
+  name: string,
+  op: "request" | "report" = "request",
+  report = op === "report" ? restoreReport : "",
+): string {
+  const restore = `<rgp:update xmlns:rgp="${rgpUri}"><rgp:restore op="${op}">${report}</rgp:restore></rgp:update>`;
+  return extended(updateFrame(name, "<domain:chg/>"), restore);
+}
+
 /** `content` is what follows the name, with the prefix "host". */
 export function hostFrame(verb: "check" | "create" | "delete" | "info" | "update", name: string, content = ""): string {
   return commandFrame(
