@@ -5,20 +5,23 @@ import { rowDueChannel } from "#progress/engine.ts";
 import { type RowSource, waitingRows } from "#progress/rows.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
+/** The tables of changes, in the singular: registrations, scheduled renewals, and orders about registered names. */
+export type ChangeName = "order" | "renewal" | "change";
+
 /** The name of a registry's machine, in notifications and logs. */
-export const machineName = (name: "order" | "renewal", registryId: string) => `${name}s:${registryId}`;
+export const machineName = (name: ChangeName, registryId: string) => `${name}s:${registryId}`;
 
 /** SQL that wakes the machine of a registry. @param registryId SQL too */
-export const wake = (name: "order" | "renewal", registryId: string) =>
+export const wake = (name: ChangeName, registryId: string) =>
   `pg_notify('${rowDueChannel}', '${name}s:' || ${registryId})`;
 
 /** SQL that wakes the machines of all registries with changed rows, and returns their number. @param rows SQL: a table */
-export const wakeAll = (name: "order" | "renewal", rows: string) =>
+export const wakeAll = (name: ChangeName, rows: string) =>
   `SELECT count(${wake(name, "registry_id")}) AS notified FROM (SELECT DISTINCT registry_id FROM ${rows}) AS changed`;
 
 interface DueOptions {
   table: string;
-  name: "order" | "renewal";
+  name: ChangeName;
   /** SQL: the machine takes no other rows. */
   taken?: string;
   /** SQL: rows that may wait for any time. */

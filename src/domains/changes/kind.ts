@@ -24,6 +24,8 @@ import { EppFrameInvalid } from "#registry/epp/xml/schema.ts";
 
 /** A registry's answer, with what its result code means. */
 export interface Answer<O extends Outcome, Data> {
+  /** The name of the command. */
+  command: string;
   event: NonNullable<O["event"]>;
   attempt: AttemptResult;
   response: EppResponse<Data>;
@@ -43,8 +45,8 @@ export type Proof<O extends Outcome> =
   | { is: "decided"; outcome: O };
 
 export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> {
-  /** The name of its command. */
-  command: string;
+  /** The name of its command. A kind without one sends several, and its rows have no other kind. */
+  command?: string;
   /** What the command and its `<info>` acquire a session for. */
   purposes: { command: SessionPurpose; info: SessionPurpose };
   /** Whether to commit the attempt before waiting for a session, so that no session idles during the commit. */
@@ -74,6 +76,9 @@ export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> 
   unknown(sessions: RegistrySessions, row: Row, reason: string): O;
 }
 
+const ownAttempts = ({ attempts }: ChangeRow, { command }: { command?: string }) =>
+  command === undefined ? attempts : ofCommand(attempts, command);
+
 /** The event of each result code. @param codes the codes of each event */
 export function eventsByCode<Event extends string>(codes: Partial<Record<Event, readonly number[]>>) {
   const entries = Object.entries(codes) as [Event, readonly number[]][];
@@ -94,18 +99,20 @@ export async function sendKind<Row extends ChangeRow, O extends Outcome, Data>(
   if (isInDoubt(row.attempts)) return lostAnswer(sessions) as O;
   const made = await kind.frame(sessions, row);
   if ("instead" in made) return made.instead;
-  const before = ofEarlierOwners(ofCommand(row.attempts, kind.command), sessions.context);
+  const before = ofEarlierOwners(ownAttempts(row, kind), sessions.context);
   const isRepeat = before.some(({ result_code }) => result_code === null);
   const options = { table, row, purpose: kind.purposes.command };
   if (!kind.checkBeforeRepeat || !isRepeat) {
     const beginsFirst = kind.beginsFirst?.(row) ?? false;
-    return outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...options, beginsFirst }));
+    const sent = await send(sessions, made.command, { ...options, beginsFirst });
+    return outcomeOfSend(sessions, row, kind, made.command, sent);
   }
   try {
     using session = await sessions.pool.acquire(kind.purposes.command, { waitMs: sessionWaitMs });
     const instead = await kind.checkBeforeRepeat(session, sessions, row);
     if (instead) return instead;
-    return await outcomeOfSend(sessions, row, kind, await send(sessions, made.command, { ...options, session }));
+    const sent = await send(sessions, made.command, { ...options, session });
+    return await outcomeOfSend(sessions, row, kind, made.command, sent);
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     return kind.unreachable(error.message);
@@ -116,6 +123,7 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
   sessions: RegistrySessions,
   row: Row,
   kind: Kind<Row, O, Data>,
+  { name: command }: EppCommand<Data>,
   sent: Sent<Data>,
 ): Promise<O> {
   switch (sent.is) {
@@ -129,7 +137,7 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
         isClosed: event !== "unanswered",
       };
       if (event === "unanswered") return lostAnswer(sessions, attempt) as O;
-      return kind.answered(sessions, row, { event, attempt, response, reason: describeAnswer(response) });
+      return kind.answered(sessions, row, { command, event, attempt, response, reason: describeAnswer(response) });
     }
     case "unanswered":
       return lostAnswer(sessions) as O;
@@ -250,7 +258,7 @@ export async function believe<Row extends ChangeRow, O extends Outcome, Data>(
     case "not-done": {
       const { context, profile } = sessions;
       const lateMs = lateFrameMs(context.lease, profile.takeoverSettleMs);
-      const open = unansweredAttempts(ofCommand(row.attempts, kind.command));
+      const open = unansweredAttempts(ownAttempts(row, kind));
       if (!isLost || lateMs === 0 || ofEarlierOwners(open, context).length === 0) return proof.outcome();
       const reason = "the worker before this one may have sent a command that is still on its way";
       const outcome = kind.unknown(sessions, row, reason);

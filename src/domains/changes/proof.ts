@@ -1,8 +1,10 @@
 /** What the registry shows about a name, and which of a change's commands may still be executed. */
 import type { Attempt } from "#domains/changes/change.ts";
 import { type OwnerContext, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
 
 export function later({ context }: Pick<RegistrySessions, "context">, delayMs: number): Date {
   return new Date(context.clock.now().getTime() + delayMs);
@@ -12,39 +14,56 @@ export type NameInfo =
   /** There was no usable answer. Not knowing is not absence. */
   | { is: "unknown"; reason: string }
   | { is: "absent" }
-  | { is: "held-by-other" }
+  /** By the registrar with this id, where the registry shows names of others. */
+  | { is: "held-by-other"; registrar?: string | undefined }
   /** Our registrar account sponsors it; which order registered it is another question. */
   | { is: "held-by-us"; info: DomainInfo };
 
+/** Asks the registry one thing. @throws Error when there is no usable answer: not knowing proves nothing */
+export type Ask = <Data>(query: EppCommand<Data>) => Promise<EppResponse<Data>>;
+
+/** Asks on a session of its own. */
+export function askOnce(sessions: RegistrySessions, purpose: SessionPurpose): Ask {
+  return async (query) => {
+    using session = await sessions.pool.acquire(purpose, { waitMs: sessionWaitMs });
+    return await session.request(query, { clTRID: sessions.queryClTrid() });
+  };
+}
+
+/** Asks on a session that the caller holds: while it waits for another one, there may be none left. */
+export function askOn(session: Lease, sessions: RegistrySessions): Ask {
+  return (query) => session.request(query, { clTRID: sessions.queryClTrid() });
+}
+
 /** Never throws. @param purpose its place in the queue for sessions: a night's renewals must not delay a registration */
-export async function askInfo(
+export function askInfo(
   sessions: RegistrySessions,
   name: string,
   purpose: SessionPurpose = "check",
 ): Promise<NameInfo> {
-  try {
-    using session = await sessions.pool.acquire(purpose, { waitMs: sessionWaitMs });
-    return await askInfoOn(session, sessions, name);
-  } catch (error) {
-    return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };
-  }
+  return readInfo(sessions, name, askOnce(sessions, purpose));
 }
 
 /** The same on a session that the caller holds. Never throws. */
-export async function askInfoOn(session: Lease, sessions: RegistrySessions, name: string): Promise<NameInfo> {
+export function askInfoOn(session: Lease, sessions: RegistrySessions, name: string): Promise<NameInfo> {
+  return readInfo(sessions, name, askOn(session, sessions));
+}
+
+async function readInfo({ profile }: RegistrySessions, name: string, ask: Ask): Promise<NameInfo> {
   try {
-    const { code, data } = await session.request(domainInfo(name), { clTRID: sessions.queryClTrid() });
+    const { code, data } = await ask(domainInfo(name));
     if (code === 2303) return { is: "absent" };
     if (code === 2201) return { is: "held-by-other" };
     if (code !== 1000 || !data) return { is: "unknown", reason: `info was answered with ${code}` };
-    return data.clID === sessions.profile.registrarId ? { is: "held-by-us", info: data } : { is: "held-by-other" };
+    if (data.clID === profile.registrarId) return { is: "held-by-us", info: data };
+    return { is: "held-by-other", registrar: data.clID };
   } catch (error) {
     return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** SQL: a change's attempts as JSON. @param subject `order_id` or `renewal_id` @param id SQL */
-export const attemptsOf = (subject: "order_id" | "renewal_id", id: string) => `
+export const attemptsOf = (subject: "order_id" | "renewal_id" | "change_id", id: string) => `
   coalesce((SELECT jsonb_agg(jsonb_build_object('command', command, 'committed_at', committed_at,
        'answered_at', answered_at, 'result_code', result_code, 'epoch', epoch) ORDER BY number)
      FROM attempts WHERE attempts.${subject} = ${id}), '[]')`;

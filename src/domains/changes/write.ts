@@ -17,7 +17,7 @@ import {
   type ChangeTable,
   type Outcome,
 } from "#domains/changes/change.ts";
-import { wake } from "#domains/changes/due.ts";
+import { type ChangeName, wake } from "#domains/changes/due.ts";
 import { columnsOf, stateOf } from "#domains/changes/states.ts";
 import { assertLeaseStands, isPresentEpoch, mayBegin } from "#domains/registry/owner-lease.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";
@@ -159,8 +159,8 @@ export interface Writer {
 
 export interface WriterOptions {
   table: string;
-  /** "order": the column `order_id` of `attempts`, `order_code` of the table, and its history. */
-  name: "order" | "renewal";
+  /** E.g. "order": the column `order_id` of `attempts`, `order_code` of the table, and its history. */
+  name: ChangeName;
   /** SQL: its own columns with their types. */
   columns: string;
   /** SQL: further values of a write with their types, for `guard`, `lock` and `effects`. */

@@ -58,7 +58,7 @@ export async function cancelHeld(sessions: RegistrySessions, order: Order): Prom
   const name = await askInfo(sessions, order.domain_name);
   const proof = proofOfDelete(sessions, order, name);
   if (proof) return believe(sessions, order, deleteKind, proof);
-  const registered = name.is === "held-by-us" ? registeredOf(name.info) : undefined;
+  const registered = name.is === "held-by-us" ? registeredOf(sessions.profile, order, name.info) : undefined;
   if (!registered) return stillUnknown(context, order, "info brought no dates");
   const outcome = applyCancelRequest(sessions, order, { event: "ours", registered });
   if (outcome.event !== "held-unwanted") return { ...outcome, event: "kept" };
@@ -79,7 +79,7 @@ export async function cancelPending(sessions: RegistrySessions, order: Order): P
     if (name.is === "held-by-other") return { event: name.is, reason: "the name is held by another registrar" };
     return { event: "absent", reason: "the registry did not approve the registration" };
   }
-  const registered = registeredOf(name.info);
+  const registered = registeredOf(profile, order, name.info);
   if (!name.info.statuses.includes("pendingCreate") && registered) return { event: "ours", registered };
   if (deletes.isUnanswered) return believe(sessions, order, deleteKind, stillHeld);
   if (!deletes.isDecided) return sendKind(sessions, orderTable, order, deleteKind);

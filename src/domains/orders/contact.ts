@@ -1,62 +1,32 @@
-/**
- * The registrant's contact at a registry. Its id is a digest of the reseller's profile, so creating it again is safe, and "exists
- * already" is a success once we know that the contact is ours.
- */
-import { hash } from "node:crypto";
+/** The contacts of a registration: those that it was given, and the reseller's profile for the others. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
-import { eventOfCreate } from "#domains/orders/kind-create.ts";
+import { type ContactRole, contactOfProfile, profileColumnNames, profileColumns } from "#domains/contacts/contact.ts";
+import {
+  type EnsuredContact,
+  ensureContact,
+  findContact,
+  forgetContact,
+  keepLocalContacts,
+  localHandles,
+  type SentHandles,
+} from "#domains/contacts/contact-object.ts";
+import { type ContactRefs, findStored, type OwnedContact } from "#domains/contacts/stored.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
+import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
-import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
-import { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
-import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact/create.ts";
-import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";
-import type { EppResponse } from "#registry/epp/session.ts";
-
-const authInfoBytes = 18;
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const profileById = statement(
   "profile-by-reseller",
-  `SELECT full_name, organisation, email, phone, street, city, state_or_province, postal_code, country_code,
+  `SELECT ${profileColumnNames},
      xmin::text AS version
    FROM reseller_profiles WHERE reseller_id = $reseller_id`,
   {
-    full_name: "text",
-    organisation: "text?",
-    email: "text",
-    phone: "text",
-    street: "text",
-    city: "text",
-    state_or_province: "text?",
-    postal_code: "text",
-    country_code: "text",
+    ...profileColumns,
     /** Changes with every update of the row. */
     version: "text",
   },
-);
-type Profile = Omit<NonNullable<(typeof profileById)["row"]>, "version">;
-
-const knownContact = statement(
-  "registry-contact",
-  "SELECT contact_id FROM registry_contacts WHERE registry_id = $registry_id AND contact_id = $contact_id",
-  { contact_id: "text" },
-);
-
-const insertContact = statement(
-  "registry-contact-insert",
-  `INSERT INTO registry_contacts (registry_id, contact_id, created_at) VALUES ($registry_id, $contact_id, $now)
-   ON CONFLICT DO NOTHING`,
-  {},
-);
-
-// This is no event of the order: its step continues at once.
-const answerContact = statement(
-  "contact-answer",
-  `UPDATE attempts SET result_code = $result_code, sv_trid = $sv_trid, answered_at = $at WHERE cl_trid = $cl_trid`,
-  {},
 );
 
 /** How many resellers' contacts an owner caches. */
@@ -64,118 +34,107 @@ const contactsKnownMax = 10_000;
 
 /** The id of the reseller's contact, if the registry holds it. It changes only with the profile, and we never delete contacts. */
 export async function findKnownContact(
-  { context, profile: registry, contacts }: RegistrySessions,
-  { reseller_id: resellerId, profile_version: version, contact_renewed: isRenewed }: Order,
+  sessions: RegistrySessions,
+  { reseller_id: resellerId, profile_version: version }: Order,
 ): Promise<string | undefined> {
-  if (isRenewed || version === null) return undefined;
+  const { context, contacts } = sessions;
+  if (version === null) return undefined;
   const known = contacts.get(resellerId);
   if (known?.version === version) return known.id;
-  const [read] = await context.database.query(profileById, { reseller_id: resellerId });
-  if (!read) return undefined;
-  const { version: versionRead, ...profile } = read;
-  const id = contactId(resellerId, profile);
-  const found = await context.database.query(knownContact, { registry_id: registry.id, contact_id: id });
-  if (found.length === 0) return undefined;
+  const read = await readProfile(context, resellerId);
+  const id = read && (await findContact(sessions, read.contact));
+  if (id === undefined) return undefined;
   if (contacts.size >= contactsKnownMax) contacts.clear();
-  contacts.set(resellerId, { version: versionRead, id });
+  contacts.set(resellerId, { version: read!.version, id });
   return id;
 }
 
-type EnsuredContact = { id: string; outcome?: undefined } | { outcome: OrderOutcome };
+/** What a create says about people: nothing at a thin registry, where contacts are ours alone. */
+type OrderContacts =
+  | { handles: SentHandles | undefined; instead?: undefined }
+  | { handles?: undefined; instead: OrderOutcome };
 
-/** Makes sure that the registry holds the reseller's contact. Returns its id, or why the order has to wait or end. */
-export async function ensureContact(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
-  const { context } = sessions;
-  const known = await findKnownContact(sessions, order);
-  if (known !== undefined) return { id: known };
-  const [read] = await context.database.query(profileById, { reseller_id: order.reseller_id });
-  if (!read) return { outcome: { event: "rejected", reason: "the reseller's profile is gone" } };
-  const { version: _, ...profile } = read;
-  const id = contactId(order.reseller_id, profile);
-  const sent = await send(sessions, contactCommand(context, id, profile), { table: orderTable, row: order });
-  switch (sent.is) {
-    case "answered":
-      return readAnswer(sessions, id, sent);
+/** Makes sure that the registry holds the order's contacts. Returns their ids, or why the order has to wait or end. */
+export async function ensureContacts(sessions: RegistrySessions, order: Order): Promise<OrderContacts> {
+  const { dataModel, contactTypes } = sessions.profile;
+  const refs = order.contacts as ContactRefs | null;
+  if (dataModel === "thin") {
+    if (refs) await keepLocalContacts(sessions, order.reseller_id, refs);
+    return { handles: refs ? localHandles(refs) : undefined };
+  }
+  const ids = new Map<string, string>();
+  for (const role of ["registrant", ...contactTypes] as const) {
+    const digest = refs?.[role] ?? "profile";
+    if (ids.has(digest)) continue;
+    const ensured =
+      digest === "profile" ? await ensureProfile(sessions, order) : await ensureGiven(sessions, order, digest);
+    if (ensured.is !== "held") return { instead: await outcomeOf(sessions, ensured) };
+    ids.set(digest, ensured.id);
+  }
+  const idOf = (role: ContactRole) => ids.get(refs?.[role] ?? "profile")!;
+  return {
+    handles: { registrant: idOf("registrant"), contacts: contactTypes.map((type) => ({ type, id: idOf(type) })) },
+  };
+}
+
+const gone = (reason: string): EnsuredContact => ({ is: "refused", reason });
+
+async function ensureProfile(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
+  const id = await findKnownContact(sessions, order);
+  if (id !== undefined) return { is: "held", id };
+  const read = await readProfile(sessions.context, order.reseller_id);
+  return read ? ensureOwned(sessions, order, read.contact) : gone("the reseller's profile is gone");
+}
+
+async function ensureGiven(sessions: RegistrySessions, order: Order, digest: string): Promise<EnsuredContact> {
+  const wanted = await findStored(sessions.context, order.reseller_id, digest);
+  return wanted ? ensureOwned(sessions, order, wanted) : gone("the order's contacts were erased");
+}
+
+function ensureOwned(sessions: RegistrySessions, order: Order, wanted: OwnedContact): Promise<EnsuredContact> {
+  const meaning = (code: number) => eventOfCreate(code, sessions.profile.resultCodes);
+  return ensureContact(sessions, { table: orderTable, row: order, subject: "order_id", meaning }, wanted);
+}
+
+async function outcomeOf(
+  { context, profile }: RegistrySessions,
+  ensured: Exclude<EnsuredContact, { is: "held" }>,
+): Promise<OrderOutcome> {
+  switch (ensured.is) {
     case "unreachable":
-      return { outcome: { event: "unreachable", countsAsFailure: true } };
-    case "invalid": {
-      const operatorNote = `the contact could not be sent: ${sent.reason}`;
-      return { outcome: { event: "rejected", reason: "the registrant's profile is not valid", operatorNote } };
+      return { event: "unreachable", countsAsFailure: true };
+    case "refused":
+      return { event: "rejected", reason: ensured.reason, operatorNote: ensured.operatorNote };
+    case "operator-needed": {
+      const { reason, operatorNote, isConfiguration } = ensured;
+      if (isConfiguration) await pauseCreates(context, profile.id, "configuration", reason);
+      return { event: "operator-needed", reason, operatorNote };
     }
-    default:
-      // Whether it was executed does not matter: creating it again is safe.
-      return notMade(sent.reason);
+    case "not-made": {
+      const { reason, nextStepAt } = ensured;
+      return { event: "not-executed", countsAsFailure: true, reason, nextStepAt };
+    }
   }
 }
 
-function notMade(reason: string): EnsuredContact {
-  return { outcome: { event: "not-executed", countsAsFailure: true, reason } };
-}
-
-function contactId(resellerId: number, profile: Profile): string {
-  const digest = hash("sha256", JSON.stringify([resellerId, profile]));
-  // RFC 5733 §4: 3 to 16 characters. 56 bits make a collision unlikely, and `readExisting` notices one.
-  return `DH${digest.slice(0, 14).toUpperCase()}`;
-}
-
-function contactCommand(context: Context, id: string, profile: Profile): EppCommand<ContactCreated> {
-  return contactCreate({
-    id,
-    postalInfo: {
-      type: /^[\x20-\x7e]*$/.test(Object.values(profile).join("")) ? "int" : "loc",
-      name: profile.full_name,
-      ...(profile.organisation !== null && { org: profile.organisation }),
-      street: [profile.street],
-      city: profile.city,
-      ...(profile.state_or_province !== null && { sp: profile.state_or_province }),
-      pc: profile.postal_code,
-      cc: profile.country_code,
-    },
-    voice: profile.phone,
-    email: profile.email,
-    authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
-  });
-}
-
-async function readAnswer(
-  sessions: RegistrySessions,
-  id: string,
-  { clTrid, response }: Answered<unknown>,
-): Promise<EnsuredContact> {
-  const { context, profile: registry } = sessions;
-  const now = context.clock.now();
-  const answer = { cl_trid: clTrid, result_code: response.code, sv_trid: response.svTRID ?? null, at: now };
-  await context.database.query(answerContact, answer);
-  const event = eventOfCreate(response.code, registry.resultCodes);
-  if (event === "created" || event === "create-pending") return remember(context, registry.id, id);
-  const reason = `contact: ${describeAnswer(response)}`;
-  if (event === "exists") return readExisting(sessions, id, reason);
-  if (event === "operator-needed") {
-    await pauseCreates(context, registry.id, "configuration", reason);
-    return { outcome: { event, reason, operatorNote: reason } };
+/** The registry has answered this command of the order that it does not hold one of its contacts. */
+export async function forgetContacts(sessions: RegistrySessions, order: Order, clTrid: string): Promise<void> {
+  const { reseller_id: resellerId } = order;
+  sessions.contacts.delete(resellerId);
+  const read = await readProfile(sessions.context, resellerId);
+  if (read) await forgetContact(sessions, read.contact, clTrid);
+  for (const digest of Object.values((order.contacts ?? {}) as ContactRefs)) {
+    const given = await findStored(sessions.context, order.reseller_id, digest);
+    if (given) await forgetContact(sessions, given, clTrid);
   }
-  if (event === "rejected") return { outcome: { event, reason } };
-  return notMade(reason);
 }
 
-/** A contact that exists already is used only if it is ours. */
-async function readExisting(sessions: RegistrySessions, id: string, reason: string): Promise<EnsuredContact> {
-  const { context, profile: registry, pool } = sessions;
-  let info: EppResponse<ContactInfo>;
-  try {
-    using lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
-    info = await lease.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
-  } catch {
-    return notMade(reason);
-  }
-  if (info.data?.clID === registry.registrarId) return remember(context, registry.id, id);
-  const isOthers = info.data !== undefined || info.code === 2201;
-  // Deleted since, or no usable answer.
-  if (!isOthers) return notMade(reason);
-  return { outcome: { event: "operator-needed", reason: `${reason}; it is not ours`, operatorNote: reason } };
-}
-
-async function remember(context: Context, registryId: string, id: string): Promise<EnsuredContact> {
-  await context.database.query(insertContact, { registry_id: registryId, contact_id: id, now: context.clock.now() });
-  return { id };
+async function readProfile(
+  { database }: Context,
+  resellerId: number,
+): Promise<{ version: string; contact: OwnedContact } | undefined> {
+  const [read] = await database.query(profileById, { reseller_id: resellerId });
+  if (!read) return undefined;
+  const { version, ...profile } = read;
+  return { version, contact: { resellerId, data: contactOfProfile(profile) } };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventOfCreate } from "#domains/orders/kind-create.ts";
+import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { nextOrderState } from "#domains/orders/states.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
 import { createMeanings } from "#registry/registries.ts";

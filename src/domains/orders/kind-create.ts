@@ -3,18 +3,27 @@ import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type AttemptResult, operatorRetryMs } from "#domains/changes/change.ts";
-import { type Answer, eventsByCode, type Kind, lostAnswer, type Proof } from "#domains/changes/kind.ts";
+import type { Answer, Kind, Proof } from "#domains/changes/kind.ts";
 import { askInfo, askInfoOn, later, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
-import { ensureContact, findKnownContact } from "#domains/orders/contact.ts";
-import { authInfoRow, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
-import { nextOrderState, type OrderEvent } from "#domains/orders/states.ts";
+import { localHandles } from "#domains/contacts/contact-object.ts";
+import type { ContactRefs } from "#domains/contacts/stored.ts";
+import type { WantedHost } from "#domains/name-servers/wanted.ts";
+import { ensureContacts, findKnownContact, forgetContacts } from "#domains/orders/contact.ts";
+import { ensureHosts } from "#domains/orders/hosts.ts";
+import { authInfoOf, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
+import { eventOfCreate } from "#domains/orders/result-codes.ts";
+import { shownOf } from "#domains/portfolio/shown.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import { drainPollQueue } from "#domains/registry/poll.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { termAfter } from "#domains/renewals/terms.ts";
+import { Secret } from "#lib/secret.ts";
 import { type DomainCreated, domainCreate } from "#registry/epp/commands/domain/create.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 const createName = "domain:create";
 /** How many creates one order may send; after that an operator decides. */
@@ -38,27 +47,6 @@ const absences = statement(
   { absences: "int8" },
 );
 
-/** What the result codes of a `<create>` mean (RFC 5730 §3), unless a registry's profile says otherwise. */
-const createEvents = eventsByCode<OrderEvent>({
-  created: [1000],
-  "create-pending": [1001],
-  rejected: [2001, 2003, 2004, 2005, 2303, 2304, 2305, 2306, 2308],
-  "operator-needed": [2100, 2101, 2102, 2103, 2201, 2307],
-  "out-of-credit": [2104],
-  "not-executed": [2002, 2200, 2202, 2501, 2502],
-  exists: [2302],
-});
-
-/**
- * The event of a create's result code. An unknown code is treated like a lost answer: `<info>` decides.
- * @param overrides the registry profile's meanings, code → event; one that a create cannot have is ignored
- */
-export function eventOfCreate(code: number, overrides: Readonly<Record<string, string>>): OrderEvent {
-  const own = overrides[String(code)] as OrderEvent | undefined;
-  if (own !== undefined && nextOrderState("Processing (create)", own)) return own;
-  return createEvents.get(code) ?? "unanswered";
-}
-
 /** An order starts once there is a session with its registry. */
 export async function claim(sessions: RegistrySessions, order: Order): Promise<OrderOutcome> {
   try {
@@ -80,7 +68,7 @@ export async function check(sessions: RegistrySessions, order: Order): Promise<O
   try {
     const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs });
     const availability = availabilityOf(answer);
-    if (availability === "available") return { event: "available", isFree: true };
+    if (availability === "available") return agreesTo(order, answer.agreedFee);
     const reason = answer.reason ?? "the registry says that the name is not available";
     // A create of ours may have been executed after all: a check does not say whose name it is.
     if (ofCommand(order.attempts, createName).length > 0) return { event: "exists", reason };
@@ -92,13 +80,22 @@ export async function check(sessions: RegistrySessions, order: Order): Promise<O
   }
 }
 
+/** A price that has risen since the order was placed is not agreed to, even if the operator's policy allows it. */
+function agreesTo({ fee_amount: agreed }: Order, fee: Money | undefined): OrderOutcome {
+  if (!fee || Number(fee.amount) <= Number(agreed ?? 0)) return { event: "available", isFree: true };
+  const reason = `the registry asks ${fee.amount} ${fee.currency} now, and the order agrees to ${agreed ?? "no price of its own"}`;
+  return { event: "refused", reason };
+}
+
 async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promise<boolean> {
   const { context, profile } = sessions;
   const { attempts, backoff_count, checked_at, next_step_at, created_at } = order;
   const isFirstStep =
     attempts.length === 0 && backoff_count === 0 && (next_step_at === null || next_step_at <= created_at);
   if (!isFirstStep || checked_at === null || checked_at <= later(sessions, -context.checkFreshMs)) return false;
-  return profile.dataModel !== "thick" || (await findKnownContact(sessions, order)) !== undefined;
+  if (profile.dataModel !== "thick") return true;
+  // Contacts that are given may have to be made first.
+  return order.contacts === null && (await findKnownContact(sessions, order)) !== undefined;
 }
 
 export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
@@ -113,18 +110,24 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
       const reason = `creates at ${profile.id} are paused`;
       return { instead: { event: "not-executed", countsAsFailure: true, reason, whileCreatesStopped: true } };
     }
-    const contact = profile.dataModel === "thick" ? await ensureContact(sessions, order) : undefined;
-    if (contact?.outcome) return { instead: contact.outcome };
+    const { handles, instead } = await ensureContacts(sessions, order);
+    if (instead) return { instead };
+    order.handles = handles;
+    const hosts = order.name_servers as WantedHost[];
+    const withoutHosts = await ensureHosts(sessions, order, hosts);
+    if (withoutHosts) return { instead: withoutHosts };
     const { fee_amount: amount, fee_currency: currency } = order;
     const command = domainCreate({
       name: order.domain_name,
       periodYears: order.period_years,
+      periodForm: profile.period,
+      nameServers: {
+        hostModel: profile.hostModel,
+        hosts: hosts.map(({ name, addresses = [] }) => ({ name, addresses })),
+      },
       // A thin registry has no contacts.
-      ...(contact && {
-        registrant: contact.id,
-        contacts: profile.contactTypes.map((type) => ({ type, id: contact.id })),
-      }),
-      authInfo: context.sealer.open(authInfoRow(order.order_code), order.auth_info_sealed),
+      ...(profile.dataModel === "thick" && handles),
+      authInfo: profile.authInfo === "none" ? new Secret("") : authInfoOf(context, order),
       ...(amount !== null && currency !== null && { fee: { amount, currency } }),
     });
     return { command };
@@ -161,10 +164,13 @@ async function readAnswer(
     case "created": {
       sessions.createsDone += 1;
       const { crDate, exDate } = response.data ?? {};
-      // Without its dates a name cannot enter the portfolio: `<info>` will bring them.
-      if (!crDate || !exDate) return lostAnswer(sessions, { ...attempt, isClosed: false });
-      // RFC 5731 §2.3: the status of a name without delegation, and we send no name servers.
-      return { event, attempt, registered: { registeredAt: crDate, expiresAt: exDate, status: "inactive" } };
+      const dates = datesOf(profile, order, { crDate, exDate }, context.clock.now());
+      // RFC 5731 §3.2.1: the exDate is optional. Without it a name cannot enter the portfolio, but it is registered, for us.
+      if (!dates) return { event: "created-undated", attempt };
+      const nameServers = order.name_servers as WantedHost[];
+      // RFC 5731 §2.3: "inactive" is the status of a name without delegation.
+      const status = nameServers.length > 0 ? "ok" : "inactive";
+      return { event, attempt, registered: { ...dates, status, nameServers, handles: order.handles } };
     }
     case "create-pending":
       return { event, attempt, nextStepAt: later(sessions, profile.reconcileIntervalMs) };
@@ -194,13 +200,15 @@ function outOfCredit(sessions: RegistrySessions, order: Order, attempt: AttemptR
 
 /** 2303 says that the contact is gone (RFC 5731 §3.2.1): it is created again, once. */
 async function rejected(
-  { context, profile }: RegistrySessions,
+  sessions: RegistrySessions,
   order: Order,
   attempt: AttemptResult,
   code: number,
   reason: string,
 ): Promise<OrderOutcome> {
+  const { context, profile } = sessions;
   if (code === 2303 && profile.dataModel === "thick" && !order.contact_renewed) {
+    await forgetContacts(sessions, order, attempt.clTrid);
     return { event: "not-executed", attempt, reason, contactRenewed: true };
   }
   const isOurMistake = code === 2001;
@@ -209,9 +217,10 @@ async function rejected(
 }
 
 async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderOutcome>> {
-  const { context, profile } = sessions;
+  const { context } = sessions;
   const decided = (outcome: OrderOutcome): Proof<OrderOutcome> => ({ is: "decided", outcome });
   if (name.is === "unknown") return { is: "unknown", outcome: stillUnknown(context, order, name.reason) };
+  if (order.verify_cause === "created") return { is: "decided", outcome: datesOfCreated(sessions, order, name) };
   if (name.is === "held-by-other") return decided({ event: name.is, reason: "the name is held by another registrar" });
   if (name.is === "absent") {
     const reason = "the registry refuses the name as existing, yet does not hold it: it is reserved";
@@ -223,15 +232,29 @@ async function proofOfCreate(sessions: RegistrySessions, order: Order, name: Nam
   if (await isInPortfolio(context, order)) {
     return decided({ event: "held-by-own-other", reason: "the name was registered by another order" });
   }
-  if (!isOrdersOwn(context, order, info)) {
+  if (!isOrdersOwn(sessions, order, info)) {
     return decided(unexplained("the registry holds the name for us, but no order explains it"));
   }
+  return { is: "done", outcome: ours(sessions, order, info) };
+}
+
+function ours(sessions: RegistrySessions, order: Order, info: DomainInfo): OrderOutcome {
+  const { context, profile } = sessions;
   if (info.statuses.includes("pendingCreate")) {
-    return { is: "done", outcome: { event: "ours-pending", nextStepAt: later(sessions, profile.reconcileIntervalMs) } };
+    return { event: "ours-pending", nextStepAt: later(sessions, profile.reconcileIntervalMs) };
   }
-  const registered = registeredOf(info);
-  if (!registered) return { is: "done", outcome: stillUnknown(context, order, "info brought no dates") };
-  return { is: "done", outcome: { event: "ours", registered } };
+  const registered = registeredOf(profile, order, info);
+  return registered ? { event: "ours", registered } : stillUnknown(context, order, "info brought no dates");
+}
+
+/**
+ * The registry has answered that it registered the name for this order: whose it is needs no proof, and a registry that does not
+ * show the name is behind. Nothing is sent again.
+ */
+function datesOfCreated(sessions: RegistrySessions, order: Order, name: NameInfo): OrderOutcome {
+  if (name.is === "held-by-us") return ours(sessions, order, name.info);
+  if (name.is === "absent") return stillUnknown(sessions.context, order, "the registry does not show the name yet");
+  return unexplained("the registry answered that the name is registered for us, and shows it as another registrar's");
 }
 
 /** After a lost answer the registry does not hold the name: create it again. */
@@ -259,8 +282,14 @@ export function stillUnknown({ clock }: Pick<Context, "clock">, order: Order, re
     countsAsFailure: true,
     reason,
     confirmAfter: order.confirm_after ?? undefined,
-    ...(isLong && { operatorNote: "for a day the registry has not answered whether it holds the name" }),
+    ...(isLong && { operatorNote: unansweredNote(order) }),
   };
+}
+
+function unansweredNote({ verify_cause: cause }: Order): string {
+  return cause === "created"
+    ? "for a day the registry has not shown the dates of a name that it has registered"
+    : "for a day the registry has not answered whether it holds the name";
 }
 
 /** Whether the name is in a portfolio. A live order has not brought it there. */
@@ -270,12 +299,12 @@ export async function isInPortfolio({ database }: Pick<Context, "database">, ord
 }
 
 /**
- * Whether this order created the object: it has the order's authInfo or, at a registry that does not show it, was created no
+ * Whether this order created the object: it has the order's authInfo or, at a registry that does not show ours, was created no
  * earlier than five minutes before our first attempt (whole seconds: registries' clocks differ from ours).
  */
-function isOrdersOwn({ sealer }: Context, order: Order, info: DomainInfo): boolean {
-  if (info.authInfo) {
-    return info.authInfo.reveal() === sealer.open(authInfoRow(order.order_code), order.auth_info_sealed).reveal();
+function isOrdersOwn({ context, profile }: RegistrySessions, order: Order, info: DomainInfo): boolean {
+  if (info.authInfo && profile.authInfo === "ours") {
+    return info.authInfo.reveal() === authInfoOf(context, order).reveal();
   }
   const [first] = ofCommand(order.attempts, createName);
   if (!first || !info.crDate) return false;
@@ -283,10 +312,26 @@ function isOrdersOwn({ sealer }: Context, order: Order, info: DomainInfo): boole
   return seconds(info.crDate.getTime()) >= seconds(first.committed_at.getTime() - clockSkewMs);
 }
 
-/** What a held name's domain row needs; `undefined` when the registry does not show its dates. */
-export function registeredOf(info: DomainInfo): Registered | undefined {
-  if (!info.crDate || !info.exDate) return undefined;
-  return { registeredAt: info.crDate, expiresAt: info.exDate, status: info.statuses[0] ?? "ok" };
+/** What a held name's domain row needs; `undefined` when the registry does not show the dates that it should. */
+export function registeredOf(profile: RegistryProfile, order: Order, info: DomainInfo): Registered | undefined {
+  const [first] = ofCommand(order.attempts, createName);
+  const dates = datesOf(profile, order, info, first?.committed_at ?? order.created_at);
+  const { name_servers: nameServers, handles } = shownOf(info);
+  const refs = profile.dataModel === "thin" ? (order.contacts as ContactRefs | null) : null;
+  const contacts = refs ? localHandles(refs) : (handles ?? undefined);
+  return dates && { ...dates, status: info.statuses[0] ?? "ok", nameServers, handles: contacts };
+}
+
+/** @param sentAt when the name was registered at a registry that shows no dates, as far as we know */
+function datesOf(
+  { expiry }: RegistryProfile,
+  { period_years: years }: Order,
+  { crDate, exDate }: { crDate: Date | undefined; exDate: Date | undefined },
+  sentAt: Date,
+): Pick<Registered, "registeredAt" | "expiresAt"> | undefined {
+  if (expiry === "registry") return crDate && exDate && { registeredAt: crDate, expiresAt: exDate };
+  const registeredAt = crDate ?? sentAt;
+  return { registeredAt, expiresAt: exDate ?? termAfter(registeredAt, years) };
 }
 
 /** Asks for the decision about a pending create, whose message may never come; `undefined` while undecided or unknown. */
@@ -296,6 +341,6 @@ export async function lookAtPending(sessions: RegistrySessions, order: Order): P
   if (name.is === "absent") return { event: "absent", reason: "the registry did not approve the registration" };
   if (name.is === "held-by-other") return { event: "held-by-other", reason: "the name is held by another registrar" };
   if (name.info.statuses.includes("pendingCreate")) return undefined;
-  const registered = registeredOf(name.info);
+  const registered = registeredOf(sessions.profile, order, name.info);
   return registered && { event: "ours", registered };
 }

@@ -54,6 +54,7 @@ async function step(sessions: RegistrySessions, order: Order): Promise<OrderOutc
       return sendKind(sessions, orderTable, order, createKind);
     case "Processing (verify: lost)":
     case "Processing (verify: exists)":
+    case "Processing (verify: created)":
       return verifyKind(sessions, order, createKind);
     case "Processing (cancel)":
       return cancelHeld(sessions, order);
@@ -74,7 +75,7 @@ async function reconcile(sessions: RegistrySessions, order: Order): Promise<Orde
  * the name and did not find it. No order explains what the registry holds then.
  */
 async function reportLateAnswer(context: ChangeContext, order: Order, { event, attempt }: OrderOutcome): Promise<void> {
-  if (event !== "created" && event !== "create-pending") return;
+  if (event !== "created" && event !== "created-undated" && event !== "create-pending") return;
   if (!isFinal(order.status) || order.status === "Finished") return;
   const note = `${attempt?.clTrid} was answered with ${attempt?.resultCode} after the order's end as ${order.status}: the registry may hold ${order.domain_name} for us`;
   await raiseAlarm(context, { kind: "order", subject: order.order_code, note });

@@ -1,5 +1,7 @@
 /** Registration orders in the database: how to read them, and what writing an order adds to writing any change. */
 import type { Context } from "#context.ts";
+import { itemsText } from "#db/batch.ts";
+import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import {
   type ChangeContext,
@@ -8,12 +10,16 @@ import {
   type Outcome,
   type StepCopy,
 } from "#domains/changes/change.ts";
-import { dueRows } from "#domains/changes/due.ts";
+import { dueRows, wake } from "#domains/changes/due.ts";
+import { placeFollowUps } from "#domains/changes/follow-up.ts";
 import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
 import { createWriter } from "#domains/changes/write.ts";
+import { placeLocks } from "#domains/managing/lock-new-names.ts";
 import { type OrderEvent, orderPhases, orderStates, orderStatuses } from "#domains/orders/states.ts";
 import { enterPortfolio } from "#domains/portfolio/rows.ts";
+import type { Handles, ShownDomain } from "#domains/portfolio/shown.ts";
 import { holdCreatesStopped, isPausedForCredit } from "#domains/registry/pause.ts";
+import type { Secret } from "#lib/secret.ts";
 
 /** The context under which an order's authInfo is sealed: it opens in no other row. */
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
@@ -26,10 +32,10 @@ const columns = {
   domain_name: "text",
   registry_id: "text",
   period_years: "int4",
-  auth_info_sealed: "bytea",
+  auth_info_sealed: "bytea?",
   status: orderStatuses,
   phase: [...orderPhases, null],
-  verify_cause: ["lost", "exists", null],
+  verify_cause: ["lost", "exists", "created", null],
   confirm_after: "timestamptz?",
   contact_renewed: "bool",
   backoff_count: "int4",
@@ -44,6 +50,11 @@ const columns = {
   fee_amount: "numeric?",
   fee_currency: "text?",
   checked_at: "timestamptz?",
+  will_renew: "bool",
+  name_servers: "jsonb",
+  later_name_servers: "jsonb?",
+  later_order_code: "text?",
+  contacts: "jsonb?",
 } as const;
 
 // Orders that begin at the same moment are read together. ANY, because a join alone may read all orders while the table is small.
@@ -77,13 +88,25 @@ const orderIdByCode = statement("order-id-by-code", "SELECT id FROM registration
   id: "int8",
 });
 
-export type Order = StepCopy<OrderRow>;
+export interface Order extends StepCopy<OrderRow> {
+  /** The contacts that this step's create names; they are not stored with the order. */
+  handles?: Handles | undefined;
+}
+
+/** The authInfo of an order that has not ended. */
+export function authInfoOf({ sealer }: Pick<Context, "sealer">, { order_code, auth_info_sealed }: Order): Secret {
+  if (auth_info_sealed === null) throw new Error("the authInfo of an order is erased at its end");
+  return sealer.open(authInfoRow(order_code), auth_info_sealed);
+}
 
 /** What a name's registration brought, for the domain's row. */
 export interface Registered {
   registeredAt: Date;
   expiresAt: Date;
   status: string;
+  nameServers: ShownDomain["name_servers"];
+  /** Absent where the contacts are the reseller's profile alone. */
+  handles: Handles | undefined;
 }
 
 /** The outcome of an order's step, with everything that is written with it. */
@@ -104,12 +127,25 @@ const orderWriter = createWriter({
   name: "order",
   columns: `contact_renewed bool, waiting_since timestamptz, operator_note text, cancel_requested_at timestamptz,
     settle_as text, settle_note text`,
-  values: "registered_at timestamptz, expires_at timestamptz, domain_status text",
+  values: `registered_at timestamptz, expires_at timestamptz, domain_status text, will_renew bool, delegation jsonb,
+    handles jsonb, later_code text, later_input jsonb`,
   // While only an operator can help, the registry would refuse one order after the other, and each would end.
   beginGuard: `(change.command <> 'domain:create' OR NOT EXISTS (SELECT FROM registries AS registry
      WHERE registry.id = row.registry_id AND NOT ${isPausedForCredit("registry")}))`,
-  effects: [`registered AS (${enterPortfolio("written WHERE registered_at IS NOT NULL ORDER BY item")})`],
+  effects: [
+    `registered AS (${enterPortfolio("written WHERE registered_at IS NOT NULL ORDER BY item")})`,
+    ...placeFollowUps(
+      "later",
+      `(SELECT later_code AS code, reseller_id, domain_name, registry_id, 'nameservers' AS kind, later_input AS input, at,
+        at AS due_at FROM written WHERE later_code IS NOT NULL) AS followed`,
+    ),
+    ...placeLocks(
+      "(SELECT id, code, domain_name, registry_id, reseller_id, at FROM written WHERE registered_at IS NOT NULL)",
+    ),
+  ],
   signal: `concat(CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END,
+     CASE WHEN later_code IS NOT NULL THEN ${wake("change", "registry_id")}::text END,
+     (SELECT ${wake("change", "locks.registry_id")}::text FROM locks WHERE locks.domain_name = written.domain_name),
      CASE WHEN registered_at IS NOT NULL AND EXISTS (SELECT FROM registries AS registry
        WHERE registry.id = written.registry_id AND ${isPausedForCredit("registry")}) THEN 'paused for credit' END)`,
 });
@@ -129,11 +165,20 @@ export const orderTable: ChangeTable<Order, OrderOutcome> = {
     operator_note: operatorNote ?? null,
   }),
 
-  values(_order, { registered }, to) {
+  values(order, { registered }, to) {
     if (to !== "Finished") return {};
     if (!registered) throw new Error("an order can only finish with its registration's dates");
-    const { registeredAt, expiresAt, status } = registered;
-    return { registered_at: registeredAt, expires_at: expiresAt, domain_status: status };
+    const { registeredAt, expiresAt, status, nameServers, handles } = registered;
+    return {
+      registered_at: registeredAt,
+      expires_at: expiresAt,
+      domain_status: status,
+      will_renew: order.will_renew,
+      delegation: nameServers,
+      handles,
+      later_code: order.later_order_code,
+      later_input: order.later_name_servers && { name_servers: order.later_name_servers },
+    };
   },
 
   // The alarm stays open until an outcome needs no operator.
@@ -147,8 +192,14 @@ export const orderTable: ChangeTable<Order, OrderOutcome> = {
   },
 };
 
-export async function findOrder({ database, clock }: ChangeContext, id: number): Promise<Order | undefined> {
-  const [row] = await database.batched(ordersById, { id, at: clock.now() });
+/** @param tx reads it in this transaction */
+export async function findOrder(
+  { database, clock }: ChangeContext,
+  id: number,
+  tx?: Transaction,
+): Promise<Order | undefined> {
+  const item = { id, at: clock.now() };
+  const [row] = await (tx ? tx.query(ordersById, { items: itemsText([item]) }) : database.batched(ordersById, item));
   return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
 }
 

@@ -1,16 +1,11 @@
 /** What an operator sees of registration orders: lists, and everything about one order. */
 import { statement } from "#db/statement.ts";
+import { describeNextStep } from "#domains/changes/next-step.ts";
 import { attemptColumns } from "#domains/changes/proof.ts";
+import { changePhases } from "#domains/managing/states.ts";
 import type { Order, OrderContext } from "#domains/orders/orders.ts";
 import { getOrder } from "#domains/orders/requests.ts";
-import {
-  isFinal,
-  type OrderState,
-  type OrderStatus,
-  orderPhases,
-  orderState,
-  orderStatuses,
-} from "#domains/orders/states.ts";
+import { type OrderState, type OrderStatus, orderPhases, orderState, orderStatuses } from "#domains/orders/states.ts";
 
 /** SQL: orders that need an operator: those with an open alarm, and those that a message contradicts. */
 const attention = `
@@ -22,29 +17,42 @@ const attention = `
 
 const listColumns = {
   order_code: "text",
+  kind: "text",
   domain_name: "text",
   reseller: "text",
   status: orderStatuses,
-  phase: [...orderPhases, null],
+  phase: [...orderPhases, ...changePhases, null],
   created_at: "timestamptz",
 } as const;
 
+/** SQL: whether a row fits the filter. */
+const isListed =
+  "($status::text IS NULL OR status = $status) AND ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id)";
+
 const recentOrders = statement(
   "operator-orders",
-  `SELECT order_code, domain_name, reseller.name AS reseller, status, phase, o.created_at
-   FROM registration_orders AS o JOIN resellers AS reseller ON reseller.id = o.reseller_id
-   WHERE ($status::text IS NULL OR status = $status) AND ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id) 
-   ORDER BY o.id DESC LIMIT $rows_max`,
+  `SELECT order_code, o.kind, domain_name, reseller.name AS reseller, status, phase, o.created_at
+   FROM (
+     (SELECT order_code, 'create' AS kind, domain_name, reseller_id, status, phase, created_at FROM registration_orders
+      WHERE ${isListed} ORDER BY id DESC LIMIT $rows_max)
+     UNION ALL
+     (SELECT change_code, kind, domain_name, reseller_id, status, phase, created_at FROM changes
+      WHERE ${isListed} ORDER BY id DESC LIMIT $rows_max)) AS o
+     JOIN resellers AS reseller ON reseller.id = o.reseller_id
+   ORDER BY o.created_at DESC LIMIT $rows_max`,
   listColumns,
 );
 
 const ordersInNeed = statement(
   "operator-orders-attention",
-  `SELECT order_code, domain_name, reseller.name AS reseller, status, phase, o.created_at,
+  `SELECT order_code, o.kind, domain_name, reseller.name AS reseller, status, phase, o.created_at,
      attention.since AS needs_operator_since, attention.note
-   FROM ${attention} AS attention JOIN registration_orders AS o USING (order_code)
+   FROM ${attention} AS attention JOIN (
+     SELECT order_code, 'create' AS kind, domain_name, reseller_id, status, phase, created_at FROM registration_orders
+     UNION ALL
+     SELECT change_code, kind, domain_name, reseller_id, status, phase, created_at FROM changes) AS o USING (order_code)
      JOIN resellers AS reseller ON reseller.id = o.reseller_id
-   WHERE ($status::text IS NULL OR status = $status) AND ($reseller_id::int8 IS NULL OR reseller_id = $reseller_id) 
+   WHERE ${isListed}
    ORDER BY attention.since LIMIT $rows_max`,
   { ...listColumns, needs_operator_since: "timestamptz?", note: "text?" },
 );
@@ -119,17 +127,12 @@ const stepDescriptions: Record<
   "Processing (waiting)": "it starts again with a check",
   "Processing (verify: lost)": "the registry is asked whether the create whose answer was lost was executed",
   "Processing (verify: exists)": "the registry is asked who holds the name",
+  "Processing (verify: created)": "the registry is asked until when the name is registered",
   "Processing (cancel)": "the registry is asked for the name, and then it is deleted",
   Pending: "it waits for the registry's message, and asks the registry from time to time",
 };
 
-/** What happens next to an order, for people. */
 function describeNext(order: Order): string {
-  if (isFinal(order.status)) return "nothing: it has ended";
-  if (order.maintenance_until) return `the registry's maintenance ends, at ${order.maintenance_until.toISOString()}`;
-  const step = stepDescriptions[orderState(order) as keyof typeof stepDescriptions];
-  const when = order.next_step_at ? `at ${order.next_step_at.toISOString()}` : "at once";
   const request = order.cancel_requested_at ? "; the operator asked to cancel it" : "";
-  const help = order.operator_note ? "; it needs an operator: deedhouse orders settle" : "";
-  return `${when}: ${step}${request}${help}`;
+  return describeNextStep(order, stepDescriptions[orderState(order) as keyof typeof stepDescriptions], request);
 }

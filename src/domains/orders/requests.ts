@@ -1,8 +1,7 @@
 /** An operator's requests to live orders. The order's next step carries them out, in the process that owns the registry's sessions. */
 import { statement } from "#db/statement.ts";
-import { ChangeConflict } from "#domains/changes/change.ts";
 import { isInDoubt } from "#domains/changes/proof.ts";
-import { write } from "#domains/changes/write.ts";
+import { requestOf } from "#domains/changes/request.ts";
 import { findOrderByCode, type Order, type OrderContext, orderTable } from "#domains/orders/orders.ts";
 import { isFinal, isSettleable, orderState } from "#domains/orders/states.ts";
 import { OperatorError } from "#operator-error.ts";
@@ -28,26 +27,17 @@ export async function getOrder(context: OrderContext, code: string): Promise<Ord
   return order;
 }
 
-/** Changes a live order; starts again if it was written meanwhile. @throws OperatorError when it has ended */
-async function changeOrder(
+const changeOrder = (
   context: OrderContext,
   code: string,
   change: (order: Order) => Promise<Date | null> | Date | null,
-): Promise<Order> {
-  for (;;) {
-    const order = await getOrder(context, code);
-    if (isFinal(order.status)) {
-      throw new OperatorError("refused", `the order has ended already, as ${order.status}: nothing can change it`);
-    }
-    try {
-      const nextStepAt = (await change(order)) ?? undefined;
-      await write(context, orderTable, order, { nextStepAt });
-      return order;
-    } catch (error) {
-      if (!(error instanceof ChangeConflict)) throw error;
-    }
-  }
-}
+): Promise<Order> =>
+  requestOf(
+    context,
+    orderTable,
+    () => getOrder(context, code),
+    async (order) => ({ nextStepAt: (await change(order)) ?? undefined }),
+  );
 
 /**
  * Whether a step may run at once. After a lost answer nothing is believed before the settle time is over, so that wait is never

@@ -24,7 +24,7 @@ type Verdict = OrderOutcome | { refusal: string };
 
 const notAsked = "the registry could not be asked: try again later";
 
-async function asRegistered({ context }: RegistrySessions, order: Order, name: NameInfo): Promise<Verdict> {
+async function asRegistered({ context, profile }: RegistrySessions, order: Order, name: NameInfo): Promise<Verdict> {
   if (name.is === "unknown") return { refusal: notAsked };
   if (name.is === "absent") return { refusal: "the registry does not hold the name" };
   if (name.is === "held-by-other") return { refusal: "another registrar holds the name" };
@@ -32,7 +32,7 @@ async function asRegistered({ context }: RegistrySessions, order: Order, name: N
     return { refusal: "the registry has not decided about the name yet (pendingCreate)" };
   }
   if (await isInPortfolio(context, order)) return { refusal: "the name is in a portfolio already" };
-  const registered = registeredOf(name.info);
+  const registered = registeredOf(profile, order, name.info);
   return registered
     ? { event: "settled-registered", registered }
     : { refusal: "the registry does not show the dates of the registration" };

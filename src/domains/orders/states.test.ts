@@ -24,6 +24,7 @@ const expected = `
   6    check             unreachable        waiting
   6    waiting           resumed            check
   7    create            created            Finished
+  7    create            created-undated    verify:created
   8    create            create-pending     Pending
   9    create            exists             verify:exists
   10   create            rejected           FailedValidation
@@ -38,16 +39,20 @@ const expected = `
   15   verify:lost       ours-pending       Pending
   15   verify:exists     ours               Finished
   15   verify:exists     ours-pending       Pending
+  15   verify:created    ours               Finished
+  15   verify:created    ours-pending       Pending
   16   verify:lost       held-by-other      Errors
   16   verify:exists     held-by-other      Errors
   16a  verify:lost       held-by-own-other  Errors
   16a  verify:exists     held-by-own-other  Errors
   16a  verify:lost       unexplained        verify:lost
   16a  verify:exists     unexplained        verify:exists
+  16a  verify:created    unexplained        verify:created
   17   verify:lost       absent             create
   18   verify:exists     absent             FailedValidation
   19   verify:lost       verify-lost        verify:lost
   19   verify:exists     verify-lost        verify:exists
+  19   verify:created    verify-lost        verify:created
   20   Pending           approved           Finished
   20   Pending           denied             Errors
   21   Pending           ours               Finished
@@ -60,6 +65,7 @@ const expected = `
   23   create            held-unwanted      cancel
   23   verify:lost       held-unwanted      cancel
   23   verify:exists     held-unwanted      cancel
+  23   verify:created    held-unwanted      cancel
   23   cancel            unreachable        cancel
   23   cancel            not-executed       cancel
   23   cancel            unanswered         cancel
@@ -81,10 +87,12 @@ const expected = `
   24   Pending           held-unwanted      cancel
   26   verify:lost       settled-registered  Finished
   26   verify:exists     settled-registered  Finished
+  26   verify:created    settled-registered  Finished
   26   cancel            settled-registered  Finished
   26   Pending           settled-registered  Finished
   26   verify:lost       settled-failed     Errors
   26   verify:exists     settled-failed     Errors
+  26   verify:created    settled-failed     Errors
   26   cancel            settled-failed     Errors
   26   Pending           settled-failed     Errors
 `;
@@ -98,7 +106,8 @@ const expectedRows = expected
 
 const everyState: OrderState[] = [
   ...(["NotProvisioned", "Processing (check)", "Processing (create)", "Processing (waiting)"] as const),
-  ...(["Processing (verify: lost)", "Processing (verify: exists)", "Processing (cancel)", "Pending"] as const),
+  ...(["Processing (verify: lost)", "Processing (verify: exists)", "Processing (verify: created)"] as const),
+  ...(["Processing (cancel)", "Pending"] as const),
   ...(["Errors", "Finished", "FailedValidation", "Cancelled"] as const),
 ];
 
@@ -133,6 +142,18 @@ test("an order that has ended never changes again", () => {
 test("the public status never goes back to NotProvisioned", () => {
   const back = orderTransitions.filter(({ from, to }) => to === "NotProvisioned" && from !== to);
   assert.deepEqual(back, []);
+});
+
+test("an order whose create was answered with success is never created again, and never fails by itself", () => {
+  const ways = orderTransitions.filter(({ from, to }) => from === "Processing (verify: created)" && from !== to);
+  const ends = ways.map(({ event, to }) => `${event} ${to}`);
+  assert.deepEqual(ends, [
+    "ours Finished",
+    "ours-pending Pending",
+    "held-unwanted Processing (cancel)",
+    "settled-registered Finished",
+    "settled-failed Errors",
+  ]);
 });
 
 test("an order whose name is held ends only by a delete, by finishing, or by an operator", () => {

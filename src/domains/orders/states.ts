@@ -3,7 +3,8 @@
  * not list for a state leaves the order unchanged. The first column is the row's number in docs/states.md.
  *
  * A public status has, while it is `Processing`, an internal phase. `verify` has a cause: `lost` (the answer to a create never
- * came, so it may have been executed) or `exists` (the registry says that the name exists, but not who holds it).
+ * came, so it may have been executed), `exists` (the registry says that the name exists, but not who holds it) or `created` (the
+ * registry has registered it for us, but has not said yet until when).
  */
 
 import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
@@ -27,6 +28,7 @@ export type OrderState =
   | "Processing (waiting)"
   | "Processing (verify: lost)"
   | "Processing (verify: exists)"
+  | "Processing (verify: created)"
   | "Processing (cancel)"
   | "Pending"
   | "Errors"
@@ -35,7 +37,8 @@ export type OrderState =
   | "Cancelled";
 
 const unsent = ["NotProvisioned", "Processing (check)", "Processing (create)", "Processing (waiting)"] as const;
-const verify = ["Processing (verify: lost)", "Processing (verify: exists)"] as const;
+const doubt = ["Processing (verify: lost)", "Processing (verify: exists)"] as const;
+const verify = [...doubt, "Processing (verify: created)"] as const;
 
 const rows = [
   ["2", "NotProvisioned", "claimed", "Processing (check)"],
@@ -48,6 +51,7 @@ const rows = [
   ["6", "Processing (check)", "unreachable", "Processing (waiting)"],
   ["6", "Processing (waiting)", "resumed", "Processing (check)"],
   ["7", "Processing (create)", "created", "Finished"],
+  ["7", "Processing (create)", "created-undated", "Processing (verify: created)"],
   ["8", "Processing (create)", "create-pending", "Pending"],
   ["9", "Processing (create)", "exists", "Processing (verify: exists)"],
   ["10", "Processing (create)", "rejected", "FailedValidation"],
@@ -60,14 +64,16 @@ const rows = [
   ["15", "Processing (verify: lost)", "seen-once", "Processing (verify: lost)"],
   ["15", verify, "ours", "Finished"],
   ["15", verify, "ours-pending", "Pending"],
-  ["16", verify, "held-by-other", "Errors"],
-  ["16a", verify, "held-by-own-other", "Errors"],
+  ["16", doubt, "held-by-other", "Errors"],
+  ["16a", doubt, "held-by-own-other", "Errors"],
   ["16a", "Processing (verify: lost)", "unexplained", "Processing (verify: lost)"],
   ["16a", "Processing (verify: exists)", "unexplained", "Processing (verify: exists)"],
+  ["16a", "Processing (verify: created)", "unexplained", "Processing (verify: created)"],
   ["17", "Processing (verify: lost)", "absent", "Processing (create)"],
   ["18", "Processing (verify: exists)", "absent", "FailedValidation"],
   ["19", "Processing (verify: lost)", "verify-lost", "Processing (verify: lost)"],
   ["19", "Processing (verify: exists)", "verify-lost", "Processing (verify: exists)"],
+  ["19", "Processing (verify: created)", "verify-lost", "Processing (verify: created)"],
   ["20", "Pending", "approved", "Finished"],
   ["20", "Pending", "denied", "Errors"],
   ["21", "Pending", "ours", "Finished"],

@@ -1,19 +1,59 @@
+import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
-import { medianSeconds } from "#domains/orders/usual-duration.ts";
+import { medianSeconds, usualSeconds } from "#domains/orders/usual-duration.ts";
 import { ApiError } from "#errors.ts";
-import { parseOrderCode } from "#lib/order-code.ts";
+import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
-import type { UseCase } from "#use-case/use-case.ts";
+import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+import { waitApplied } from "#use-case/wait-applied.ts";
 
+// By the code alone: a plan for a small table would read all orders of the reseller.
 const orderByCode = statement(
   "order-by-code",
-  `SELECT order_code, status, created_at,
+  `SELECT order_code, domain_name, status, created_at, ended_at, registry_id,
           CASE WHEN ended_at IS NULL THEN ${medianSeconds("o.suffix")} END AS median_seconds
-   FROM registration_orders AS o WHERE order_code = $order_code AND reseller_id = $reseller_id`,
-  { order_code: "text", status: orderStatuses, created_at: "timestamptz", median_seconds: "int4?" },
+   FROM registration_orders AS o WHERE order_code = $order_code AND reseller_id IS NOT DISTINCT FROM $reseller_id`,
+  {
+    order_code: "text",
+    domain_name: "text",
+    status: orderStatuses,
+    created_at: "timestamptz",
+    ended_at: "timestamptz?",
+    registry_id: "text",
+    median_seconds: "int4?",
+  },
 );
+
+/**
+ * The caller's order, once its status has changed if the request waits for that.
+ * @returns with the seconds until it is usually final; undefined when it is final
+ * @throws ApiError `order_not_found`
+ */
+export async function readOrder(context: Context, request: UseCaseRequest, code: OrderCode) {
+  const read = async () => {
+    const [order] = await context.database.point(orderByCode, {
+      order_code: code,
+      reseller_id: request.caller.resellerId,
+    });
+    if (!order) throw new ApiError("order_not_found");
+    return order;
+  };
+  let order = await read();
+  if (request.waitSeconds > 0 && !isFinal(order.status)) {
+    const seen = order.status;
+    order = await waitForNotification(context, "order_changed", code, {
+      read,
+      isAwaited: (now) => now.status !== seen,
+      waitMs: request.waitSeconds * 1000,
+      signal: request.signal(),
+    });
+  }
+  const elapsedSeconds = (context.clock.now().getTime() - order.created_at.getTime()) / 1000;
+  const usual = usualSeconds(context, order.registry_id, order.median_seconds);
+  return { order, secondsLeft: isFinal(order.status) ? undefined : usual - elapsedSeconds };
+}
 
 /** GET /domains/registrations/<order_code>; `Prefer: wait=N` holds the answer until the status changes. */
 export const orderStatus: UseCase = {
@@ -21,7 +61,7 @@ export const orderStatus: UseCase = {
   scope: "domains:read",
 
   async handle(context, request) {
-    const code = parseOrderCode(request.params.order_code ?? "");
+    const code = parseOrderCode(request.params.order_code ?? "", "REG");
     if (code === undefined) {
       const text = "An order code has the form REG-XXXXXXXX-XXX; use the location of the registration's answer.";
       throw new ApiError("bad_request", {
@@ -29,30 +69,13 @@ export const orderStatus: UseCase = {
         validationErrors: [{ error_code: "invalid", error_text: text, field: "order_code" }],
       });
     }
-    const read = async () => {
-      const [order] = await context.database.point(orderByCode, {
-        order_code: code,
-        reseller_id: request.caller.resellerId,
-      });
-      if (!order) throw new ApiError("order_not_found");
-      return order;
-    };
-    let order = await read();
-    if (request.waitSeconds > 0 && !isFinal(order.status)) {
-      const seen = order.status;
-      order = await waitForNotification(context, "order_changed", code, {
-        read,
-        isAwaited: (now) => now.status !== seen,
-        waitMs: request.waitSeconds * 1000,
-        signal: request.signal(),
-      });
-    }
-    const elapsedSeconds = (context.clock.now().getTime() - order.created_at.getTime()) / 1000;
+    const { order, secondsLeft } = await readOrder(context, request, code);
     return {
       status: 200,
-      ...(order.median_seconds !== null && {
-        headers: { "check-after": checkAfter(order.median_seconds - elapsedSeconds) },
-      }),
+      headers: {
+        ...waitApplied(request),
+        ...(secondsLeft !== undefined && { "check-after": checkAfter(secondsLeft) }),
+      },
       body: { order_code: order.order_code, status: order.status },
     };
   },

@@ -1,12 +1,78 @@
-import { domainColumns, presentDomain } from "#domains/portfolio/present.ts";
-import { answerPage, pagedList } from "#use-case/paging.ts";
+import { type DomainRow, domainColumns, presentDomain } from "#domains/portfolio/present.ts";
+import { readFilter } from "#use-case/filter.ts";
+import { answerPage, countedPages, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const portfolio = pagedList("domains", "domain_name", "FROM domains WHERE true", domainColumns);
 
-/** GET /domains: the caller's portfolio by name, paged. */
-export const listDomains: UseCase = {
-  errors: ["invalid_paging_request"],
+// The index domains_portfolio has every column of the condition.
+const filtered = countedPages(
+  "filtered-domains",
+  "domain_name",
+  `FROM domains WHERE domain_name >= $from_name COLLATE "C" AND domain_name < $below_name COLLATE "C"
+     AND expiration_date < $expires_before::timestamptz AND ($will_renew::bool IS NULL OR will_renew = $will_renew)`,
+  domainColumns,
+);
+
+/** The caller's portfolio by name, whole or filtered, paged. */
+export const domainsLister = (present: (row: DomainRow) => unknown): UseCase => ({
+  errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
-  handle: (context, request) => answerPage(context, request, portfolio, "/domains", presentDomain),
+  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present),
+});
+
+/** GET /domains */
+export const listDomains = domainsLister(presentDomain);
+
+/** @throws ApiError `bad_request` that names the filter */
+function chooseList(query: URLSearchParams): typeof portfolio {
+  const prefix = readFilter(query, "name_prefix", wanted.name_prefix, parsePrefix);
+  const expiresBefore = readFilter(query, "expires_before", wanted.expires_before, parseInstant);
+  const willRenew = readFilter(query, "will_renew", wanted.will_renew, parseBoolean);
+  const filter = new URLSearchParams();
+  if (prefix !== undefined) filter.set("name_prefix", prefix);
+  if (expiresBefore !== undefined) filter.set("expires_before", expiresBefore);
+  if (willRenew !== undefined) filter.set("will_renew", String(willRenew));
+  if (filter.size === 0) return portfolio;
+  const values = {
+    from_name: prefix ?? "",
+    below_name: prefix === undefined ? afterAllNames : followingPrefix(prefix),
+    expires_before: expiresBefore ?? "infinity",
+    will_renew: willRenew ?? null,
+  };
+  return { ...filtered, list: "domains", nameColumn: "domain_name", filter: filter.toString(), values };
+}
+
+const wanted = {
+  name_prefix:
+    "Give the beginning of a name: letters a-z, digits, hyphens and dots, other letters as in the A-label (xn--…)",
+  expires_before:
+    "Give a date such as 2027-01-31, which begins at midnight UTC, or a time such as 2027-01-31T12:00:00Z",
+  will_renew: "Give true or false",
 };
+
+/** In ASCII, the tilde comes after all characters of names. */
+const afterAllNames = "~";
+
+function parsePrefix(text: string): string | undefined {
+  return /^[a-z0-9.-]{1,253}$/.test(text) ? text : undefined;
+}
+
+/** The first text that comes after all names with this prefix. */
+function followingPrefix(prefix: string): string {
+  return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
+}
+
+/** A query is read in lower case. @returns the instant in UTC */
+function parseInstant(text: string): string | undefined {
+  const match = /^(\d{4}-\d\d-\d\d)(t\d\d:\d\d(:\d\d(\.\d{1,9})?)?(z|[+-]\d\d:\d\d))?$/.exec(text);
+  const day = new Date(match?.[1] ?? "");
+  // A day that its month does not have would become another one.
+  if (!match || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(match[1]!)) return undefined;
+  const instant = new Date(text.toUpperCase());
+  return Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+}
+
+function parseBoolean(text: string): boolean | undefined {
+  return text === "true" || text === "false" ? text === "true" : undefined;
+}

@@ -5,12 +5,11 @@
 import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
-import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
-import { premiumDecision } from "#registry/premium.ts";
-import type { RegistryProfile } from "#registry/registries.ts";
+import type { CheckPurpose } from "#registry/epp/pool/pool.ts";
+import type { PricedAvailability } from "#registry/premium.ts";
 
-/** Its payload: questions separated by commas, each an id, the registry's id and the name, separated by spaces. */
+/** Its payload: questions separated by commas, each an id, the registry's id, the name and the purpose, separated by spaces. */
 export const checkChannel = "name_check";
 /** Its payload: a JSON array of `CheckAnswer`. */
 export const checkAnswerChannel = "registry_check_answer";
@@ -23,8 +22,8 @@ const questionsInPayloadMax = 16;
 export const askCheck = statement(
   "name-check-ask",
   `SELECT 0 AS item,
-     pg_notify('${checkChannel}', string_agg(id || ' ' || registry_id || ' ' || domain_name, ','))::text AS notified
-   FROM jsonb_to_recordset($items::jsonb) AS question(item int4, id text, registry_id text, domain_name text)
+     pg_notify('${checkChannel}', string_agg(id || ' ' || registry_id || ' ' || domain_name || ' ' || purpose, ','))::text AS notified
+   FROM jsonb_to_recordset($items::jsonb) AS question(item int4, id text, registry_id text, domain_name text, purpose text)
    GROUP BY item / ${questionsInPayloadMax}`,
   { item: "int4", notified: "text" },
 );
@@ -51,11 +50,17 @@ export function availabilityOf(check: { available: boolean; reason?: string | un
 }
 
 /** The same with the price that the registration must agree to. */
-export function nameCheckOf(profile: RegistryProfile, check: DomainAvailability): NameCheck {
-  const decision = premiumDecision(profile, check);
-  if (typeof decision === "string") return { availability: availabilityOf(check) };
-  const { amount, currency } = decision;
-  return { availability: availabilityOf(check), fee: { amount, currency } };
+export function nameCheckOf(check: PricedAvailability): NameCheck {
+  const { agreedFee: fee } = check;
+  return { availability: availabilityOf(check), ...(fee && { fee }) };
+}
+
+/** How many times longer than other questions those about a list of names may take: their lane is narrow. */
+const bulkPatience = 10;
+
+/** How long a question may take, here and at the owner of the registry's sessions. */
+export function checkBudgetMsOf({ checkBudgetMs }: Pick<Context, "checkBudgetMs">, purpose: CheckPurpose): number {
+  return purpose === "bulk-check" ? bulkPatience * checkBudgetMs : checkBudgetMs;
 }
 
 /** The callers that wait for an answer, by the question's id: each notification is parsed once for all of them. */
@@ -77,7 +82,13 @@ function askers(listener: Listener): Map<string, (answer: NameCheck) => void> {
  * it reconnects to the database.
  * @returns "unknown" when no answer came in time
  */
-export async function askAvailability(context: Context, registryId: string, name: string): Promise<NameCheck> {
+export async function askAvailability(
+  context: Context,
+  registryId: string,
+  name: string,
+  purpose: CheckPurpose = "check",
+): Promise<NameCheck> {
+  const budgetMs = checkBudgetMsOf(context, purpose);
   const id = context.random.bytes(idBytes).toString("base64url");
   const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
@@ -85,13 +96,13 @@ export async function askAvailability(context: Context, registryId: string, name
   const ask = async () => {
     // Otherwise it could miss the answer.
     await context.listener.listening();
-    await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name });
+    await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name, purpose });
   };
-  const halfOver = setTimeout(() => void ask().catch(() => {}), context.checkBudgetMs / 2);
+  const halfOver = setTimeout(() => void ask().catch(() => {}), budgetMs / 2);
   const budgetOver = setTimeout(() => {
     context.log.warn({ registry: registryId, name }, "the registry did not answer in time whether a name is free");
     resolve({ availability: "unknown" });
-  }, context.checkBudgetMs);
+  }, budgetMs);
   try {
     return await Promise.race([promise, ask().then(() => promise)]);
   } finally {

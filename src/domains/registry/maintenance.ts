@@ -5,7 +5,7 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import type { ChangeContext } from "#domains/changes/change.ts";
-import { wakeAll } from "#domains/changes/due.ts";
+import { type ChangeName, wakeAll } from "#domains/changes/due.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",
@@ -15,7 +15,7 @@ const updateMaintenance = statement(
   { previous_until: "timestamptz?" },
 );
 
-const endWaits = (table: string, name: "order" | "renewal") => `
+const endWaits = (table: string, name: ChangeName) => `
   WITH woken AS (
     UPDATE ${table} SET next_step_at = $now WHERE id IN (
       SELECT id FROM ${table} WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
@@ -26,6 +26,7 @@ const resumeOrders = statement("orders-after-maintenance", endWaits("registratio
   notified: "int8",
 });
 const resumeRenewals = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { notified: "int8" });
+const resumeChanges = statement("changes-after-maintenance", endWaits("changes", "change"), { notified: "int8" });
 
 export interface Maintenance {
   from: Date;
@@ -48,7 +49,7 @@ export async function setMaintenance(
     if (!previous) return "unknown";
     if (previous.previous_until === null) return undefined;
     const { previous_until: ended } = previous;
-    for (const resume of [resumeOrders, resumeRenewals]) {
+    for (const resume of [resumeOrders, resumeRenewals, resumeChanges]) {
       await tx.query(resume, { registry_id: registryId, until: ended, now });
     }
     return previous.previous_until;

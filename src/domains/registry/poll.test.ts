@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createLookLane } from "#domains/portfolio/compare-names.ts";
 import { drainPollQueue } from "#domains/registry/poll.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { startTestGateway } from "../../../test/harness/gateway.ts";
@@ -16,9 +17,16 @@ test("the registry's messages are read although every session is busy with order
   t.after(() => pool.drain(0));
   const queryClTrid = () => `Q-${context.random.bytes(9).toString("base64url")}`;
   const busy = await pool.acquire("transform", { waitMs: 5_000 });
-  const read = drainPollQueue({ context, profile, pool, contacts: new Map(), createsDone: 0, queryClTrid }).catch(
-    String,
-  );
+  const read = drainPollQueue({
+    context,
+    profile,
+    pool,
+    contacts: new Map(),
+    names: new Map(),
+    lookLane: createLookLane(context, profile),
+    createsDone: 0,
+    queryClTrid,
+  }).catch(String);
   // Others give up while it waits.
   await assert.rejects(pool.acquire("transform", { waitMs: 1_500 }), { reason: "pool-full" });
   busy.release();

@@ -8,11 +8,13 @@ import { statement } from "#db/statement.ts";
 import { ChangeConflict } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
 import { write } from "#domains/changes/write.ts";
+import { wakeChangeOf } from "#domains/managing/messages.ts";
 import { applyCancelRequest } from "#domains/orders/cancel-step.ts";
 import { lookAtPending } from "#domains/orders/kind-create.ts";
 import { findOrder, type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { readTransferMessage } from "#domains/registry/transfer-messages.ts";
 import { wakeRenewalOf } from "#domains/renewals/messages.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import { pollAck } from "#registry/epp/commands/session/poll-ack.ts";
@@ -112,7 +114,8 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
   // The answer 1001 has not been written yet.
   if (about?.isLatest && orderState(about.order) === "Processing (create)") return false;
   const decision = about && (await decide(sessions, about, message));
-  const doubt = decision?.doubt ?? (await findDoubt(sessions, about, message));
+  const applyTransfer = await readTransferMessage(sessions, message.trnData);
+  const doubt = applyTransfer ? undefined : (decision?.doubt ?? (await findDoubt(sessions, about, message)));
   const values = {
     registry_id: profile.id,
     message_id: message.id,
@@ -127,6 +130,7 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
       if (doubt) {
         await raiseAlarm(context, { kind: "message", subject: `${profile.id}/${message.id}`, note: doubt }, tx);
       }
+      await applyTransfer?.(tx);
       // An order that waits for its delete looks at the name soon; a message about its create must not delay that.
       const isDeleting = order?.phase === "cancel" && about?.command === "domain:delete";
       if (order?.status !== "Pending" && !isDeleting) return;
@@ -154,7 +158,9 @@ async function findDoubt(
   about: Subject | undefined,
   { panData }: PollMessage,
 ): Promise<string | undefined> {
-  if (panData && !about && (await wakeRenewalOf(sessions, panData))) return undefined;
+  if (panData && !about && ((await wakeRenewalOf(sessions, panData)) || (await wakeChangeOf(sessions, panData)))) {
+    return undefined;
+  }
   if (!panData || !about) return "no order explains it";
   const { order, command, isLatest } = about;
   if (!isFinal(order.status) || !(isLatest || panData.paResult)) return undefined;
@@ -171,12 +177,12 @@ async function findDoubt(
 
 /**
  * The order that the message is about. A message about a create proves that it was answered with 1001: an order that lost this
- * answer becomes pending.
+ * answer becomes pending. One that has the answer 1000 waits for no message.
  */
 async function findSubject(sessions: RegistrySessions, message: PollMessage): Promise<Subject | undefined> {
   const { context, profile } = sessions;
   const found = await subjectOf(sessions, message);
-  if (found?.order.phase !== "verify" || !found.isLatest) return found;
+  if (found?.order.phase !== "verify" || found.order.verify_cause === "created" || !found.isLatest) return found;
   const { order } = found;
   const nextStepAt = later(sessions, profile.reconcileIntervalMs);
   await write(context, orderTable, order, { event: "ours-pending", nextStepAt }).catch((error: unknown) => {

@@ -10,7 +10,8 @@ const registryRows = statement(
      CASE WHEN circuit_open_until > $now THEN circuit_open_until END AS circuit_open_until,
      creates_paused_reason, maintenance_from, CASE WHEN maintenance_until > $now THEN maintenance_until END AS maintenance_until,
      (SELECT count(*) FROM registration_orders AS o WHERE o.registry_id = r.id
-        AND status IN ('NotProvisioned', 'Processing', 'Pending')) AS live_orders,
+        AND status IN ('NotProvisioned', 'Processing', 'Pending'))
+       + (SELECT count(*) FROM changes WHERE changes.registry_id = r.id AND ended_at IS NULL) AS live_orders,
      (SELECT count(*) FROM poll_messages AS message WHERE message.registry_id = r.id
         AND needs_operator AND done_at IS NULL) AS open_messages
    FROM registries AS r LEFT JOIN registry_leases AS lease ON lease.registry_id = r.id
@@ -35,7 +36,10 @@ const liveOrders = statement(
   "operator-registry-orders",
   `SELECT CASE WHEN phase IS NULL THEN status ELSE status || ' (' || phase || ')' END AS state, count(*) AS orders,
      min(created_at) AS oldest
-   FROM registration_orders WHERE registry_id = $registry_id AND status IN ('NotProvisioned', 'Processing', 'Pending')
+   FROM (
+     SELECT status, phase, created_at FROM registration_orders
+     WHERE registry_id = $registry_id AND status IN ('NotProvisioned', 'Processing', 'Pending')
+     UNION ALL SELECT status, phase, created_at FROM changes WHERE registry_id = $registry_id AND ended_at IS NULL) AS live
    GROUP BY status, phase ORDER BY 1`,
   { state: "text?", orders: "int8", oldest: "timestamptz?" },
 );

@@ -1,6 +1,8 @@
 import type { Context } from "#context.ts";
+import type { NameQueues } from "#domains/changes/turns.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
+import type { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The context of the owner's steps: what they begin and decide counts only under its lease. */
@@ -15,6 +17,10 @@ export interface RegistrySessions {
   pool: EppPool;
   /** Resellers' contacts that the registry holds, by reseller, with the version of the profile. */
   contacts: Map<number, { version: string; id: string }>;
+  /** Names with a step in progress. */
+  names: NameQueues;
+  /** The share of the registry's rate for looks without haste. */
+  lookLane: TokenBucket;
   /** How many creates were answered with 1000 since this process has owned the registry. */
   createsDone: number;
   /** A clTRID for a query; attempts have their clTRIDs from their rows. */

@@ -1,8 +1,8 @@
 /** The registry that serves a name. */
 import { getDomain } from "tldts";
 import type { Context } from "#context.ts";
-import { invalidField } from "#errors.ts";
-import { type DomainName, labelUnderSuffix, toUnicode } from "#lib/domain-name.ts";
+import { ApiError, invalidField } from "#errors.ts";
+import { type DomainName, InvalidDomainName, labelUnderSuffix, parseDomainName, toUnicode } from "#lib/domain-name.ts";
 import { refusalOfLabel } from "#registry/idn.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -45,4 +45,14 @@ export function findTarget(context: Context, name: DomainName): Target | undefin
   const isRegistrable = placement.refusal === "not_served" && getDomain(name, { allowPrivateDomains: true }) === name;
   if (isRegistrable) return undefined;
   throw invalidField("domain_name", "Only one label directly under a suffix can be registered, like example.com.");
+}
+
+/** The registry that serves a name, or why there is none. */
+export function findServing(context: Context, text: string): Target | { refusal: string } {
+  try {
+    return findTarget(context, parseDomainName(text)) ?? { refusal: "no registry here serves its suffix" };
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof InvalidDomainName) return { refusal: error.message };
+    throw error;
+  }
 }

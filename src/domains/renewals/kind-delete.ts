@@ -1,9 +1,19 @@
 /** The kind `delete`: a name that must not be renewed leaves. If its registry has renewed it automatically, it is deleted. */
 
+import { attentionLookMs } from "#domains/changes/change.ts";
 import { eventsByCode, type Kind, lostAnswer } from "#domains/changes/kind.ts";
 import { later } from "#domains/changes/proof.ts";
+import type { Departure } from "#domains/portfolio/rows.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { lookAtName, lookLost, notSeen, renewalDefaults, viewOf } from "#domains/renewals/kind-renew.ts";
+import {
+  isKept,
+  lookAtName,
+  lookLost,
+  notSeen,
+  type RegistryView,
+  renewalDefaults,
+  viewOf,
+} from "#domains/renewals/kind-renew.ts";
 import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import type { RenewalEvent } from "#domains/renewals/states.ts";
 import { addDays, isNextTerm, termAfter } from "#domains/renewals/terms.ts";
@@ -27,15 +37,21 @@ export function renewalEventOfDelete(code: number): RenewalEvent {
   return deleteEvents.get(code) ?? "unanswered";
 }
 
-/** The step of `Lapsing (wait)`: waits for the end of the term, and then for what the registry does. */
-export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
+/**
+ * The step of `Lapsing (wait)`: waits for the end of the term, and then for what the registry does. Returns nothing when the name
+ * has left, and the renewal with it.
+ */
+export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome | undefined> {
   const { context, profile } = sessions;
   const { term_ends_at: termEndsAt } = renewal;
   if (renewal.will_renew) return { event: "wanted" };
   if (context.clock.now() < termEndsAt) return { nextStepAt: termEndsAt };
   const view = await lookAtName(sessions, renewal);
   if (view.kind === "unknown") return lookLost(renewal, view.reason);
-  if (view.kind === "gone") return { event: "left", reason: view.reason };
+  if (view.kind === "gone") {
+    if (!(await isKept(sessions, renewal, view.absence))) return undefined;
+    return { nextStepAt: later(sessions, attentionLookMs) };
+  }
   if (view.kind === "held" && isNextTerm(termEndsAt, view.exDate)) {
     const { exDate } = view;
     const reason = whyNotAutoRenewed(profile, termEndsAt, exDate);
@@ -83,12 +99,27 @@ export const deleteKind: Kind<Renewal, RenewalOutcome> = {
 
   // A name in redemption has left us.
   proof(sessions, renewal, name) {
-    const view = viewOf(name);
+    const view = viewOf(sessions, renewal, name);
     if (view.kind === "unknown") return { is: "unknown", outcome: lookLost(renewal, view.reason) };
-    if (view.kind !== "held") return { is: "done", outcome: { event: "left", reason: "its renewal is switched off" } };
+    if (view.kind !== "held") {
+      const departure = departureOf(sessions, view);
+      return { is: "done", outcome: { event: "left", reason: "its renewal is switched off", departure } };
+    }
     return notSeen(sessions, renewal, "the registry reported the delete as done, but still shows the name");
   },
 };
+
+/** How a name has left for which a delete was sent. */
+function departureOf(sessions: RegistrySessions, view: Extract<RegistryView, { kind: "gone" | "leaving" }>): Departure {
+  if (view.kind === "leaving") {
+    if (!view.isRestorable) return { reason: "deleted" };
+    const { context, profile } = sessions;
+    return { reason: "deleted", restorableUntil: addDays(context.clock.now(), profile.graceDays.redemption) };
+  }
+  const { absence } = view;
+  if (absence.is === "absent") return { reason: "deleted" };
+  return { reason: "transferred", gainingRegistrar: absence.registrar };
+}
 
 /** Whether the registry is deleting the name, or no longer holds it for us: then there is nothing left to delete. */
 async function isLeaving(sessions: RegistrySessions, renewal: Renewal): Promise<boolean> {

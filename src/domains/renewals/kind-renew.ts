@@ -4,8 +4,10 @@
  * that is sent twice is executed once (RFC 5731 §3.2.3).
  */
 
+import { attentionLookMs } from "#domains/changes/change.ts";
 import { eventsByCode, type Kind, type Proof } from "#domains/changes/kind.ts";
 import { askInfo, later, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
+import { type Absence, reasonOfAbsence, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import { nextRenewalState, type RenewalEvent } from "#domains/renewals/states.ts";
@@ -46,24 +48,56 @@ export function eventOfRenew(code: number, overrides: Readonly<Record<string, st
 }
 
 /** What the registry shows of a name whose term ends. */
-type RegistryView =
+export type RegistryView =
   | { kind: "held"; exDate: Date; statuses: readonly string[] }
-  /** The registry no longer holds it for us, or is deleting it. */
-  | { kind: "gone" | "leaving"; reason: string }
+  /** The registry no longer holds it for us. */
+  | { kind: "gone"; reason: string; absence: Absence }
+  /** The registry is deleting it, and may restore it for us (RFC 3915). */
+  | { kind: "leaving"; reason: string; isRestorable: boolean }
   | { kind: "unknown"; reason: string };
 
-export async function lookAtName(sessions: RegistrySessions, { domain_name }: Renewal): Promise<RegistryView> {
-  return viewOf(await askInfo(sessions, domain_name, "renewal"));
+export async function lookAtName(sessions: RegistrySessions, renewal: Renewal): Promise<RegistryView> {
+  const { domain_name: name, gone_since: goneSince } = renewal;
+  const seen = await askInfo(sessions, name, "renewal");
+  if (seen.is === "held-by-us" && goneSince !== null) await seePresence(sessions, name, seen.info);
+  return viewOf(sessions, renewal, seen);
 }
 
-export function viewOf(name: NameInfo): RegistryView {
+/** A look shows that the name is gone. @returns whether it stays in the portfolio until a later look */
+export async function isKept(sessions: RegistrySessions, renewal: Renewal, absence: Absence): Promise<boolean> {
+  return (await seeAbsence(sessions, renewal.domain_name, absence)) === "noted";
+}
+
+export function viewOf(sessions: RegistrySessions, renewal: Renewal, name: NameInfo): RegistryView {
   if (name.is === "unknown") return { kind: "unknown", reason: name.reason };
-  if (name.is === "absent") return { kind: "gone", reason: "the registry does not hold the name" };
-  if (name.is === "held-by-other") return { kind: "gone", reason: "the name is held by another registrar" };
-  const { exDate, statuses } = name.info;
-  if (statuses.includes("pendingDelete")) return { kind: "leaving", reason: "the registry is deleting the name" };
+  if (name.is !== "held-by-us") return { kind: "gone", reason: reasonOfAbsence(name), absence: name };
+  const { statuses, rgpStatuses } = name.info;
+  const exDate = sessions.profile.expiry === "ours" ? reckonedExDate(sessions, renewal) : name.info.exDate;
+  if (statuses.includes("pendingDelete")) {
+    const isRestorable = rgpStatuses.includes("redemptionPeriod");
+    return { kind: "leaving", reason: "the registry is deleting the name", isRestorable };
+  }
   if (!exDate) return { kind: "unknown", reason: "info brought no exDate" };
   return { kind: "held", exDate, statuses };
+}
+
+/** The exDate at a registry that shows none: what was paid, and the years that the registry has added by itself. */
+function reckonedExDate({ context, profile }: RegistrySessions, { registry_ex_date }: Renewal): Date {
+  let exDate = registry_ex_date;
+  if (profile.atExpiry === "auto-renew") while (exDate <= context.clock.now()) exDate = termAfter(exDate, 1);
+  return exDate;
+}
+
+/** Its dates once the renew was executed, as they are reckoned. */
+export function nextTermOf({ base_ex_date: base, term_ends_at: termEndsAt, period_years: years }: Renewal) {
+  const exDate = termAfter(base ?? termEndsAt, years);
+  return { exDate, renewedUntil: exDate };
+}
+
+/** Whether the renew was executed cannot be seen, and a second one might be executed too: an operator must ask the registry. */
+function unprovable(sessions: RegistrySessions, why: string): RenewalOutcome {
+  const reason = `${why}, and the registry does not show whether the renew was executed: ask it, then settle the renewal`;
+  return { event: "unprovable", reason, nextStepAt: later(sessions, attentionLookMs) };
 }
 
 /** Keeps the time of the second look: a failed look changes nothing about the first one. */
@@ -71,17 +105,28 @@ export function lookLost({ confirm_after }: Renewal, reason: string): RenewalOut
   return { event: "look-lost", countsAsFailure: true, reason, confirmAfter: confirm_after ?? undefined };
 }
 
-/** The step of `Processing (look)`: decides what to do, while no command is unanswered. */
-export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
+/**
+ * The step of `Processing (look)`: decides what to do, while no command is unanswered. Returns nothing when the name has left, and
+ * the renewal with it.
+ */
+export async function lookBeforeRenew(
+  sessions: RegistrySessions,
+  renewal: Renewal,
+): Promise<RenewalOutcome | undefined> {
   const view = await lookAtName(sessions, renewal);
   const { will_renew: isWanted, term_ends_at: termEndsAt } = renewal;
   switch (view.kind) {
     case "unknown":
       return lookLost(renewal, view.reason);
     case "gone":
-      return { event: isWanted ? "gone" : "left", reason: view.reason };
+      if (!(await isKept(sessions, renewal, view.absence))) return undefined;
+      // Its history shows the first look only.
+      return {
+        ...(renewal.gone_since === null && { event: "gone", reason: view.reason }),
+        nextStepAt: later(sessions, attentionLookMs),
+      };
     case "leaving":
-      return isWanted ? { event: "gone", reason: view.reason } : { event: "not-wanted" };
+      return isWanted ? { event: "leaving", reason: view.reason } : { event: "not-wanted" };
   }
   const { exDate } = view;
   const base = renewal.base_ex_date ?? termEndsAt;
@@ -89,6 +134,10 @@ export async function lookBeforeRenew(sessions: RegistrySessions, renewal: Renew
   // A name that is renewed before its term is over was renewed by our command, even if it was switched off since.
   if (isNextTerm(base, exDate) && (isWanted || !isOver)) return renewed(renewal, base, exDate);
   if (!isWanted) return { event: "not-wanted", exDate };
+  if (sessions.profile.renew === "none") {
+    // Nothing can be sent: the registry renews it at the end of its term.
+    return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+  }
   if (mayBeRenewedFrom(sessions, renewal, exDate)) {
     const reason = `a renew from ${dayOf(base)} may still arrive, and the registry shows ${dayOf(exDate)} now`;
     return { event: "contradicted", reason };
@@ -155,7 +204,8 @@ export const renewKind: Kind<Renewal, RenewalOutcome> = {
     if (!renewal.will_renew) return { instead: { event: "not-wanted" } };
     if (later(sessions, -lookFreshMs) > renewal.updated_at) return { instead: { event: "not-executed" } };
     const { domain_name: name, registry_ex_date: currentExDate, period_years: periodYears } = renewal;
-    return { command: domainRenew({ name, currentExDate, periodYears }) };
+    const { period: periodForm } = sessions.profile;
+    return { command: domainRenew({ name, currentExDate, periodYears, periodForm }) };
   },
 
   meaning: (code, { profile }) => eventOfRenew(code, profile.renewalResultCodes),
@@ -164,16 +214,26 @@ export const renewKind: Kind<Renewal, RenewalOutcome> = {
     const { event, attempt } = answer;
     if (event === "pending")
       return { event, attempt, nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+    // Nothing will ever show it: the answer is the proof.
+    if (event === "answered" && sessions.profile.expiry === "ours") {
+      return { event: "renewed", attempt, ...nextTermOf(renewal) };
+    }
     const outcome = renewalDefaults.answered(sessions, renewal, answer);
     const isRefusedAgain = event === "disputed" && renewal.backoff_count + 1 >= disputesMax;
     return isRefusedAgain ? { ...outcome, event: "operator-needed" } : outcome;
   },
 
-  proof: (sessions, renewal, name) => proofOfRenew(sessions, renewal, viewOf(name)),
+  proof: (sessions, renewal, name) => proofOfRenew(sessions, renewal, viewOf(sessions, renewal, name)),
 };
 
 function proofOfRenew(sessions: RegistrySessions, renewal: Renewal, view: RegistryView): Proof<RenewalOutcome> {
   if (view.kind === "unknown") return { is: "unknown", outcome: lookLost(renewal, view.reason) };
+  if (renewal.verify_cause === "unseen" || sessions.profile.expiry === "ours") {
+    if (renewal.verify_cause === "answered")
+      return { is: "done", outcome: { event: "renewed", ...nextTermOf(renewal) } };
+    const why = view.kind === "held" ? "the answer to a renew was lost" : view.reason;
+    return { is: "decided", outcome: unprovable(sessions, why) };
+  }
   if (view.kind !== "held") return { is: "decided", outcome: { event: "gone", reason: view.reason } };
   const { exDate, statuses } = view;
   const base = renewal.base_ex_date ?? renewal.term_ends_at;
@@ -200,6 +260,7 @@ export function notSeen(sessions: RegistrySessions, renewal: Renewal, contradict
 /** The step of `Processing (pending)`: whether the registry has approved the renew. */
 export async function lookAtPendingRenew(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome> {
   const view = await lookAtName(sessions, renewal);
+  if (sessions.profile.expiry === "ours") return lookAtUnseen(sessions, view);
   if (view.kind === "gone" || view.kind === "leaving") return { event: "gone", reason: view.reason };
   if (view.kind === "held") {
     const base = renewal.base_ex_date ?? renewal.term_ends_at;
@@ -208,4 +269,11 @@ export async function lookAtPendingRenew(sessions: RegistrySessions, renewal: Re
     if (!view.statuses.includes("pendingRenew")) return { event: "not-seen", countsAsFailure: true, reason };
   }
   return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+}
+
+/** A registry that shows no dates shows of its decision only that it was made. */
+function lookAtUnseen(sessions: RegistrySessions, view: RegistryView): RenewalOutcome {
+  const isUndecided = view.kind === "unknown" || (view.kind === "held" && view.statuses.includes("pendingRenew"));
+  if (isUndecided) return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+  return unprovable(sessions, view.kind === "held" ? "a pending renew was decided" : view.reason);
 }

@@ -1,5 +1,5 @@
 import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
-import { invalidField } from "#errors.ts";
+import { readChoice } from "#use-case/filter.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
@@ -35,20 +35,11 @@ export const listRenewals: UseCase = {
   errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
   async handle(context, request) {
-    const status = parseStatus(request.query);
+    const status = readChoice(request.query, "status", renewalStatuses);
     const list = byStatus.find(([name]) => name === status)?.[1] ?? all;
     return answerPage(context, request, list, "/renewals", presentRenewal);
   },
 };
-
-/** Case-insensitive, like everything in a query. */
-function parseStatus(query: URLSearchParams): RenewalStatus | undefined {
-  const given = query.getAll("status");
-  if (given.length === 0) return undefined;
-  const status = renewalStatuses.find((name) => name.toLowerCase() === given[0]);
-  if (given.length > 1 || !status) throw invalidField("status", `Name one of ${renewalStatuses.join(", ")}, once.`);
-  return status;
-}
 
 function presentRenewal(row: RenewalRow) {
   return {

@@ -12,7 +12,7 @@ import {
 import { dueRows, wakeAll } from "#domains/changes/due.ts";
 import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
 import { createWriter } from "#domains/changes/write.ts";
-import { leavePortfolio } from "#domains/portfolio/rows.ts";
+import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import {
   isRenewalOver,
   type RenewalEvent,
@@ -36,7 +36,7 @@ const columns = {
   renewed_until: "timestamptz?",
   status: renewalStatuses,
   phase: [...renewalPhases, null],
-  verify_cause: ["answered", "lost", null],
+  verify_cause: ["answered", "lost", "unseen", null],
   confirm_after: "timestamptz?",
   backoff_count: "int4",
   next_step_at: "timestamptz",
@@ -48,7 +48,7 @@ const columns = {
 const renewalById = statement(
   "renewal-by-id",
   `SELECT ${Object.keys(columns).map((column) => `r.${column}`)}, name.will_renew, name.registry_ex_date,
-     CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
+     name.gone_since, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
      ${attemptsOf("renewal_id", "r.id")} AS attempts
    FROM renewals AS r JOIN domains AS name ON name.renewal_id = r.id LEFT JOIN registries AS registry ON registry.id = r.registry_id
    WHERE r.id = $id AND ended_at IS NULL`,
@@ -56,6 +56,8 @@ const renewalById = statement(
     ...columns,
     will_renew: "bool",
     registry_ex_date: "timestamptz",
+    /** When the registry first showed that the name is not ours any more. */
+    gone_since: "timestamptz?",
     /** The end of the registry's maintenance, during maintenance. */
     maintenance_until: "timestamptz?",
     attempts: "jsonb",
@@ -73,6 +75,8 @@ export interface RenewalOutcome extends Outcome<RenewalEvent> {
   baseExDate?: Date | undefined;
   /** The end of the new term, once the name is renewed. */
   renewedUntil?: Date | undefined;
+  /** How the name left the portfolio, once it has. */
+  departure?: Departure | undefined;
   /** The note of an alarm about dates. */
   alarm?: string | undefined;
 }
@@ -81,7 +85,8 @@ const renewalWriter = createWriter({
   table: "renewals",
   name: "renewal",
   columns: "base_ex_date timestamptz, renewed_until timestamptz",
-  values: "will_renew bool, ex_date timestamptz, ended_for text, term_note text",
+  values: `will_renew bool, ex_date timestamptz, term_note text, left_as text, gaining_registrar text,
+    restorable_until timestamptz`,
   // Every change of a name or its renewal locks the name's row first, so that none deadlocks with another.
   lock: [
     `names AS MATERIALIZED (
@@ -102,7 +107,9 @@ const renewalWriter = createWriter({
     `ends AS (
      INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
      SELECT domain_name, reseller_id, at, lower(status), term_note FROM written WHERE status IN ('Renewed', 'Ended'))`,
-    ...leavePortfolio("(SELECT domain_name, at, ended_for FROM written WHERE status = 'Ended')"),
+    ...leavePortfolio(
+      "(SELECT domain_name, at, left_as, gaining_registrar, restorable_until FROM written WHERE status = 'Ended')",
+    ),
   ],
 });
 
@@ -127,17 +134,23 @@ export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
     renewed_until: renewedUntil ?? null,
   }),
 
-  values({ will_renew, renewed_until }, { exDate, reason }, to) {
+  values({ will_renew, renewed_until }, { exDate, reason, departure }, to) {
     if (to === "Renewed" && !renewed_until) throw new Error("a renewed name needs the end of its new term");
+    if (to === "Ended" && !departure) throw new Error("a renewal can only end with the name's departure");
     return {
       will_renew,
       ex_date: exDate,
       ...(to === "Renewed" && { term_note: renewed_until?.toISOString() }),
-      ...(to === "Ended" && { term_note: reason, ended_for: reason }),
+      ...(departure && {
+        term_note: reason,
+        left_as: departure.reason,
+        gaining_registrar: departure.gainingRegistrar,
+        restorable_until: departure.restorableUntil,
+      }),
     };
   },
 
-  alarms(renewal, { event, reason, alarm }, to, now) {
+  alarms(renewal, { event, reason, alarm, attempt }, to, now) {
     const { domain_name: subject, registry_id } = renewal;
     const changes: AlarmChange[] = [];
     if (event === "out-of-credit") {
@@ -146,8 +159,10 @@ export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
     }
     // A renew only: a delete is free, so an accepted one says nothing about the credit.
     const isAccepted = to === "Processing (verify: answered)" && event === "answered";
-    if (isAccepted) changes.push({ kind: "renewal-credit", subject: registry_id });
-    if (to === "Attention") changes.push({ kind: "renewal", subject, note: reason ?? event ?? "" });
+    const isDone = to === "Renewed" && attempt !== undefined;
+    if (isAccepted || isDone) changes.push({ kind: "renewal-credit", subject: registry_id });
+    const needsOperator = to === "Attention" || to === "Processing (verify: unseen)";
+    if (needsOperator) changes.push({ kind: "renewal", subject, note: reason ?? event ?? "" });
     // This alarm stays open until an operator resolves it.
     if (alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: alarm });
     // After the end of its term, an unwanted name still has to leave.
@@ -157,7 +172,11 @@ export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
   },
 };
 
-export async function findRenewal({ database, clock }: ChangeContext, id: number): Promise<Renewal | undefined> {
+interface RenewalReader extends Pick<ChangeContext, "clock"> {
+  database: Pick<Transaction, "query">;
+}
+
+export async function findRenewal({ database, clock }: RenewalReader, id: number): Promise<Renewal | undefined> {
   const [row] = await database.query(renewalById, { id, now: clock.now() });
   return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
 }

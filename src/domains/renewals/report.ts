@@ -152,6 +152,8 @@ const stepDescriptions: Record<Exclude<RenewalState, "Renewed" | "Ended">, strin
   "Processing (pending)": "the registry is asked whether it has approved the renew",
   "Processing (verify: answered)": "the registry is asked for the new expiry",
   "Processing (verify: lost)": "the registry is asked whether the renew whose answer was lost was executed",
+  "Processing (verify: unseen)":
+    "the registry is asked whether it still holds the name; whether the renew was executed, only an operator can find out: deedhouse renewals settle",
   Attention: "it is retried; an operator should look meanwhile",
   "Lapsing (wait)": "the registry is asked whether it has renewed or removed the name",
   "Lapsing (delete)": "the name is deleted, because the registry renewed it automatically",

@@ -21,10 +21,11 @@ const expected = `
   2   P:look                  renewed              Renewed
   2   P:look                  not-wanted           L:wait
   3   P:look                  look-lost            P:look
-  4   P:look                  gone                 Attention
-  4   P:look                  left                 Ended
+  4   P:look                  gone                 P:look
+  4   P:look                  leaving              Attention
   4a  P:look                  contradicted         Attention
   5   P:renew                 answered             P:verify:answered
+  5a  P:renew                 renewed              Renewed
   6   P:renew                 pending              P:pending
   7   P:renew                 disputed             P:look
   8   P:renew                 out-of-credit        P:look
@@ -34,22 +35,27 @@ const expected = `
   12  P:renew                 not-wanted           L:wait
   13  P:pending               renewed              Renewed
   13  P:pending               not-seen             P:look
-  13  P:pending               gone                 Attention
+  13  P:pending               gone                 P:look
   14  P:verify:answered       renewed              Renewed
   14  P:verify:answered       not-seen             P:verify:answered
   14  P:verify:answered       look-lost            P:verify:answered
   14  P:verify:answered       contradicted         Attention
-  14  P:verify:answered       gone                 Attention
+  14  P:verify:answered       gone                 P:look
   15  P:verify:lost           seen-once            P:verify:lost
   15  P:verify:lost           renewed              Renewed
   15  P:verify:lost           pending              P:pending
   15  P:verify:lost           not-seen             P:look
   15  P:verify:lost           look-lost            P:verify:lost
-  15  P:verify:lost           gone                 Attention
+  15  P:verify:lost           gone                 P:look
+  15a P:pending               unprovable           P:verify:unseen
+  15a P:verify:lost           unprovable           P:verify:unseen
+  15a P:verify:unseen         unprovable           P:verify:unseen
+  15a P:verify:unseen         look-lost            P:verify:unseen
+  15b P:verify:unseen         settled-renewed      Renewed
+  15b P:verify:unseen         settled-not-renewed  P:look
   16  Attention               resumed              P:look
   17  L:wait                  wanted               P:look
   17  L:delete                wanted               P:look
-  18  L:wait                  left                 Ended
   18  L:wait                  look-lost            L:wait
   19  L:wait                  renewed-by-registry  L:delete
   19  L:wait                  operator-needed      Attention
@@ -66,6 +72,15 @@ const expected = `
   22  L:verify:lost           left                 Ended
   22  L:verify:lost           not-seen             L:delete
   22  L:verify:lost           look-lost            L:verify:lost
+  23  Scheduled               left                 Ended
+  23  P:look                  left                 Ended
+  23  P:renew                 left                 Ended
+  23  P:pending               left                 Ended
+  23  P:verify:answered       left                 Ended
+  23  P:verify:lost           left                 Ended
+  23  Attention               left                 Ended
+  23  L:wait                  left                 Ended
+  23  L:delete                left                 Ended
 `;
 
 const compact = (state: RenewalState) => state.replace(/^(\w)\w* \((.*)\)$/, "$1:$2").replace(": ", ":");
@@ -116,6 +131,14 @@ test("after a command that may have reached the registry, it is asked before any
     assert.ok(isUnderWay(to), `${to} lets the reseller switch it`);
     assert.ok(!nextRenewalState(to, "wanted") && !nextRenewalState(to, "not-wanted"), `${to} forgets the command`);
   }
+});
+
+test("a renew that nobody can see is sent again only after an operator has said that it was not executed", () => {
+  const ways = renewalTransitions.filter(({ from, to }) => from === "Processing (verify: unseen)" && from !== to);
+  assert.deepEqual(
+    ways.map(({ event, to }) => `${event} ${to}`),
+    ["settled-renewed Renewed", "settled-not-renewed Processing (look)"],
+  );
 });
 
 test("every event leads somewhere", () => {

@@ -3,7 +3,8 @@
  * for a state leaves the renewal unchanged. The first column is the row's number in docs/renewals.md.
  *
  * `Processing` renews the name, `Lapsing` lets it end. Both have phases, and `verify` has a cause: `answered` (the registry
- * reported success, which `<info>` must confirm) or `lost` (the answer never came, so the command may have been executed).
+ * reported success, which `<info>` must confirm), `lost` (the answer never came, so the command may have been executed) or
+ * `unseen` (the same, and the registry does not show whether it was: only an operator can find out).
  */
 
 import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
@@ -20,6 +21,7 @@ export const renewalStates = [
   "Processing (pending)",
   "Processing (verify: answered)",
   "Processing (verify: lost)",
+  "Processing (verify: unseen)",
   "Attention",
   "Lapsing (wait)",
   "Lapsing (delete)",
@@ -30,6 +32,19 @@ export const renewalStates = [
 ] as const;
 export type RenewalState = (typeof renewalStates)[number];
 
+/** The states in which a name can leave by itself, beside those that find out whether its delete was executed. */
+const leavable = [
+  "Scheduled",
+  "Processing (look)",
+  "Processing (renew)",
+  "Processing (pending)",
+  "Processing (verify: answered)",
+  "Processing (verify: lost)",
+  "Attention",
+  "Lapsing (wait)",
+  "Lapsing (delete)",
+] as const satisfies readonly RenewalState[];
+
 const rows = [
   ["1", "Scheduled", "due", "Processing (look)"],
   ["1", "Scheduled", "not-wanted", "Lapsing (wait)"],
@@ -37,10 +52,11 @@ const rows = [
   ["2", "Processing (look)", "renewed", "Renewed"],
   ["2", "Processing (look)", "not-wanted", "Lapsing (wait)"],
   ["3", "Processing (look)", "look-lost", "Processing (look)"],
-  ["4", "Processing (look)", "gone", "Attention"],
-  ["4", "Processing (look)", "left", "Ended"],
+  ["4", "Processing (look)", "gone", "Processing (look)"],
+  ["4", "Processing (look)", "leaving", "Attention"],
   ["4a", "Processing (look)", "contradicted", "Attention"],
   ["5", "Processing (renew)", "answered", "Processing (verify: answered)"],
+  ["5a", "Processing (renew)", "renewed", "Renewed"],
   ["6", "Processing (renew)", "pending", "Processing (pending)"],
   ["7", "Processing (renew)", "disputed", "Processing (look)"],
   ["8", "Processing (renew)", "out-of-credit", "Processing (look)"],
@@ -50,22 +66,27 @@ const rows = [
   ["12", "Processing (renew)", "not-wanted", "Lapsing (wait)"],
   ["13", "Processing (pending)", "renewed", "Renewed"],
   ["13", "Processing (pending)", "not-seen", "Processing (look)"],
-  ["13", "Processing (pending)", "gone", "Attention"],
+  ["13", "Processing (pending)", "gone", "Processing (look)"],
   ["14", "Processing (verify: answered)", "renewed", "Renewed"],
   ["14", "Processing (verify: answered)", "not-seen", "Processing (verify: answered)"],
   ["14", "Processing (verify: answered)", "look-lost", "Processing (verify: answered)"],
   ["14", "Processing (verify: answered)", "contradicted", "Attention"],
-  ["14", "Processing (verify: answered)", "gone", "Attention"],
+  ["14", "Processing (verify: answered)", "gone", "Processing (look)"],
   ["15", "Processing (verify: lost)", "seen-once", "Processing (verify: lost)"],
   ["15", "Processing (verify: lost)", "renewed", "Renewed"],
   ["15", "Processing (verify: lost)", "pending", "Processing (pending)"],
   ["15", "Processing (verify: lost)", "not-seen", "Processing (look)"],
   ["15", "Processing (verify: lost)", "look-lost", "Processing (verify: lost)"],
-  ["15", "Processing (verify: lost)", "gone", "Attention"],
+  ["15", "Processing (verify: lost)", "gone", "Processing (look)"],
+  ["15a", "Processing (pending)", "unprovable", "Processing (verify: unseen)"],
+  ["15a", "Processing (verify: lost)", "unprovable", "Processing (verify: unseen)"],
+  ["15a", "Processing (verify: unseen)", "unprovable", "Processing (verify: unseen)"],
+  ["15a", "Processing (verify: unseen)", "look-lost", "Processing (verify: unseen)"],
+  ["15b", "Processing (verify: unseen)", "settled-renewed", "Renewed"],
+  ["15b", "Processing (verify: unseen)", "settled-not-renewed", "Processing (look)"],
   ["16", "Attention", "resumed", "Processing (look)"],
   ["17", "Lapsing (wait)", "wanted", "Processing (look)"],
   ["17", "Lapsing (delete)", "wanted", "Processing (look)"],
-  ["18", "Lapsing (wait)", "left", "Ended"],
   ["18", "Lapsing (wait)", "look-lost", "Lapsing (wait)"],
   ["19", "Lapsing (wait)", "renewed-by-registry", "Lapsing (delete)"],
   ["19", "Lapsing (wait)", "operator-needed", "Attention"],
@@ -82,6 +103,7 @@ const rows = [
   ["22", "Lapsing (verify: lost)", "left", "Ended"],
   ["22", "Lapsing (verify: lost)", "not-seen", "Lapsing (delete)"],
   ["22", "Lapsing (verify: lost)", "look-lost", "Lapsing (verify: lost)"],
+  ["23", leavable, "left", "Ended"],
 ] as const satisfies readonly TransitionRow<RenewalState>[];
 
 export type RenewalEvent = (typeof rows)[number][2];

@@ -9,7 +9,7 @@ import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { renewalStatuses } from "#domains/renewals/states.ts";
 import { addDays } from "#domains/renewals/terms.ts";
-import { newRenewalCode } from "#lib/order-code.ts";
+import { newOrderCode } from "#lib/order-code.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** How long before it is due a renewal is listed. */
@@ -17,6 +17,8 @@ const scheduledAheadDays = 60;
 const batchRows = 500;
 /** A renewal that is due on the day of an alarm gets this long before the alarm is raised. */
 const provenWithinMs = 60 * 60_000;
+/** A name that seems gone leaves within a day, after another look. */
+const leavesWithinDays = 2;
 
 const namesWithoutRenewal = statement(
   "names-without-renewal",
@@ -64,8 +66,9 @@ const moveAlarm = statement(
   "renewal-alarm-next",
   `UPDATE renewals SET alarm_at = $next FROM domains
    WHERE renewals.id = $id AND alarm_at = $alarm_at AND ended_at IS NULL AND domains.renewal_id = renewals.id
-   RETURNING will_renew`,
-  { will_renew: "bool" },
+   RETURNING will_renew, gone_since IS NOT NULL AND (gone_since > $leaves_since OR EXISTS (
+     SELECT FROM alarms WHERE kind = 'departures' AND subject = renewals.registry_id AND resolved_at IS NULL)) AS is_leaving`,
+  { will_renew: "bool", is_leaving: "bool" },
 );
 
 /** The name got a renewal, another reseller or another term meanwhile: nothing is wrong. */
@@ -114,7 +117,7 @@ async function scheduleRenewal(context: Context, profile: RegistryProfile, name:
   const now = context.clock.now();
   const dueAt = addDays(termEndsAt, -profile.renewalLeadDays);
   const alarmAt = nextAlarmAt(profile, termEndsAt, dueAt > now ? dueAt : now, undefined);
-  const code = newRenewalCode(context.random);
+  const code = newOrderCode(context.random, "REN");
   // The code makes it unique: where the registry's date was a whole period before ours, an earlier renewal has the same end.
   const listKey = `${termEndsAt.toISOString()} ${domain_name} ${code}`;
   await context.database.transaction(async (tx) => {
@@ -161,9 +164,16 @@ async function raiseNotProven(context: Context, profile: RegistryProfile, renewa
   const now = context.clock.now();
   const next = nextAlarmAt(profile, termEndsAt, dueAt, now);
   await context.database.transaction(async (tx) => {
-    const [moved] = await tx.query(moveAlarm, { id, alarm_at: alarmAt, next: next ?? null });
+    const [moved] = await tx.query(moveAlarm, {
+      id,
+      alarm_at: alarmAt,
+      next: next ?? null,
+      leaves_since: addDays(now, -leavesWithinDays),
+    });
     // It may have been switched off since the due alarms were read.
     if (!moved?.will_renew) return;
+    // It leaves soon, or there is an alarm about all names of its registry that seem gone.
+    if (moved.is_leaving) return;
     const days = Math.floor((termEndsAt.getTime() - now.getTime()) / addDays(new Date(0), 1).getTime());
     const why = renewal.reason === null ? "" : `; last: ${renewal.reason}`;
     const note = `its term ends in ${days} days, and its renewal is not proven (${renewal.status}${why})`;

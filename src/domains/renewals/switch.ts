@@ -15,11 +15,14 @@ const lockName = statement(
   { will_renew: "bool", renewal_id: "int8?" },
 );
 
+/** SQL, about a row `renewal`: an attempt of its may have reached the registry. */
+export const isUnanswered = `EXISTS (
+     SELECT FROM attempts WHERE attempts.renewal_id = renewal.id AND answered_at IS NULL)`;
+
 const renewalUnderWay = statement(
   "renewal-under-way",
-  `SELECT status, phase, verify_cause, EXISTS (
-     SELECT FROM attempts WHERE renewal_id = renewals.id AND answered_at IS NULL) AS is_unanswered
-   FROM renewals WHERE id = $id`,
+  `SELECT status, phase, verify_cause, ${isUnanswered} AS is_unanswered
+   FROM renewals AS renewal WHERE id = $id`,
   { status: renewalStatuses, phase: [...renewalPhases, null], verify_cause: "text?", is_unanswered: "bool" },
 );
 
@@ -36,6 +39,10 @@ const insertHistory = statement(
   {},
 );
 
+/** Whether a command for the current setting was sent to the registry, or may have been. */
+export const isCommitted = (renewal: Parameters<typeof renewalState>[0] & { is_unanswered: boolean }): boolean =>
+  renewal.is_unanswered || isUnderWay(renewalState(renewal));
+
 /** `under-way`: a command for the current setting was sent to the registry, or may have been. */
 export type SwitchResult = "switched" | "same" | "unknown" | "under-way";
 
@@ -49,7 +56,7 @@ export async function switchRenewal(
   if (!found) return "unknown";
   if (found.will_renew === willRenew) return "same";
   const [renewal] = found.renewal_id === null ? [] : await tx.query(renewalUnderWay, { id: found.renewal_id });
-  if (renewal && (renewal.is_unanswered || isUnderWay(renewalState(renewal)))) return "under-way";
+  if (renewal && isCommitted(renewal)) return "under-way";
   const now = context.clock.now();
   await tx.query(updateWillRenew, { name, will_renew: willRenew });
   const event = willRenew ? "will-renew-on" : "will-renew-off";

@@ -25,6 +25,11 @@ export function periodsBetween(base: Date, exDate: Date, periodYears: number): 0
   return isAtLeast(1) ? 1 : 0;
 }
 
+/** How many years later `exDate` is than `base`, to the nearest: a registry's dates may differ from ours by some days. */
+export function yearsBetween(base: Date, exDate: Date): number {
+  return Math.round((exDate.getTime() - base.getTime()) / (2 * halfYearMs));
+}
+
 /**
  * Whether `exDate` is the end of a later term than the one that ends at `termEndsAt`. A registry that renews automatically does
  * so for one year, whatever our period, and from its own date, which may differ from ours.

@@ -1,0 +1,93 @@
+/**
+ * Whose turn it is. Nothing is sent for a name while another command for it may still be executed, and orders of one name run one
+ * at a time. One process owns a registry, so inside it a queue per name suffices; what an earlier owner may have sent is in
+ * the database.
+ */
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { createSerialQueue, type SerialQueue } from "#lib/serial-queue.ts";
+
+/** SQL: whether a row's command may still be executed. */
+const mayBeExecuted = (row: string, subject: "renewal_id" | "change_id") =>
+  `(${row}.phase IS NOT DISTINCT FROM 'verify'
+     OR EXISTS (SELECT FROM attempts WHERE attempts.${subject} = ${row}.id AND answered_at IS NULL))`;
+
+// An order that waits has sent nothing that is unanswered: others may pass it. A renewal that has sent nothing yet goes first,
+// except before orders that renew or end the name themselves: it waits for those, and they end it.
+const changeTurn = statement(
+  "change-turn",
+  `SELECT EXISTS (
+     SELECT FROM changes AS other
+     WHERE other.domain_name = $name AND other.ended_at IS NULL AND other.id <> $id
+       AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending'
+         OR (other.next_step_at <= $now AND (NOT other.is_urgent, other.id) < (NOT $is_urgent::bool, $id)))
+   ) OR EXISTS (
+     SELECT FROM renewals AS renewal
+     WHERE renewal.domain_name = $name AND renewal.ended_at IS NULL
+       AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending'
+         OR renewal.phase IN ('renew', 'delete') AND $kind <> ALL ('{renew,delete,restore}'))) AS is_held`,
+  { is_held: "bool" },
+);
+
+const renewalTurn = statement(
+  "renewal-turn",
+  `SELECT EXISTS (
+     SELECT FROM changes AS other WHERE other.domain_name = $name AND other.ended_at IS NULL
+       AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending' OR other.kind IN ('renew', 'delete', 'restore'))
+   ) AS is_held`,
+  { is_held: "bool" },
+);
+
+/** Whether an order about a name has to wait for another one, or for the name's renewal. */
+export async function isChangeHeld(
+  { context }: RegistrySessions,
+  { id, domain_name: name, kind, is_urgent }: { id: number; domain_name: string; kind: string; is_urgent: boolean },
+): Promise<boolean> {
+  const [row] = await context.database.query(changeTurn, { id, name, kind, is_urgent, now: context.clock.now() });
+  return row?.is_held ?? false;
+}
+
+/** Whether a scheduled renewal has to wait for an order about its name. */
+export async function isRenewalHeld(
+  { context }: RegistrySessions,
+  { domain_name: name }: { domain_name: string },
+): Promise<boolean> {
+  const [row] = await context.database.query(renewalTurn, { name });
+  return row?.is_held ?? false;
+}
+
+// Beside a command without an answer, also a row that was written since: what an earlier look has shown may be outdated.
+const lookHold = statement(
+  "look-hold",
+  `SELECT EXISTS (
+     SELECT FROM changes AS other WHERE other.domain_name = $name
+       AND (other.updated_at >= $since OR (other.ended_at IS NULL AND ${mayBeExecuted("other", "change_id")}))
+   ) OR EXISTS (
+     SELECT FROM renewals AS renewal WHERE renewal.domain_name = $name
+       AND (renewal.updated_at >= $since OR (renewal.ended_at IS NULL
+         AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase IN ('pending', 'renew', 'delete'))))) AS is_held`,
+  { is_held: "bool" },
+);
+
+/** Whether a look since this time may not be taken over, because of a command about the name. */
+export async function isLookHeld(tx: Pick<Transaction, "query">, name: string, since: Date): Promise<boolean> {
+  const [row] = await tx.query(lookHold, { name, since });
+  return row?.is_held ?? false;
+}
+
+/** Names with a step in progress. */
+export type NameQueues = Map<string, { queue: SerialQueue; users: number }>;
+
+/** Runs a step while no other step of the name runs. */
+export async function onName<T>({ names }: RegistrySessions, name: string, step: () => Promise<T>): Promise<T> {
+  const entry = names.get(name) ?? { queue: createSerialQueue(), users: 0 };
+  names.set(name, entry);
+  entry.users += 1;
+  try {
+    return await entry.queue(step);
+  } finally {
+    entry.users -= 1;
+    if (entry.users === 0) names.delete(name);
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Contact objects at a registry. Equal data of a reseller is one object, under the id that the registry answers. We ask for an id
+ * that is a digest of the data: where the registry takes it, creating the contact again is safe, and "exists already" is a success
+ * once we know that the contact is ours. Where the registry chooses the id, each create makes another object, and a lost answer
+ * leaves one that nobody can name: it is abandoned, and after a few of them an operator must look.
+ */
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { type ChangeRow, type ChangeTable, type Outcome, operatorRetryMs } from "#domains/changes/change.ts";
+import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
+import { recordPreparation } from "#domains/changes/preparation.ts";
+import { later } from "#domains/changes/proof.ts";
+import { type Contact, fullNameOf, isAscii, otherRoles } from "#domains/contacts/contact.ts";
+import { type ContactRefs, digestsOf, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { Secret } from "#lib/secret.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact/create.ts";
+import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";
+import type { DomainContact } from "#registry/epp/commands/domain/contacts.ts";
+import type { EppResponse } from "#registry/epp/session.ts";
+
+const authInfoBytes = 18;
+/** How many objects may be abandoned at a registry within the time below, before an operator must look. */
+const abandonedMax = 3;
+const abandonedCountMs = 24 * 60 * 60_000;
+
+/** The order that needs a contact: the contact's commands are attempts of its row. */
+export interface ContactOrder<Row extends ChangeRow, O extends Outcome> {
+  table: ChangeTable<Row, O>;
+  row: Row;
+  /** The column of `attempts` that has its id. */
+  subject: "order_id" | "change_id";
+  /** The event of a result code, as a create of a name has it. */
+  meaning(code: number): string;
+}
+
+export type EnsuredContact =
+  | { is: "held"; id: string }
+  /** There was no session. */
+  | { is: "unreachable" }
+  /** The registry does not take this contact. */
+  | { is: "refused"; reason: string; operatorNote?: string }
+  | { is: "operator-needed"; reason: string; operatorNote: string; isConfiguration: boolean }
+  /** Try again. */
+  | { is: "not-made"; reason: string; isLost?: true; nextStepAt?: Date };
+
+const knownContact = statement(
+  "registry-contact",
+  `SELECT contact_id FROM registry_contacts WHERE registry_id = $registry_id
+     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[]) LIMIT 1`,
+  { contact_id: "text" },
+);
+
+const insertContact = statement(
+  "registry-contact-insert",
+  `INSERT INTO registry_contacts (registry_id, contact_id, reseller_id, data_digest, created_at)
+   VALUES ($registry_id, $contact_id, $reseller_id, $digest, $now) ON CONFLICT DO NOTHING`,
+  {},
+);
+
+const closeUnsent = statement("contact-not-sent", "UPDATE attempts SET answered_at = $at WHERE cl_trid = $cl_trid", {});
+
+const abandonLost = statement(
+  "contacts-abandon",
+  `UPDATE attempts SET abandoned_at = $at, answered_at = $at
+   WHERE (order_id = $order_id OR change_id = $change_id) AND command = 'contact:create' AND answered_at IS NULL`,
+  {},
+);
+
+// An operator who resolves the alarm starts the count again.
+const countAbandoned = statement(
+  "contacts-abandoned",
+  `SELECT count(*) AS abandoned FROM attempts
+     LEFT JOIN registration_orders AS o ON o.id = order_id LEFT JOIN changes AS change ON change.id = change_id
+   WHERE coalesce(o.registry_id, change.registry_id) = $registry_id AND abandoned_at > greatest($since, (
+     SELECT max(resolved_at) FROM alarms WHERE kind = 'contacts-lost' AND subject = $registry_id))`,
+  { abandoned: "int8" },
+);
+
+const forgetContactBefore = statement(
+  "registry-contact-forget",
+  `DELETE FROM registry_contacts WHERE registry_id = $registry_id
+     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[])
+     AND created_at <= (SELECT committed_at FROM attempts WHERE cl_trid = $cl_trid)`,
+  {},
+);
+
+/** The id that we ask for. RFC 5733 §4: 3 to 16 characters. 56 bits make a collision unlikely, and `readExisting` notices one. */
+const requestedIdOf = (digest: string): string => `DH${digest.slice(0, 14).toUpperCase()}`;
+
+/** The key of a contact in the database, the digests under which it may be known, and the id that we ask for. */
+function keyOf({ context, profile }: RegistrySessions, wanted: OwnedContact) {
+  const digests = digestsOf(context.sealer, wanted);
+  const [digest = ""] = digests;
+  const key = { registry_id: profile.id, reseller_id: wanted.resellerId };
+  return { key, digest, digests, requestedId: requestedIdOf(digest) };
+}
+
+/** The id under which the registry holds the data. */
+export async function findContact(sessions: RegistrySessions, wanted: OwnedContact): Promise<string | undefined> {
+  const { key, digests } = keyOf(sessions, wanted);
+  const [found] = await sessions.context.database.query(knownContact, { ...key, digests });
+  return found?.contact_id;
+}
+
+/**
+ * The registry does not hold it any more, as it answered to a command.
+ * @param clTrid of that command: a contact that was made since stays known
+ */
+export async function forgetContact(sessions: RegistrySessions, wanted: OwnedContact, clTrid: string): Promise<void> {
+  const { key, digests } = keyOf(sessions, wanted);
+  await sessions.context.database.query(forgetContactBefore, { ...key, digests, cl_trid: clTrid });
+}
+
+/** Keeps a contact's id, and the contact itself, which a profile may change. */
+async function rememberContact(sessions: RegistrySessions, wanted: OwnedContact, id: string): Promise<void> {
+  const { context } = sessions;
+  const { key, digest } = keyOf(sessions, wanted);
+  await storeContacts(context, context.database, wanted.resellerId, [wanted.data]);
+  await context.database.query(insertContact, { ...key, digest, contact_id: id, now: context.clock.now() });
+}
+
+/** The ids of contacts, as a command names them. */
+export interface SentHandles {
+  registrant?: string;
+  contacts: readonly DomainContact[];
+}
+
+/** The handles of contacts at a registry that has none: they are ours alone. */
+export function localHandles({ registrant, ...others }: ContactRefs): SentHandles {
+  return {
+    ...(registrant !== undefined && { registrant: requestedIdOf(registrant) }),
+    contacts: otherRoles.flatMap((type) => {
+      const digest = others[type];
+      return digest === undefined ? [] : [{ type, id: requestedIdOf(digest) }];
+    }),
+  };
+}
+
+/** Keeps what `localHandles` stand for. */
+export async function keepLocalContacts(
+  { context, profile }: RegistrySessions,
+  resellerId: number,
+  refs: ContactRefs,
+): Promise<void> {
+  const key = { registry_id: profile.id, reseller_id: resellerId, now: context.clock.now() };
+  for (const digest of Object.values(refs)) {
+    await context.database.query(insertContact, { ...key, digest, contact_id: requestedIdOf(digest) });
+  }
+}
+
+const beingMade = new WeakMap<RegistrySessions, Map<string, Promise<EnsuredContact>>>();
+
+/** Makes sure that the registry holds a contact with this data. Sends at most one command. */
+export async function ensureContact<Row extends ChangeRow, O extends Outcome>(
+  sessions: RegistrySessions,
+  order: ContactOrder<Row, O>,
+  wanted: OwnedContact,
+): Promise<EnsuredContact> {
+  const find = async (): Promise<EnsuredContact> => {
+    const id = await findContact(sessions, wanted);
+    return id === undefined ? makeContact(sessions, order, wanted) : { is: "held", id };
+  };
+  if (sessions.profile.contactIds === "client") return find();
+  // Two creates at the same time would make two objects.
+  const all = beingMade.get(sessions) ?? new Map<string, Promise<EnsuredContact>>();
+  beingMade.set(sessions, all);
+  const { digest } = keyOf(sessions, wanted);
+  const others = all.get(digest);
+  if (others) {
+    const made = await others.catch(() => undefined);
+    return made?.is === "held" ? made : notMade("the contact was not made for another order");
+  }
+  const own = find().finally(() => all.delete(digest));
+  all.set(digest, own);
+  return own;
+}
+
+async function makeContact<Row extends ChangeRow, O extends Outcome>(
+  sessions: RegistrySessions,
+  order: ContactOrder<Row, O>,
+  wanted: OwnedContact,
+): Promise<EnsuredContact> {
+  const { context, profile: registry } = sessions;
+  const isOurId = registry.contactIds === "client";
+  if (!isOurId) {
+    await abandonContacts(context, order);
+    const tooMany = await whyNoMore(sessions);
+    if (tooMany) return tooMany;
+  }
+  if (registry.contactLetters === "ascii" && !isAscii(Object.values(wanted.data).join(""))) {
+    return { is: "refused", reason: "contact: the registry takes only ASCII characters" };
+  }
+  const command = contactCommand(context, keyOf(sessions, wanted).requestedId, wanted.data);
+  const sent = await send(sessions, command, order);
+  switch (sent.is) {
+    case "answered":
+      return readAnswer(sessions, order, wanted, sent);
+    case "unreachable":
+      return { is: "unreachable" };
+    case "invalid": {
+      const operatorNote = `the contact could not be sent: ${sent.reason}`;
+      return { is: "refused", reason: "the contact is not valid", operatorNote };
+    }
+    case "not-sent":
+      await context.database.query(closeUnsent, { cl_trid: sent.attempt.clTrid, at: context.clock.now() });
+      return notMade(sent.reason);
+    case "unanswered":
+      // Whether an id of ours exists does not matter: creating it again is safe.
+      if (!isOurId) await abandonContacts(context, order);
+      return { is: "not-made", reason: sent.reason, isLost: true };
+  }
+}
+
+const notMade = (reason: string): EnsuredContact => ({ is: "not-made", reason });
+
+/** Gives up the objects that this order's lost answers may have left at the registry. */
+export async function abandonContacts<Row extends ChangeRow, O extends Outcome>(
+  { database, clock }: Context,
+  { row, subject }: Pick<ContactOrder<Row, O>, "row" | "subject">,
+): Promise<void> {
+  const id = (column: string) => (subject === column ? row.id : null);
+  await database.query(abandonLost, { order_id: id("order_id"), change_id: id("change_id"), at: clock.now() });
+}
+
+/** The order waits for the operator if too many objects were abandoned. */
+async function whyNoMore(sessions: RegistrySessions): Promise<EnsuredContact | undefined> {
+  const { context, profile } = sessions;
+  const since = later(sessions, -abandonedCountMs);
+  const [row] = await context.database.query(countAbandoned, { registry_id: profile.id, since });
+  const abandoned = row?.abandoned ?? 0;
+  if (abandoned < abandonedMax) return undefined;
+  const reason = `the answers to ${abandoned} contact creates were lost at ${profile.id}, and it may hold contacts for us whose ids we do not know`;
+  await raiseAlarm(context, { kind: "contacts-lost", subject: profile.id, note: reason });
+  return { is: "not-made", reason, nextStepAt: later(sessions, operatorRetryMs) };
+}
+
+/** What says who somebody is does not appear in traces, nor in what the registry says about it (redaction.ts). */
+function contactCommand(context: Context, id: string, data: Contact): EppCommand<ContactCreated> {
+  const { company_name: org, state: sp, fax } = data;
+  return contactCreate({
+    id,
+    postalInfo: {
+      type: isAscii(Object.values(data).join("")) ? "int" : "loc",
+      name: new Secret(fullNameOf(data)),
+      ...(org !== undefined && { org: new Secret(org) }),
+      street: [new Secret(data.address)],
+      city: new Secret(data.city),
+      ...(sp !== undefined && { sp }),
+      pc: new Secret(data.postal_code),
+      cc: data.country_code,
+    },
+    voice: new Secret(data.phone),
+    ...(fax !== undefined && { fax: new Secret(fax) }),
+    email: new Secret(data.email),
+    authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
+  });
+}
+
+async function readAnswer<Row extends ChangeRow, O extends Outcome>(
+  sessions: RegistrySessions,
+  order: ContactOrder<Row, O>,
+  wanted: OwnedContact,
+  { clTrid, response }: Answered<ContactCreated>,
+): Promise<EnsuredContact> {
+  const { context, profile: registry } = sessions;
+  const event = order.meaning(response.code);
+  const isMade = event === "created" || event === "create-pending";
+  const isOurId = registry.contactIds === "client";
+  const id = response.data?.id ?? (isOurId ? keyOf(sessions, wanted).requestedId : undefined);
+  if (isMade && id === undefined) {
+    await abandonContacts(context, order);
+    return notMade("the registry has answered a contact create without the contact's id");
+  }
+  // First, because nobody can ask for an id that is lost; without it the answer counts as lost too.
+  if (isMade && id !== undefined) await rememberContact(sessions, wanted, id);
+  await recordPreparation(context, { clTrid, response });
+  if (isMade && id !== undefined) {
+    if (!isOurId) await resolveAlarm(context, { kind: "contacts-lost", subject: registry.id });
+    return { is: "held", id };
+  }
+  const reason = `contact: ${describeAnswer(response)}`;
+  if (event === "exists") return readExisting(sessions, wanted, reason);
+  if (event === "operator-needed") return { is: event, reason, operatorNote: reason, isConfiguration: true };
+  if (event === "rejected") return { is: "refused", reason };
+  return notMade(reason);
+}
+
+/** A contact that exists already is used only if it is ours. */
+async function readExisting(sessions: RegistrySessions, wanted: OwnedContact, reason: string): Promise<EnsuredContact> {
+  const { profile: registry, pool } = sessions;
+  const { requestedId: id } = keyOf(sessions, wanted);
+  let info: EppResponse<ContactInfo>;
+  try {
+    using lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
+    info = await lease.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
+  } catch {
+    return notMade(reason);
+  }
+  if (info.data?.clID === registry.registrarId) {
+    await rememberContact(sessions, wanted, id);
+    return { is: "held", id };
+  }
+  const isOthers = info.data !== undefined || info.code === 2201;
+  // Deleted since, or no usable answer.
+  if (!isOthers) return notMade(reason);
+  const operatorNote = reason;
+  return { is: "operator-needed", reason: `${reason}; it is not ours`, operatorNote, isConfiguration: false };
+}

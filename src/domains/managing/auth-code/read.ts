@@ -1,0 +1,31 @@
+/** GET /domains/<domain_name>/auth-code: the code, until it expires. */
+import { statement } from "#db/statement.ts";
+import { changeSecretRow } from "#domains/managing/change-orders.ts";
+import { parsePathName } from "#domains/portfolio/read.ts";
+import { ApiError } from "#errors.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+const codeForOwner = statement(
+  "auth-code-for-owner",
+  `SELECT domain.domain_name, code.change_code, code.code_sealed, code.expires_at
+   FROM domains AS domain LEFT JOIN auth_codes AS code ON code.domain_name = domain.domain_name AND code.expires_at > $now
+   WHERE domain.reseller_id = $reseller_id AND domain.domain_name = $name`,
+  { domain_name: "text", change_code: "text?", code_sealed: "bytea?", expires_at: "timestamptz?" },
+);
+
+export const readAuthCode: UseCase = {
+  errors: ["domain_not_valid", "domain_not_found", "auth_code_not_found"],
+  scope: "domains:transfer",
+
+  async handle({ database, clock, sealer }, request) {
+    const name = parsePathName(request.params.domain_name ?? "");
+    const { resellerId } = request.caller;
+    const [row] = await database.query(codeForOwner, { reseller_id: resellerId, name, now: clock.now() });
+    if (!row) throw new ApiError("domain_not_found");
+    const { domain_name, change_code, code_sealed, expires_at } = row;
+    if (change_code === null || code_sealed === null) throw new ApiError("auth_code_not_found");
+    const code = sealer.open(changeSecretRow(change_code), code_sealed);
+    const body = { domain_name, auth_code: code.reveal(), expires_at: expires_at?.toISOString() };
+    return { status: 200, body };
+  },
+};

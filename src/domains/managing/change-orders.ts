@@ -1,0 +1,215 @@
+/** Orders about registered names in the database: how to read them, and what writing one adds to writing any change. */
+import { statement } from "#db/statement.ts";
+import {
+  type AlarmChange,
+  type ChangeContext,
+  type ChangeTable,
+  longestWaitMs,
+  type Outcome,
+  type StepCopy,
+} from "#domains/changes/change.ts";
+import { dueRows, wake } from "#domains/changes/due.ts";
+import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
+import { createWriter } from "#domains/changes/write.ts";
+import { authCodeEffects } from "#domains/managing/auth-code/rows.ts";
+import { type ChangeEvent, changePhases, changeStates } from "#domains/managing/states.ts";
+import { orderStatuses } from "#domains/orders/states.ts";
+import { type Departure, leavePortfolio, returnToPortfolio } from "#domains/portfolio/rows.ts";
+import { type ShownDomain, takeShown } from "#domains/portfolio/shown.ts";
+
+/** The names of the kinds, as `GET /orders` shows them; a registration's is `create`. */
+export const changeKinds = [
+  "auth-code",
+  "contacts",
+  "delete",
+  "dnssec",
+  "nameservers",
+  "renew",
+  "restore",
+  "transfer-answer",
+  "transfer-lock",
+] as const;
+export type ChangeKindName = (typeof changeKinds)[number];
+
+/** The context under which an order's secret is sealed: it opens in no other row, except that of the auth code that it set. */
+export const changeSecretRow = (changeCode: string) => `changes.secret/${changeCode}`;
+
+const columns = {
+  id: "int8",
+  version: "int8",
+  change_code: "text",
+  reseller_id: "int8",
+  domain_name: "text",
+  registry_id: "text",
+  kind: changeKinds,
+  input: "jsonb",
+  found: "jsonb",
+  secret_sealed: "bytea?",
+  is_urgent: "bool",
+  status: orderStatuses,
+  phase: [...changePhases, null],
+  verify_cause: ["answered", "lost", null],
+  confirm_after: "timestamptz?",
+  backoff_count: "int4",
+  disputes: "int4",
+  waiting_since: "timestamptz?",
+  next_step_at: "timestamptz?",
+  created_at: "timestamptz",
+  reason: "text?",
+  operator_note: "text?",
+  settle_as: ["done", "failed", null],
+  settle_note: "text?",
+} as const;
+
+const changeById = statement(
+  "change-by-id",
+  `SELECT ${Object.keys(columns).map((column) => `change.${column}`)},
+     CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
+     ${attemptsOf("change_id", "change.id")} AS attempts
+   FROM changes AS change LEFT JOIN registries AS registry ON registry.id = change.registry_id WHERE change.id = $id`,
+  {
+    ...columns,
+    /** The end of the registry's maintenance, during maintenance. */
+    maintenance_until: "timestamptz?",
+    attempts: "jsonb",
+  },
+);
+type StoredChange = NonNullable<(typeof changeById)["row"]>;
+
+export interface ChangeOrder extends StepCopy<StoredChange> {
+  /** What the registry showed in this step; it is not stored with the order. */
+  shown?: ShownDomain | undefined;
+}
+
+/** What the end of an order writes besides the order and what `<info>` showed. */
+export interface ChangeEnd {
+  /** The end of the name's new term. */
+  renewedUntil?: Date;
+  /** How the name has left the portfolio. */
+  departure?: Departure;
+  /** The dates of a name that comes back to the portfolio. */
+  returned?: { registeredAt: Date; expiresAt: Date };
+  /** What the reseller can do now: `next` of the order. */
+  next?: string;
+  /** The note of an alarm about dates. */
+  alarm?: string;
+}
+
+/** The outcome of a step, with everything that is written with it. */
+export interface ChangeOutcome extends Outcome<ChangeEvent> {
+  /** What `<info>` showed: the domain's row takes it over. */
+  shown?: ShownDomain | undefined;
+  /** Only when it is done. */
+  end?: ChangeEnd | undefined;
+  /** The registry refused the command in a way that a fresh `<info>` may explain. */
+  isDispute?: boolean;
+}
+
+const changeWriter = createWriter({
+  table: "changes",
+  name: "change",
+  columns: `found jsonb, disputes int4, waiting_since timestamptz, operator_note text, settle_as text,
+    settle_note text`,
+  values: `shown jsonb, renewed_until timestamptz, left_as text, restorable_until timestamptz, registered_at timestamptz,
+    expires_at timestamptz`,
+  // Every change of a name locks the name's row first, so that none deadlocks with another. A name that left has none.
+  lock: [
+    `names AS MATERIALIZED (
+     SELECT domain_name, reseller_id FROM domains WHERE domain_name = ANY (ARRAY(
+       SELECT domain_name FROM changes WHERE id = ANY (ARRAY(
+         SELECT id FROM jsonb_to_recordset($items::jsonb) AS item(id int8))))) ORDER BY domain_name FOR UPDATE),
+   `,
+    "LEFT JOIN names ON names.domain_name = row.domain_name",
+  ],
+  // A lost command about a host or a contact may still be executed, too.
+  beginGuard: "NOT EXISTS (SELECT FROM attempts AS open WHERE open.change_id = row.id AND open.answered_at IS NULL)",
+  effects: [
+    `shown AS (
+     UPDATE domains AS domain SET ${takeShown("written.shown", "written.at")},
+       expiration_date = coalesce(written.renewed_until, domain.expiration_date),
+       renewal_id = CASE WHEN written.renewed_until IS NULL THEN domain.renewal_id END
+     FROM written WHERE domain.domain_name = written.domain_name AND domain.reseller_id = written.reseller_id
+       AND written.shown IS NOT NULL AND written.left_as IS NULL)`,
+    ...leavePortfolio(
+      "(SELECT domain_name, at, left_as, NULL AS gaining_registrar, restorable_until FROM written WHERE left_as IS NOT NULL)",
+    ),
+    ...returnToPortfolio(
+      "(SELECT domain_name, reseller_id, at, registered_at, expires_at, shown FROM written WHERE registered_at IS NOT NULL)",
+    ),
+    // The order has done what the schedule would have done, or there is nothing left to do.
+    `renewals_over AS (
+     UPDATE renewals AS renewal SET status = CASE WHEN left_as IS NULL THEN 'Renewed' ELSE 'Ended' END, phase = NULL,
+       verify_cause = NULL, confirm_after = NULL, renewed_until = written.renewed_until, reason = 'by order ' || code,
+       updated_at = at, ended_at = at
+     FROM written WHERE (written.renewed_until IS NOT NULL OR left_as IS NOT NULL)
+       AND renewal.domain_name = written.domain_name AND renewal.ended_at IS NULL
+     RETURNING renewal.id, at, renewal.status, renewal.reason)`,
+    `renewals_told AS (
+     INSERT INTO renewal_history (renewal_id, at, event, status, note)
+     SELECT id, at, CASE status WHEN 'Renewed' THEN 'renewed' ELSE 'left' END, status, reason FROM renewals_over)`,
+    `names_told AS (
+     INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
+     SELECT domain_name, reseller_id, at, CASE WHEN left_as IS NOT NULL THEN 'ended'
+         WHEN registered_at IS NOT NULL THEN 'restored' ELSE 'renewed' END, 'by order ' || code
+     FROM written WHERE coalesce(renewed_until, registered_at) IS NOT NULL OR left_as IS NOT NULL)`,
+    ...authCodeEffects,
+    // The next order about the name waits for this one's end.
+    `followers AS (
+     UPDATE changes AS follower SET next_step_at = written.at FROM written
+     WHERE written.is_over AND follower.domain_name = written.domain_name AND follower.id <> written.id
+       AND follower.ended_at IS NULL AND follower.status = 'NotProvisioned')`,
+  ],
+  signal: `concat(CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END,
+     CASE WHEN is_over THEN ${wake("change", "registry_id")}::text END)`,
+});
+
+export const dueChanges = dueRows({ table: "changes", name: "change", longestWaitMs });
+
+/** A command that the registry took ends the wait for credit: the order's next command gets all the time again. */
+const takenEvents = new Set<ChangeEvent>(["prepared", "answered", "pending"]);
+
+function waitingSince({ waiting_since: since }: ChangeOrder, event: ChangeEvent | undefined, now: Date): Date | null {
+  if (event === "out-of-credit") return since ?? now;
+  return event !== undefined && takenEvents.has(event) ? null : since;
+}
+
+export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
+  states: changeStates,
+  writer: changeWriter,
+  find: findChange,
+  // These are steps of the next attempt.
+  keepsBackoff: new Set<ChangeEvent>(["prepared", "next", "pending", "unanswered"]),
+
+  after: (order, { event, isDispute, operatorNote, end }, _to, now) => ({
+    found: end?.next === undefined ? order.found : { ...(order.found as object), next: end.next },
+    disputes: order.disputes + (isDispute ? 1 : 0),
+    waiting_since: waitingSince(order, event, now),
+    operator_note: operatorNote ?? null,
+  }),
+
+  values: (_order, { shown, end }) => ({
+    shown: shown ?? null,
+    renewed_until: end?.renewedUntil,
+    left_as: end?.departure?.reason,
+    restorable_until: end?.departure?.restorableUntil,
+    registered_at: end?.returned?.registeredAt,
+    expires_at: end?.returned?.expiresAt,
+  }),
+
+  // The alarm stays open until an outcome needs no operator.
+  alarms({ change_code: subject, domain_name, operator_note }, { operatorNote: note, end }): AlarmChange[] {
+    const changes: AlarmChange[] = [];
+    if (note !== undefined) changes.push({ kind: "order", subject, note });
+    else if (operator_note !== null) changes.push({ kind: "order", subject });
+    // This alarm stays open until an operator resolves it.
+    if (end?.alarm !== undefined) changes.push({ kind: "renewal-dates", subject: domain_name, note: end.alarm });
+    // An alarm about the renewal that has ended with this order.
+    if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject: domain_name });
+    return changes;
+  },
+};
+
+export async function findChange({ database, clock }: ChangeContext, id: number): Promise<ChangeOrder | undefined> {
+  const [row] = await database.query(changeById, { id, now: clock.now() });
+  return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
+}

@@ -1,0 +1,131 @@
+/**
+ * GET /orders: the caller's registrations, orders about registered names and renewals that have begun, newest first, paged. A page
+ * costs the same among a million orders: it reads the newest of each kind and status from an index, and `order_counts` has the
+ * number of those that have ended. The orders of one name are few: they are read at once.
+ */
+import { changeKinds } from "#domains/managing/change-orders.ts";
+import { orderColumns, orderRows, presentOrder } from "#domains/managing/read-order.ts";
+import { orderStatuses } from "#domains/orders/states.ts";
+import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import { readChoice, readFilter } from "#use-case/filter.ts";
+import { newestFirst, type PageSql, placeColumn } from "#use-case/newest-first.ts";
+import { answerPage } from "#use-case/paging.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+/** Beyond it, the rows that are skipped would cost more than the page. */
+const skipRowsMax = 10_000;
+
+const allKinds = [...new Set(["create", "renew", "delete", ...changeKinds])].toSorted();
+
+/** SQL: the wanted statuses that orders have until they end. */
+const liveStatuses = `(SELECT status FROM unnest($statuses::text[]) AS status
+  WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))`;
+
+/** SQL: the wanted statuses of renewals that have ended. */
+const endedRenewals = `(SELECT stored.status FROM (VALUES ('Renewed', 'renew'), ('Ended', 'delete')) AS stored (status, kind)
+  WHERE stored.kind = ANY ($kinds::text[]) AND 'Finished' = ANY ($statuses::text[]))`;
+
+/** SQL: whether a row of `renewals` is a wanted order that has begun and not ended; the condition of an index. */
+const isBegun = `row.status IN ('Processing', 'Attention', 'Lapsing')
+  AND CASE row.status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END = ANY ($kinds::text[])
+  AND CASE WHEN row.phase IS NOT DISTINCT FROM 'pending' THEN 'Pending' ELSE 'Processing' END = ANY ($statuses::text[])`;
+
+/** SQL: the newest keys of each kind and status, at most as many as the page needs. */
+const newestKeys = ({ beyond, order, rowsMax }: PageSql) => `
+  SELECT key.at, key.code FROM unnest($statuses::text[]) AS wanted (status) CROSS JOIN LATERAL (
+    SELECT created_at AS at, order_code AS code FROM registration_orders AS row
+    WHERE row.reseller_id = $reseller_id AND row.status = wanted.status AND ${beyond("created_at", "order_code")}
+    ${order("created_at", "order_code")} LIMIT ${rowsMax}) AS key
+  WHERE 'create' = ANY ($kinds::text[])
+  UNION ALL
+  SELECT key.at, key.code FROM unnest($kinds::text[]) AS wanted_kind (kind)
+    CROSS JOIN unnest($statuses::text[]) AS wanted (status) CROSS JOIN LATERAL (
+    SELECT created_at AS at, change_code AS code FROM changes AS row
+    WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status
+      AND ${beyond("created_at", "change_code")}
+    ${order("created_at", "change_code")} LIMIT ${rowsMax}) AS key
+  UNION ALL
+  SELECT key.at, key.code FROM ${endedRenewals} AS wanted CROSS JOIN LATERAL (
+    SELECT created_at AS at, renewal_code AS code FROM renewals AS row
+    WHERE row.reseller_id = $reseller_id AND row.status = wanted.status AND row.ended_at IS NOT NULL
+      AND ${beyond("created_at", "renewal_code")}
+    ${order("created_at", "renewal_code")} LIMIT ${rowsMax}) AS key
+  UNION ALL
+  (SELECT created_at, renewal_code FROM renewals AS row
+   WHERE row.reseller_id = $reseller_id AND ${isBegun} AND ${beyond("created_at", "renewal_code")}
+   ${order("created_at", "renewal_code")} LIMIT ${rowsMax})`;
+
+/** SQL: how many. The chunks of the lists of renewals know those that have ended. */
+const total = `
+  (SELECT coalesce(sum(row_count), 0) FROM order_counts
+   WHERE reseller_id = $reseller_id AND kind = ANY ($kinds::text[]) AND status = ANY ($statuses::text[]))
+  + (SELECT coalesce(sum(held.rows), 0) FROM ${liveStatuses} AS wanted CROSS JOIN LATERAL (
+       SELECT count(*) AS rows FROM registration_orders AS row
+       WHERE row.reseller_id = $reseller_id AND row.status = wanted.status) AS held
+     WHERE 'create' = ANY ($kinds::text[]))
+  + (SELECT coalesce(sum(held.rows), 0) FROM unnest($kinds::text[]) AS wanted_kind (kind) CROSS JOIN ${liveStatuses} AS wanted
+       CROSS JOIN LATERAL (
+       SELECT count(*) AS rows FROM changes AS row
+       WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status) AS held)
+  + (SELECT count(*) FROM renewals AS row WHERE row.reseller_id = $reseller_id AND ${isBegun})
+  + (SELECT coalesce(sum(held.rows), 0) FROM ${endedRenewals} AS wanted CROSS JOIN LATERAL (
+       SELECT sum(row_count) AS rows FROM list_chunks
+       WHERE list = 'renewals/' || wanted.status AND reseller_id = $reseller_id) AS held)`;
+
+const shown = Object.keys(orderColumns).join(", ");
+
+// With LIMIT each row is found by its code; without it, the plan reads all orders.
+const pagesOfAll = newestFirst({
+  name: "orders",
+  total,
+  keys: newestKeys,
+  row: `FROM (${orderRows}) AS any_order WHERE any_order.order_code = chosen.code LIMIT 1`,
+  columns: orderColumns,
+});
+
+// By the name alone: a plan for a small table would read all orders of the reseller, or of a kind.
+const pagesOfName = newestFirst({
+  name: "orders-of-name",
+  before: `of_name AS MATERIALIZED (
+     SELECT ${shown} FROM (${orderRows}) AS any_order
+     WHERE domain_name = $domain_name AND reseller_id IS NOT DISTINCT FROM $reseller_id),
+   own AS MATERIALIZED (
+     SELECT ${shown} FROM of_name WHERE kind = ANY ($kinds::text[]) AND status = ANY ($statuses::text[])),`,
+  total: "SELECT count(*) FROM own",
+  keys: ({ beyond }) =>
+    `SELECT created_at AS at, order_code AS code FROM own WHERE ${beyond("created_at", "order_code")}`,
+  row: "FROM own WHERE own.order_code = chosen.code",
+  columns: orderColumns,
+});
+
+export const listOrders: UseCase = {
+  errors: ["invalid_paging_request", "bad_request"],
+  scope: "domains:read",
+  handle: async (context, request) =>
+    answerPage(context, request, chooseList(request.query), "/orders", (row) => presentOrder(row)),
+};
+
+/** @throws ApiError `bad_request` that names the filter */
+function chooseList(query: URLSearchParams) {
+  const name = readFilter(query, "domain_name", "Give a domain name such as hello.example", findName);
+  const kind = readChoice(query, "kind", allKinds);
+  const status = readChoice(query, "status", orderStatuses);
+  const filter = new URLSearchParams();
+  if (name !== undefined) filter.set("domain_name", name);
+  if (kind !== undefined) filter.set("kind", kind);
+  if (status !== undefined) filter.set("status", status);
+  const wanted = { kinds: kind ? [kind] : allKinds, statuses: status ? [status] : orderStatuses };
+  const list = { list: "orders", nameColumn: placeColumn, filter: filter.toString(), skipRowsMax };
+  return name === undefined
+    ? { ...pagesOfAll, ...list, values: wanted }
+    : { ...pagesOfName, ...list, values: { ...wanted, domain_name: name } };
+}
+
+function findName(text: string): string | undefined {
+  try {
+    return parseDomainName(text);
+  } catch (error) {
+    if (error instanceof InvalidDomainName) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+/** What an order about a registered name does in each of its states; states.ts says what follows. */
+import type { Machine } from "#domains/changes/change.ts";
+import { lostAnswer, sendKind, verifyKind } from "#domains/changes/kind.ts";
+import { later, unansweredAttempts } from "#domains/changes/proof.ts";
+import { isChangeHeld, onName } from "#domains/changes/turns.ts";
+import { authCodeKind } from "#domains/managing/auth-code/kind.ts";
+import {
+  type ChangeKindName,
+  type ChangeOrder,
+  type ChangeOutcome,
+  changeTable,
+} from "#domains/managing/change-orders.ts";
+import { contactsKind } from "#domains/managing/contacts.ts";
+import { dnssecKind } from "#domains/managing/dnssec.ts";
+import { nameserversKind } from "#domains/managing/nameservers.ts";
+import { commandsOf, lookAtPending, type OrderKind, settle } from "#domains/managing/order-kind.ts";
+import { deleteOrderKind } from "#domains/managing/paid/delete.ts";
+import { renewOrderKind } from "#domains/managing/paid/renew.ts";
+import { restoreOrderKind } from "#domains/managing/paid/restore.ts";
+import { changeState } from "#domains/managing/states.ts";
+import { transferAnswerKind } from "#domains/managing/transfer-answer.ts";
+import { transferLockKind } from "#domains/managing/transfer-lock.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+
+const kinds: Readonly<Record<ChangeKindName, OrderKind>> = {
+  "auth-code": authCodeKind,
+  contacts: contactsKind,
+  delete: deleteOrderKind,
+  dnssec: dnssecKind,
+  nameservers: nameserversKind,
+  renew: renewOrderKind,
+  restore: restoreOrderKind,
+  "transfer-answer": transferAnswerKind,
+  "transfer-lock": transferLockKind,
+};
+
+/** How often an order looks whether its turn has come, should it miss the end of the one before it. */
+const turnLookMs = 30_000;
+
+export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
+  ...changeTable,
+  step: (sessions, order) => onName(sessions, order.domain_name, () => step(sessions, order)),
+};
+
+async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<ChangeOutcome> {
+  const kind = kinds[order.kind];
+  const state = changeState(order);
+  if (order.settle_as !== null) return settle(sessions, order, kind);
+  switch (state) {
+    case "NotProvisioned":
+      if (await isChangeHeld(sessions, order)) return { nextStepAt: later(sessions, turnLookMs) };
+      return { event: "started", isFree: true };
+    case "Processing (send)":
+      // The process that sent it is gone: it may have been executed.
+      if (unansweredAttempts(order.attempts).length > 0) return lostAnswer(sessions);
+      if (await isChangeHeld(sessions, order)) return { nextStepAt: later(sessions, turnLookMs) };
+      return sendKind(sessions, changeTable, order, commandsOf(kind));
+    case "Processing (verify: answered)":
+    case "Processing (verify: lost)":
+      return verifyKind(sessions, order, commandsOf(kind));
+    case "Pending":
+      return lookAtPending(sessions, order, kind);
+    default:
+      throw new Error(`an order in ${state} has no step`);
+  }
+}

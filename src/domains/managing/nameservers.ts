@@ -1,0 +1,164 @@
+/** The kind `nameservers`: the hosts that a name delegates to, and the addresses of those below it (RFC 5731 §1.1). */
+import Type from "typebox";
+import { statement } from "#db/statement.ts";
+import type { Ask } from "#domains/changes/proof.ts";
+import type { ChangeOrder } from "#domains/managing/change-orders.ts";
+import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
+import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { nextHostStep } from "#domains/name-servers/host-objects.ts";
+import {
+  checkAddresses,
+  ownSuperordinates,
+  parseNameServers,
+  superordinateOf,
+  type WantedHost,
+} from "#domains/name-servers/wanted.ts";
+import type { ShownDomain } from "#domains/portfolio/shown.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { invalidField } from "#errors.ts";
+import { canonicalAddress } from "#lib/net/plain-address.ts";
+import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import type { NameServer } from "#registry/epp/commands/domain/name-servers.ts";
+import { type DomainParts, domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+import { parseBody } from "#use-case/body.ts";
+import type { Answer, UseCase } from "#use-case/use-case.ts";
+
+const requestBody = Type.Object({ name_servers: Type.Array(Type.Unknown()) });
+
+// `found` of an order names the host of its last command about a host.
+const hostInDoubt = statement(
+  "change-host-in-doubt",
+  `SELECT change_code FROM changes AS other
+   WHERE registry_id = $registry_id AND ended_at IS NULL AND id <> $id AND found ->> 'host' = $host
+     AND EXISTS (SELECT FROM attempts
+       WHERE attempts.change_id = other.id AND answered_at IS NULL AND command LIKE 'host:%') LIMIT 1`,
+  { change_code: "text" },
+);
+
+// The name above a host shows its addresses; so does no other name.
+const takeGlue = statement(
+  "domain-take-glue",
+  `UPDATE domains SET delegation = (
+     SELECT jsonb_agg(CASE WHEN server ->> 'name' = $host THEN server || jsonb_build_object('addresses', $addresses::jsonb)
+       ELSE server END ORDER BY place)
+     FROM jsonb_array_elements(delegation) WITH ORDINALITY AS shown_server(server, place))
+   WHERE domain_name = $name AND delegation @> jsonb_build_array(jsonb_build_object('name', $host::text))
+     AND NOT delegation @> jsonb_build_array(jsonb_build_object('name', $host::text, 'addresses', $addresses::jsonb))`,
+  {},
+);
+
+export const nameserversKind: OrderKind = {
+  name: "nameservers",
+  isUrgent: false,
+  pendingStatus: "pendingUpdate",
+
+  plan: whileHeld((sessions, order, info, ask) => {
+    const { name_servers: wanted } = order.input as { name_servers: WantedHost[] };
+    if (sessions.profile.hostModel === "attributes") return planAttributes(order, info, wanted);
+    return planObjects(sessions, order, info, { wanted, ask });
+  }),
+};
+
+/** Hosts are made ready one after the other; then the name delegates to them. */
+async function planObjects(
+  sessions: RegistrySessions,
+  order: ChangeOrder,
+  info: DomainInfo,
+  { wanted, ask }: { wanted: readonly WantedHost[]; ask: Ask },
+): Promise<Plan> {
+  const { context, profile: registry } = sessions;
+  const { domain_name: domainName, reseller_id: resellerId } = order;
+  const present = info.nameServers?.hosts ?? [];
+  const delegated = new Set(present.map(({ name }) => name.toLowerCase()));
+  // A name above a host may have left since it was ordered.
+  const own = await ownSuperordinates(context.database, { resellerId, domainName, registry }, wanted);
+  const step = await nextHostStep(ask, { domainName, registry, hosts: wanted, delegated, own });
+  if (step.is === "send") {
+    const { host, command } = step;
+    const [other] = await context.database.query(hostInDoubt, { id: order.id, registry_id: registry.id, host });
+    if (!other) return { is: "send", command, found: { host } };
+    return { is: "unknown", reason: `a command of ${other.change_code} about ${host} may still be executed` };
+  }
+  if (step.is !== "ready") return step;
+  for (const [host, addresses] of step.glue) {
+    const above = superordinateOf(host, registry);
+    if (above !== undefined && above !== domainName) {
+      await context.database.query(takeGlue, { name: above, host, addresses: JSON.stringify(addresses) });
+    }
+  }
+  if (order.shown) order.shown = withGlue(order.shown, domainName, step.glue);
+  return planUpdate(order.domain_name, "objects", {
+    added: wanted.filter(({ name }) => !delegated.has(name)).map(({ name }) => ({ name, addresses: [] })),
+    removed: present.filter(({ name }) => wanted.every((host) => host.name !== name.toLowerCase())),
+  });
+}
+
+function withGlue(shown: ShownDomain, domainName: string, glue: ReadonlyMap<string, readonly string[]>): ShownDomain {
+  const servers = shown.name_servers.map(({ name }) => {
+    const addresses = glue.get(name.toLowerCase());
+    return addresses && isBelow(name.toLowerCase(), domainName) ? { name, addresses } : { name };
+  });
+  return { ...shown, name_servers: servers };
+}
+
+function planAttributes({ domain_name: domainName }: ChangeOrder, info: DomainInfo, wanted: WantedHost[]): Plan {
+  const present = new Map(info.nameServers?.hosts.map((host) => [host.name.toLowerCase(), host]));
+  const servers = wanted.map(({ name, addresses }) => {
+    return { name, addresses: addresses ?? present.get(name)?.addresses.map(canonicalAddress) ?? [] };
+  });
+  const bare = servers.find(({ name, addresses }) => addresses.length === 0 && isBelow(name, domainName));
+  if (bare) return { is: "refused", as: "rejected", reason: `the host ${bare.name} has no addresses yet: give them` };
+  const isShown = ({ name, addresses }: NameServer) => {
+    const shown = present.get(name)?.addresses.map(canonicalAddress);
+    return shown?.length === addresses.length && addresses.every((address) => shown.includes(address));
+  };
+  return planUpdate(domainName, "attributes", {
+    added: servers.filter((server) => !isShown(server)),
+    // A host is removed by its name, also to give it other addresses.
+    removed: [...present.keys()]
+      .filter((name) => !servers.some((server) => server.name === name && isShown(server)))
+      .map((name) => ({ name, addresses: [] })),
+  });
+}
+
+const isBelow = (host: string, name: string) => host === name || host.endsWith(`.${name}`);
+
+function planUpdate(
+  name: string,
+  hostModel: RegistryProfile["hostModel"],
+  { added, removed }: { added: readonly NameServer[]; removed: readonly NameServer[] },
+): Plan {
+  if (added.length === 0 && removed.length === 0) return { is: "done" };
+  const parts = (hosts: readonly NameServer[]): DomainParts => ({ nameServers: { hostModel, hosts } });
+  const command = domainUpdate({
+    name,
+    ...(added.length > 0 && { add: parts(added) }),
+    ...(removed.length > 0 && { remove: parts(removed) }),
+  });
+  return { is: "send", command };
+}
+
+/** Orders name servers. @param answer in place of the 202, for clients that know no orders */
+export const nameServersSetter = (answer?: Answer): UseCase => ({
+  errors: placeErrors,
+  scope: "domains:update",
+
+  handle(context, request) {
+    const wanted = parseNameServers(parseBody(requestBody, request.rawBody).name_servers);
+    return placeChange(context, request, {
+      kind: nameserversKind,
+      prefix: "CHG",
+      input: { name_servers: wanted },
+      ...(answer && { answer }),
+      async check(tx, { domain_name: domainName, registry_id: id }) {
+        const registry = context.registries.find((profile) => profile.id === id);
+        if (!registry) throw invalidField("domain_name", "The registry of this name is not served at the moment.");
+        await checkAddresses(tx, { resellerId: request.caller.resellerId, domainName, registry }, wanted);
+      },
+    });
+  },
+});
+
+/** PUT /domains/<domain_name>/nameservers */
+export const setNameServers = nameServersSetter();

@@ -1,0 +1,301 @@
+/**
+ * A kind of order about a registered name: which command makes the difference between what was ordered and what the registry
+ * shows. All kinds share the rest: each send takes its difference from a fresh `<info>`, and an order is done when there is none
+ * left (docs/changes.md).
+ */
+import { type Answer, eventsByCode, type Kind, type Proof } from "#domains/changes/kind.ts";
+import { type Ask, askInfo, askInfoOn, askOn, askOnce, later, type NameInfo } from "#domains/changes/proof.ts";
+import type { ChangeEnd, ChangeKindName, ChangeOrder, ChangeOutcome } from "#domains/managing/change-orders.ts";
+import type { ChangeEvent } from "#domains/managing/states.ts";
+import { shownOf } from "#domains/portfolio/shown.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+
+/** What is left to do. */
+export type Plan =
+  /** The registry shows what was ordered. */
+  | { is: "done"; end?: ChangeEnd }
+  /** @param found what later steps need to know; written before the command is sent */
+  | { is: "send"; command: EppCommand<unknown>; found?: object }
+  /**
+   * Something else comes first, and sends at most one command of its own. Its success is the event `prepared`.
+   * @param giveUp after a lost answer, once the command was certainly not executed or its effect cannot be found
+   */
+  | { is: "prepare"; prepare(): Promise<ChangeOutcome>; giveUp(): Promise<void> }
+  /** It cannot be done: `rejected` because of what was ordered, `failed` because of what the registry shows. */
+  | { is: "refused"; as: "rejected" | "failed"; reason: string }
+  /** The registry did not show enough: ask again. @param operatorNote only a person can find out more */
+  | { is: "unknown"; reason: string; operatorNote?: string };
+
+export interface OrderKind {
+  name: ChangeKindName;
+  /** Goes before orders that only set a value, and is never replaced by a newer one. */
+  isUrgent: boolean;
+  /** Costs money: an account may place a limited number of them in a day. */
+  isPaid?: true;
+  /** Each of its orders is carried out: a newer one does not replace one that was not sent yet. */
+  isEachDone?: true;
+  /** What info shows while a command of this kind is pending (1001; RFC 5731 §2.3); a kind without one is never pending. */
+  pendingStatus?: string;
+  /** What is left to do, from a fresh `<info>`. @param ask for what `<info>` about the name does not show */
+  plan(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo, ask: Ask): Plan | Promise<Plan>;
+  /**
+   * What ends with an order that an operator settles as done, although the registry does not show it. An urgent kind without it
+   * cannot be settled like this: the name would be where it is not.
+   */
+  settledEnd?(order: ChangeOrder): ChangeEnd;
+  /** The event of a result code, where it is not the usual one. */
+  meaning?(code: number, sessions: RegistrySessions): ChangeEvent | undefined;
+  /** What its next plan must know about a command that was refused, though `<info>` had not shown why. */
+  disputed?(sessions: RegistrySessions, order: ChangeOrder, clTrid: string, code: number): Promise<void>;
+}
+
+/** A plan for a name that we hold; without it the order fails. */
+export function whileHeld(
+  plan: (sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, ask: Ask) => Plan | Promise<Plan>,
+): OrderKind["plan"] {
+  return (sessions, order, name, ask) => {
+    switch (name.is) {
+      case "unknown":
+        return name;
+      case "absent":
+        return { is: "refused", as: "failed", reason: "the registry no longer holds the name" };
+      case "held-by-other":
+        return { is: "refused", as: "failed", reason: "another registrar holds the name now" };
+      case "held-by-us":
+        return plan(sessions, order, name.info, ask);
+    }
+  };
+}
+
+/** How often a registry may refuse a command without `<info>` showing why. */
+const disputesMax = 3;
+/** How long an order waits for the registrar's account to be topped up (2104). */
+const creditWaitMsMax = 24 * 60 * 60_000;
+/** If the registry has not shown for this long what it reported as done, an operator must ask it. */
+const contradictionMs = 24 * 60 * 60_000;
+
+/** What result codes mean (RFC 5730 §3). `disputed`: what info showed may be outdated, or a host or contact gone. */
+const eventsOfCodes = eventsByCode<ChangeEvent>({
+  answered: [1000],
+  pending: [1001],
+  rejected: [2001, 2003, 2004, 2005, 2308],
+  disputed: [2201, 2302, 2303, 2305, 2306],
+  failed: [2100, 2101, 2102, 2103, 2105, 2106, 2304, 2307],
+  "out-of-credit": [2104],
+  "not-executed": [2002, 2200, 2202, 2501, 2502],
+});
+
+/** Refused because of our configuration. */
+const configurationCodes = [2100, 2101, 2102, 2103, 2307];
+/** RFC 5730 §3: a parameter value policy error. */
+const policyCode = 2306;
+
+/** The kind as the machine of all changes knows it. */
+export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
+  return {
+    purposes: { command: "change", info: "change" },
+
+    async frame(sessions, order) {
+      const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, "change"));
+      if (plan.is === "prepare") return { instead: await plan.prepare() };
+      if (plan.is !== "send") return { instead: outcomeOf(order, plan) };
+      order.found = { ...(order.found as object), ...plan.found };
+      return { command: plan.command };
+    },
+
+    async checkBeforeRepeat(session, sessions, order) {
+      const name = await askInfoOn(session, sessions, order.domain_name);
+      const plan = await lookAndPlan(sessions, order, kind, name, askOn(session, sessions));
+      if (plan.is === "send") return undefined;
+      return { event: "not-executed", countsAsFailure: true, reason: "an info has changed since the last one" };
+    },
+
+    meaning: (code, sessions) => kind.meaning?.(code, sessions) ?? eventsOfCodes.get(code) ?? "unanswered",
+    async answered(sessions, order, answer) {
+      const { event, attempt, response } = answer;
+      if (event === "disputed") await kind.disputed?.(sessions, order, attempt.clTrid, response.code);
+      return readAnswer(sessions, order, answer);
+    },
+    unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),
+    invalid: (attempt, reason) => ({
+      event: "rejected",
+      attempt,
+      operatorNote: `the command could not be sent: ${reason}`,
+      reason: "the registry's rules do not allow these values",
+    }),
+    proof: (sessions, order, name) => proofOf(sessions, order, kind, name),
+    isLost: (order) => order.verify_cause === "lost",
+    seenOnce: "seen-once",
+    unknown: (_sessions, order, reason) => lookLost(order, reason),
+  };
+}
+
+async function lookAndPlan(
+  sessions: RegistrySessions,
+  order: ChangeOrder,
+  kind: OrderKind,
+  name: NameInfo,
+  ask = askOnce(sessions, "change"),
+): Promise<Plan> {
+  order.shown = name.is === "held-by-us" ? shownOf(name.info) : undefined;
+  return kind.plan(sessions, order, name, ask);
+}
+
+function outcomeOf(order: ChangeOrder, plan: Exclude<Plan, { is: "send" | "prepare" }>): ChangeOutcome {
+  const { shown } = order;
+  switch (plan.is) {
+    case "done":
+      return { event: "done", shown, end: plan.end };
+    case "refused":
+      return { event: plan.as, reason: plan.reason, shown };
+    case "unknown":
+      return lookLost(order, plan.reason, plan.operatorNote);
+  }
+}
+
+/** Keeps the time of the second look: a failed look changes nothing about the first one. */
+function lookLost({ confirm_after }: ChangeOrder, reason: string, operatorNote?: string): ChangeOutcome {
+  const confirmAfter = confirm_after ?? undefined;
+  return { event: "look-lost", countsAsFailure: true, reason, confirmAfter, operatorNote };
+}
+
+function readAnswer(
+  sessions: RegistrySessions,
+  order: ChangeOrder,
+  { command, event, attempt, response, reason: said }: Answer<ChangeOutcome, unknown>,
+): ChangeOutcome {
+  const { shown } = order;
+  const reason = `${command}: ${said}`;
+  switch (event) {
+    case "answered":
+      // A host or a contact is ready: what is left to do, info shows.
+      return { event: command.startsWith("domain:") ? event : "prepared", attempt };
+    case "pending":
+      // A host or a contact is not ready yet: the next look shows its status.
+      return {
+        event: command.startsWith("domain:") ? event : "prepared",
+        attempt,
+        nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs),
+      };
+    case "disputed": {
+      if (order.disputes + 1 < disputesMax) return { event, attempt, reason, isDispute: true, countsAsFailure: true };
+      return { event: response.code === policyCode ? "rejected" : "failed", attempt, reason, shown };
+    }
+    case "failed": {
+      const isOurs = configurationCodes.includes(response.code);
+      const statuses = shown ? `; the registry shows ${shown.statuses.join(", ")}` : "";
+      return { event, attempt, shown, reason: reason + statuses, ...(isOurs && { operatorNote: reason }) };
+    }
+    case "out-of-credit":
+      return outOfCredit(sessions, order, attempt, reason);
+    case "rejected":
+      return { event, attempt, reason, shown };
+    default:
+      return { event, attempt, reason, countsAsFailure: true };
+  }
+}
+
+function outOfCredit(
+  { context }: RegistrySessions,
+  order: ChangeOrder,
+  attempt: ChangeOutcome["attempt"],
+  reason: string,
+): ChangeOutcome {
+  const now = context.clock.now();
+  if (now.getTime() - (order.waiting_since ?? now).getTime() > creditWaitMsMax) {
+    return { event: "failed", attempt, reason };
+  }
+  const operatorNote = `it waits for credit at ${order.registry_id}: ${reason}`;
+  return { event: "out-of-credit", attempt, reason, operatorNote, countsAsFailure: true };
+}
+
+async function proofOf(
+  sessions: RegistrySessions,
+  order: ChangeOrder,
+  kind: OrderKind,
+  name: NameInfo,
+): Promise<Proof<ChangeOutcome>> {
+  const { context, profile } = sessions;
+  const plan = await lookAndPlan(sessions, order, kind, name);
+  const { shown } = order;
+  const nextStepAt = later(sessions, profile.reconcileIntervalMs);
+  switch (plan.is) {
+    case "unknown":
+      return { is: "unknown", outcome: lookLost(order, plan.reason, plan.operatorNote) };
+    case "done":
+      return { is: "done", outcome: { event: "done", shown, end: plan.end } };
+    case "refused":
+      return { is: "decided", outcome: { event: "failed", reason: plan.reason, shown } };
+    case "prepare":
+    case "send": {
+      if (order.verify_cause === "lost") {
+        if (isPending(order, kind)) {
+          return { is: "decided", outcome: { event: "pending", nextStepAt } };
+        }
+        return {
+          is: "not-done",
+          async outcome() {
+            if (plan.is === "prepare") await plan.giveUp();
+            return { event: "not-seen", countsAsFailure: true };
+          },
+        };
+      }
+      const sent = order.attempts.at(-1);
+      if (plan.is === "prepare" || plan.command.name !== sent?.command)
+        return { is: "decided", outcome: { event: "next" } };
+      const isLong = context.clock.now().getTime() - sent.committed_at.getTime() > contradictionMs;
+      const operatorNote = "the registry reported the change as done, but does not show it";
+      const outcome: ChangeOutcome = { event: "not-seen", countsAsFailure: true, ...(isLong && { operatorNote }) };
+      return { is: "decided", outcome };
+    }
+  }
+}
+
+const isPending = ({ shown }: ChangeOrder, { pendingStatus }: OrderKind) =>
+  pendingStatus !== undefined && shown?.statuses.includes(pendingStatus) === true;
+
+/** The step of `Pending`: whether the registry has carried out what it was asked to. */
+export async function lookAtPending(
+  sessions: RegistrySessions,
+  order: ChangeOrder,
+  kind: OrderKind,
+): Promise<ChangeOutcome> {
+  const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, "change"));
+  const { shown } = order;
+  if (isPending(order, kind)) {
+    return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+  }
+  if (plan.is !== "send" && plan.is !== "prepare") {
+    return outcomeOf(order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);
+  }
+  return { event: "failed", reason: "the registry did not approve the change", shown };
+}
+
+/**
+ * The step of an order that an operator settles. It is done only if we hold the name, and failed only if the registry does not
+ * show what was ordered; otherwise the settlement is refused, and the order continues.
+ */
+export async function settle(sessions: RegistrySessions, order: ChangeOrder, kind: OrderKind): Promise<ChangeOutcome> {
+  const name = await askInfo(sessions, order.domain_name, "change");
+  const plan = await lookAndPlan(sessions, order, kind, name);
+  const { shown, settle_as: as } = order;
+  const reason = order.settle_note ?? "settled by the operator";
+  if (plan.is === "done") return { event: "done", shown, end: plan.end };
+  if (plan.is === "unknown" && plan.operatorNote === undefined) {
+    return refuseSettlement(sessions, order, `the registry could not be asked: ${plan.reason}`);
+  }
+  if (as === "failed") return { event: "settled-failed", reason, shown };
+  if (!shown) return refuseSettlement(sessions, order, "we do not hold the name");
+  if (kind.isUrgent && !kind.settledEnd) return refuseSettlement(sessions, order, "the registry does not show it");
+  return { event: "settled-done", reason, shown, end: kind.settledEnd?.(order) };
+}
+
+function refuseSettlement(sessions: RegistrySessions, order: ChangeOrder, refusal: string): ChangeOutcome {
+  order.settle_as = null;
+  order.settle_note = null;
+  const { status, phase } = order;
+  order.unwritten.push({ event: "settle-refused", status, phase, note: refusal });
+  return { nextStepAt: later(sessions, sessions.profile.backoffMaxMs) };
+}

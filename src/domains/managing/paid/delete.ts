@@ -1,0 +1,146 @@
+/**
+ * The kind `delete`: a name that its reseller gives up. It leaves the portfolio in the statement that ends the order. Inside its add
+ * grace period a deleted name costs nothing and is free at once; later it can be restored for some time (RFC 3915 §3).
+ */
+
+import { type Ask, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
+import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts";
+import type { OrderKind, Plan } from "#domains/managing/order-kind.ts";
+import { planHosts } from "#domains/managing/paid/delete-hosts.ts";
+import { findUnderWay } from "#domains/managing/paid/underway.ts";
+import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { parsePathName } from "#domains/portfolio/read.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { addDays } from "#domains/renewals/terms.ts";
+import { ApiError, invalidField } from "#errors.ts";
+import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
+import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+const deleteName = "domain:delete";
+/** RFC 5731 §2.3. With these statuses a delete is refused; nobody but their owner removes them. */
+const forbidding = ["clientDeleteProhibited", "serverDeleteProhibited"];
+
+/** What the last look before the command showed. */
+interface Sent {
+  /** It is in its add grace period. */
+  is_free?: boolean;
+}
+
+export const deleteOrderKind: OrderKind = {
+  name: "delete",
+  isUrgent: true,
+  pendingStatus: "pendingDelete",
+  plan: planDelete,
+
+  meaning(code) {
+    // The deletion has begun: RFC 5731 §3.2.2.
+    if (code === 1001) return "answered";
+    // An earlier delete, whose answer was lost, may prohibit this one: `<info>` decides.
+    return code === 2304 ? "disputed" : undefined;
+  },
+};
+
+async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo, ask: Ask): Promise<Plan> {
+  switch (name.is) {
+    case "unknown":
+      return name;
+    case "absent":
+      return { is: "done", end: endOf(sessions, order) };
+    case "held-by-other":
+      if (ofCommand(order.attempts, deleteName).length > 0) return { is: "done", end: endOf(sessions, order) };
+      return { is: "refused", as: "failed", reason: "another registrar holds the name now" };
+    case "held-by-us":
+      return planHeld(sessions, order, name.info, ask);
+  }
+}
+
+async function planHeld(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, ask: Ask): Promise<Plan> {
+  const { statuses, rgpStatuses } = info;
+  if (rgpStatuses.includes("pendingRestore")) {
+    return { is: "refused", as: "failed", reason: "the registry is restoring the name" };
+  }
+  if (statuses.includes("pendingDelete") || rgpStatuses.includes("redemptionPeriod")) {
+    return { is: "done", end: endOf(sessions, order, info) };
+  }
+  const found = statuses.filter((status) => forbidding.includes(status));
+  if (found.length > 0) {
+    return {
+      is: "refused",
+      as: "failed",
+      reason: `the registry does not delete the name: it shows ${found.join(", ")}`,
+    };
+  }
+  const first = sessions.profile.hostModel === "objects" ? await planHosts(sessions, order, info, ask) : undefined;
+  if (first) return first;
+  const sent: Sent = { is_free: isInAddGrace(sessions, info) };
+  return { is: "send", command: domainDelete(order.domain_name), found: sent };
+}
+
+/** The registry's word counts; without one, our profile's days. */
+function isInAddGrace({ context, profile }: RegistrySessions, { rgpStatuses, crDate }: DomainInfo): boolean {
+  if (rgpStatuses.length > 0) return rgpStatuses.includes("addPeriod");
+  return crDate !== undefined && context.clock.now() < addDays(crDate, profile.graceDays.add);
+}
+
+/** @param info of a name that the registry is deleting */
+function endOf(sessions: RegistrySessions, order: ChangeOrder, info?: DomainInfo): ChangeEnd {
+  const { is_free: isFree } = order.found as Sent;
+  const until = info && restorableUntil(sessions, order, info);
+  if (until) {
+    const next = `It can be restored until ${until.toISOString()}: POST /domains/${order.domain_name}/restores.`;
+    return { departure: { reason: "deleted", restorableUntil: until }, next };
+  }
+  const next = "It was deleted in its add grace period, so its registration costs nothing.";
+  return { departure: { reason: "deleted" }, ...(isFree && { next }) };
+}
+
+/** The registry counts from its delete, which came after our command. */
+function restorableUntil(
+  { context, profile }: RegistrySessions,
+  order: ChangeOrder,
+  { rgpStatuses, upDate }: DomainInfo,
+): Date | undefined {
+  const { is_free: isFree } = order.found as Sent;
+  const days = profile.graceDays.redemption;
+  const isRedeemable = rgpStatuses.length > 0 ? rgpStatuses.includes("redemptionPeriod") : !isFree;
+  if (!isRedeemable || days === 0) return undefined;
+  const sent = ofCommand(order.attempts, deleteName).at(0);
+  return addDays(sent?.committed_at ?? upDate ?? context.clock.now(), days);
+}
+
+/** DELETE /domains/<domain_name>?confirm=<domain_name>: 202 and an order. */
+export const deleteDomain: UseCase = {
+  errors: placeErrors,
+  scope: "domains:delete",
+
+  handle(context, request) {
+    const name = parsePathName(request.params.domain_name ?? "");
+    checkConfirmed(request.query, name);
+    return placeChange(context, request, {
+      kind: deleteOrderKind,
+      prefix: "CHG",
+      input: {},
+
+      async findSame(tx) {
+        const underWay = await findUnderWay(tx, name);
+        return underWay.find(({ kind, code }) => kind === "delete" && code.startsWith("CHG-"))?.code;
+      },
+    });
+  },
+};
+
+/** @throws ApiError `bad_request` */
+function checkConfirmed(query: URLSearchParams, name: string): void {
+  const [text, ...others] = query.getAll("confirm");
+  const isName = () => {
+    try {
+      return parsePathName(text ?? "") === name;
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
+  };
+  if (text !== undefined && others.length === 0 && isName()) return;
+  throw invalidField("confirm", `Repeat the name, because a delete cannot be taken back: ?confirm=${name}`);
+}

@@ -1,0 +1,111 @@
+/**
+ * The kind `restore`: a deleted name comes back to its last owner. RFC 3915 §3.1: a request takes it out of its redemption period,
+ * then a report says why. Each is an attempt of its own. A registry that wants no report shows that the name is restored.
+ */
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { ofCommand } from "#domains/changes/proof.ts";
+import type { ChangeOrder } from "#domains/managing/change-orders.ts";
+import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
+import { reportOf } from "#domains/managing/paid/restore-report.ts";
+import { findUnderWay } from "#domains/managing/paid/underway.ts";
+import { type NewChange, placeOrder } from "#domains/managing/place.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { ApiError } from "#errors.ts";
+import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainRestoreReport, domainRestoreRequest } from "#registry/epp/commands/domain/restore.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+/** As JSON in the order's row. */
+interface Ordered {
+  deleted_at: string;
+}
+
+export const restoreOrderKind: OrderKind = {
+  name: "restore",
+  isUrgent: true,
+  isPaid: true,
+  pendingStatus: "pendingUpdate",
+  plan: whileHeld(planRestore),
+
+  meaning(code) {
+    // A restore is pending by its nature; `<info>` shows in which stage it is.
+    if (code === 1001) return "answered";
+    // An earlier command, whose answer was lost, may have moved the name on: `<info>` decides.
+    return code === 2304 ? "disputed" : undefined;
+  },
+};
+
+function planRestore({ context }: RegistrySessions, order: ChangeOrder, info: DomainInfo): Plan {
+  const { domain_name: name, attempts } = order;
+  const { statuses, rgpStatuses, crDate, exDate } = info;
+  if (rgpStatuses.includes("pendingRestore")) {
+    const [request] = ofCommand(attempts, "domain:restore-request");
+    const restoredAt = request?.committed_at ?? context.clock.now();
+    const deletedAt = new Date((order.input as Ordered).deleted_at);
+    return { is: "send", command: domainRestoreReport(name, reportOf(info, deletedAt, restoredAt)) };
+  }
+  if (rgpStatuses.includes("redemptionPeriod")) return { is: "send", command: domainRestoreRequest(name) };
+  if (statuses.includes("pendingDelete")) {
+    return { is: "refused", as: "failed", reason: "the registry does not restore the name any more" };
+  }
+  if (!crDate || !exDate) return { is: "unknown", reason: "info brought no dates" };
+  return { is: "done", end: { returned: { registeredAt: crDate, expiresAt: exDate } } };
+}
+
+// The newest departure says who owned the name last.
+const lastDeparture = statement(
+  "departure-lock",
+  `SELECT domain_name, registry_id, reseller_id, ended_at, restorable_until FROM domains_ended AS departure
+   WHERE domain_name = $name AND NOT EXISTS (
+     SELECT FROM domains_ended AS later WHERE later.domain_name = $name AND later.id > departure.id)
+   FOR UPDATE`,
+  {
+    domain_name: "text",
+    registry_id: "text",
+    reseller_id: "int8",
+    ended_at: "timestamptz",
+    restorable_until: "timestamptz?",
+  },
+);
+
+type Departed = NonNullable<(typeof lastDeparture)["row"]>;
+
+const holderOf = statement("domain-holder", "SELECT reseller_id FROM domains WHERE domain_name = $name", {
+  reseller_id: "int8",
+});
+
+/** @throws ApiError when the caller was not the last owner, or it is too late */
+async function lockDeparture(tx: Transaction, name: string, resellerId: number, now: Date): Promise<Departed> {
+  const [departure] = await tx.query(lastDeparture, { name });
+  const [holder] = await tx.query(holderOf, { name });
+  if ((holder ?? departure)?.reseller_id !== resellerId) throw new ApiError("domain_not_found");
+  if (holder)
+    throw new ApiError("domain_not_restorable", { text: "This name is in your portfolio: it was not deleted." });
+  const { restorable_until: until } = departure!;
+  if (until === null || until <= now) throw new ApiError("domain_not_restorable");
+  return departure!;
+}
+
+/** POST /domains/<domain_name>/restores: 202 and an order. */
+export const restoreDomain: UseCase = {
+  errors: ["domain_not_found", "domain_not_restorable", "domain_not_valid", "order_limit_reached"],
+  scope: "domains:register",
+
+  handle(context, request) {
+    const input: Ordered = { deleted_at: "" };
+    const wanted: NewChange<Departed> = {
+      kind: restoreOrderKind,
+      prefix: "CHG",
+      input,
+      check: (_tx, { ended_at: deletedAt }) => {
+        input.deleted_at = deletedAt.toISOString();
+      },
+      findSame: async (tx, { domain_name: name }) =>
+        (await findUnderWay(tx, name)).find(({ kind }) => kind === "restore")?.code,
+    };
+    return placeOrder(context, request, wanted, (tx, name) =>
+      lockDeparture(tx, name, request.caller.resellerId, context.clock.now()),
+    );
+  },
+};

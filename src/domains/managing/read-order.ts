@@ -1,0 +1,146 @@
+/** GET /orders/<order_code>: any order of the caller, in the seven statuses of a registration. */
+import type { Context } from "#context.ts";
+import { type RowOf, statement } from "#db/statement.ts";
+import { waitForNotification } from "#db/wait.ts";
+import { isFinal, orderStatuses } from "#domains/orders/states.ts";
+import { ApiError, invalidField } from "#errors.ts";
+import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+import { waitApplied } from "#use-case/wait-applied.ts";
+
+export const orderColumns = {
+  order_code: "text",
+  kind: "text",
+  domain_name: "text",
+  status: orderStatuses,
+  created_at: "timestamptz",
+  ended_at: "timestamptz?",
+  reason: "text?",
+  /** What the reseller can do now that it is finished. */
+  next: "text?",
+} as const;
+export type OrderRow = RowOf<typeof orderColumns>;
+
+/**
+ * SQL: all orders. A scheduled renewal is one from its first command on; its own statuses are those of `GET /renewals`. One that
+ * does not renew a name ends with the name's departure.
+ */
+export const orderRows = `
+  SELECT reseller_id, order_code, 'create' AS kind, domain_name, status, created_at, ended_at, reason, NULL AS next
+  FROM registration_orders
+  UNION ALL
+  SELECT reseller_id, change_code, kind, domain_name, status, created_at, ended_at, reason, found ->> 'next'
+  FROM changes
+  UNION ALL
+  SELECT reseller_id, renewal_code, CASE WHEN status IN ('Lapsing', 'Ended') THEN 'delete' ELSE 'renew' END, domain_name,
+    CASE WHEN status IN ('Renewed', 'Ended') THEN 'Finished' WHEN phase IS NOT DISTINCT FROM 'pending' THEN 'Pending'
+      ELSE 'Processing' END, created_at, ended_at, reason, NULL
+  FROM renewals WHERE status <> 'Scheduled'`;
+
+// By the code alone: a plan for a small table would read all orders of the reseller.
+const orderForOwner = statement(
+  "order-for-owner",
+  `SELECT order_code, kind, domain_name, status, created_at, ended_at, reason, next FROM (${orderRows}) AS any_order
+   WHERE order_code = $code AND reseller_id IS NOT DISTINCT FROM $reseller_id`,
+  orderColumns,
+);
+
+async function readOrder({ database }: Context, resellerId: number, code: string): Promise<OrderRow> {
+  const [order] = await database.query(orderForOwner, { code, reseller_id: resellerId });
+  if (!order) throw new ApiError("order_not_found");
+  return order;
+}
+
+/** What went wrong, and what to do next, by the status of an order that has ended. */
+const failures: Partial<Record<OrderRow["status"], { error_code: string; next: string }>> = {
+  Errors: {
+    error_code: "order_failed",
+    next: "Read error_text. The order has ended; place it again once the cause is removed.",
+  },
+  FailedValidation: { error_code: "order_refused", next: "Correct what error_text names, and order again." },
+  Cancelled: { error_code: "order_cancelled", next: "Order again if it is still wanted." },
+};
+
+/** The public form of an order. */
+export function presentOrder(order: OrderRow) {
+  const { order_code, kind, domain_name, status, created_at, ended_at, reason, next } = order;
+  const failure = failures[status];
+  return {
+    order_code,
+    kind,
+    domain_name,
+    status,
+    created_at: created_at.toISOString(),
+    ...(ended_at && { ended_at: ended_at.toISOString() }),
+    ...(failure && {
+      error_code: failure.error_code,
+      error_text: reason ?? "It ended without a reason.",
+      next: failure.next,
+    }),
+    ...(status === "Finished" && next !== null && { next }),
+  };
+}
+
+/** Waits for an order's end as long as the caller is ready to. @param accepted the answer if it is not over by then */
+export async function awaitOrder(
+  context: Context,
+  request: UseCaseRequest,
+  code: string,
+  accepted: Answer,
+): Promise<Answer> {
+  const order = await untilChanged(context, request, code, isOver);
+  const applied = waitApplied(request);
+  if (!isOver(order)) return { ...accepted, headers: { ...accepted.headers, ...applied } };
+  return {
+    status: 200,
+    headers: { ...applied, location: accepted.headers?.location ?? "" },
+    body: presentOrder(order),
+  };
+}
+
+const isOver = ({ status }: OrderRow) => isFinal(status);
+
+function untilChanged(
+  context: Context,
+  request: UseCaseRequest,
+  code: string,
+  isAwaited: (order: OrderRow) => boolean,
+): Promise<OrderRow> {
+  return waitForNotification(context, "order_changed", code, {
+    read: () => readOrder(context, request.caller.resellerId, code),
+    isAwaited,
+    waitMs: request.waitSeconds * 1000,
+    signal: request.signal(),
+  });
+}
+
+/** How long an order that has not ended may take until the next look is worth it. */
+const lookAfterSeconds = 2;
+
+/** `Prefer: wait=N` holds the answer until the status changes. */
+export const readOrderByCode: UseCase = {
+  errors: ["bad_request", "order_not_found"],
+  scope: "domains:read",
+
+  async handle(context, request) {
+    const code: OrderCode | undefined = parseOrderCode(request.params.order_code ?? "");
+    if (code === undefined) {
+      const text = "An order code has the form CHG-XXXXXXXX-XXX; use the location of the order's answer.";
+      throw invalidField("order_code", text);
+    }
+    let order = await readOrder(context, request.caller.resellerId, code);
+    if (request.waitSeconds > 0 && !isOver(order)) {
+      const { status: seen } = order;
+      order = await untilChanged(context, request, code, ({ status }) => status !== seen);
+    }
+    return {
+      status: 200,
+      headers: {
+        ...waitApplied(request),
+        ...(!isOver(order) && { "check-after": checkAfter(lookAfterSeconds) }),
+      },
+      body: presentOrder(order),
+    };
+  },
+};

@@ -1,0 +1,35 @@
+/** The kind `transfer-lock`: whether other registrars can transfer the name away (clientTransferProhibited; RFC 5731 §2.3). */
+import Type from "typebox";
+import { type OrderKind, whileHeld } from "#domains/managing/order-kind.ts";
+import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { lockedStatus } from "#domains/portfolio/present.ts";
+import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import { parseBody } from "#use-case/body.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+const requestBody = Type.Object({ transfer_locked: Type.Boolean() });
+
+export const transferLockKind: OrderKind = {
+  name: "transfer-lock",
+  isUrgent: false,
+  pendingStatus: "pendingUpdate",
+
+  plan: whileHeld((_sessions, { domain_name: name, input }, { statuses }) => {
+    const { transfer_locked: isWanted } = input as { transfer_locked: boolean };
+    if (statuses.includes(lockedStatus) === isWanted) return { is: "done" };
+    const change = { statuses: [lockedStatus] };
+    return { is: "send", command: domainUpdate(isWanted ? { name, add: change } : { name, remove: change }) };
+  }),
+};
+
+/** PUT /domains/<domain_name>/transfer-lock: 202 and an order. */
+export const setTransferLock: UseCase = {
+  errors: placeErrors,
+  scope: "domains:update",
+
+  handle(context, request) {
+    const input = parseBody(requestBody, request.rawBody);
+    const { transfer_locked } = input;
+    return placeChange(context, request, { kind: transferLockKind, prefix: "CHG", input: { transfer_locked } });
+  },
+};

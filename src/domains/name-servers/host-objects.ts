@@ -1,0 +1,99 @@
+/** Host objects (RFC 5732): what is left to do until a name can delegate to its name servers. */
+import type { Ask } from "#domains/changes/proof.ts";
+import { hasHostCommands, superordinateOf, type WantedHost } from "#domains/name-servers/wanted.ts";
+import { canonicalAddress } from "#lib/net/plain-address.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
+import { hostCreate } from "#registry/epp/commands/host/create.ts";
+import { hostInfo } from "#registry/epp/commands/host/info.ts";
+import { hostUpdate } from "#registry/epp/commands/host/update.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+
+export type HostStep =
+  /** All are there. @param glue the addresses of hosts that were looked at and are below a name of the reseller, by host */
+  | { is: "ready"; glue: ReadonlyMap<string, readonly string[]> }
+  /** @param host what the command creates or changes */
+  | { is: "send"; command: EppCommand<unknown>; host: string }
+  | { is: "refused"; as: "rejected" | "failed"; reason: string }
+  | { is: "unknown"; reason: string };
+
+export interface HostsWanted {
+  /** The name that delegates to them. */
+  domainName: string;
+  registry: Pick<RegistryProfile, "suffixes" | "withoutServices">;
+  hosts: readonly WantedHost[];
+  /** Hosts that the name delegates to already: they exist. */
+  delegated: ReadonlySet<string>;
+  /** The names above hosts that are the reseller's. */
+  own: ReadonlySet<string>;
+}
+
+/** The next command that a host needs, by a fresh look at each. */
+export async function nextHostStep(ask: Ask, wanted: HostsWanted): Promise<HostStep> {
+  const glue = new Map<string, readonly string[]>();
+  // Our login did not ask for hosts: the registry decides which of them a name can have.
+  if (!hasHostCommands(wanted.registry)) return { is: "ready", glue };
+  for (const host of wanted.hosts) {
+    const above = superordinateOf(host.name, wanted.registry);
+    const isKnown = wanted.delegated.has(host.name) && host.addresses === undefined;
+    if (isKnown && above !== wanted.domainName) continue;
+    const shown = await lookAtHost(ask, host.name);
+    if (shown.is === "unknown" || shown.is === "refused") return shown;
+    if (shown.is === "absent") return stepForAbsent(host, above, wanted.own);
+    const command = glueCommand(host, shown.addresses);
+    const isOwn = above !== undefined && wanted.own.has(above);
+    if (command && isOwn) return { is: "send", command, host: host.name };
+    if (command) return { is: "refused", as: "rejected", reason: `the addresses of ${host.name} are not yours to set` };
+    if (isOwn) glue.set(host.name, shown.addresses.map(canonicalAddress));
+  }
+  return { is: "ready", glue };
+}
+
+type ShownHost =
+  | { is: "absent" }
+  | { is: "there"; addresses: readonly string[] }
+  | Extract<HostStep, { is: "refused" | "unknown" }>;
+
+/** RFC 5730 §3: the registry has no commands for hosts, although it has host objects. */
+const noHostsCodes = [2000, 2100, 2101, 2307];
+
+async function lookAtHost(ask: Ask, name: string): Promise<ShownHost> {
+  try {
+    const { code, data } = await ask(hostInfo(name));
+    if (code === 2303) return { is: "absent" };
+    // It is another registrar's: it can be delegated to.
+    if (code === 2201) return { is: "there", addresses: [] };
+    if (noHostsCodes.includes(code)) return { is: "refused", as: "failed", reason: `host:info: ${code}` };
+    if (code !== 1000 || !data) return { is: "unknown", reason: `host:info was answered with ${code}` };
+    const isPending = data.statuses.some((status) => status.startsWith("pending"));
+    if (isPending) return { is: "unknown", reason: `a change of ${name} is pending` };
+    return { is: "there", addresses: data.addresses };
+  } catch (error) {
+    return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Outside the registry's suffixes a host has no addresses. */
+function stepForAbsent(host: WantedHost, above: string | undefined, own: ReadonlySet<string>): HostStep {
+  const { name, addresses = [] } = host;
+  if (above === undefined) return { is: "send", command: hostCreate({ name, addresses: [] }), host: name };
+  if (!own.has(above)) {
+    const reason = `the host ${name} does not exist, and only who holds ${above} can create it`;
+    return { is: "refused", as: "rejected", reason };
+  }
+  if (addresses.length > 0) return { is: "send", command: hostCreate({ name, addresses }), host: name };
+  return { is: "refused", as: "rejected", reason: `the host ${name} does not exist yet: give its addresses` };
+}
+
+/** The command that gives a host its addresses, unless it has them. */
+function glueCommand({ name, addresses }: WantedHost, shown: readonly string[]): EppCommand<unknown> | undefined {
+  if (addresses === undefined) return undefined;
+  const present = new Set(shown.map(canonicalAddress));
+  const added = addresses.filter((address) => !present.has(address));
+  const removed = shown.filter((address) => !addresses.includes(canonicalAddress(address)));
+  if (added.length === 0 && removed.length === 0) return undefined;
+  return hostUpdate({
+    name,
+    ...(added.length > 0 && { add: { addresses: added } }),
+    ...(removed.length > 0 && { remove: { addresses: removed } }),
+  });
+}

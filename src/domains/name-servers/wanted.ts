@@ -1,0 +1,148 @@
+/** The name servers that a request asks for: their form, and which addresses a reseller may set (RFC 5732 §1.1). */
+import { isIP } from "node:net";
+import type { Database, Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { invalidField } from "#errors.ts";
+import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import { canonicalAddress } from "#lib/net/plain-address.ts";
+import { isPublicUnicast } from "#lib/net/public-address.ts";
+import { hostNamespace } from "#registry/epp/namespaces.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
+
+/** As many as fit into a DNS answer of 512 bytes, and as registries take. */
+const nameServersMax = 13;
+const addressesMax = 13;
+
+/** A name server as it was ordered. */
+export interface WantedHost {
+  /** An A-label name. */
+  name: string;
+  /** In canonical form; absent: those that are there stay. */
+  addresses?: string[];
+}
+
+/**
+ * Reads the field `name_servers` of a request: names, or objects with a name and addresses.
+ * @throws ApiError `bad_request`
+ */
+export function parseNameServers(entries: readonly unknown[]): WantedHost[] {
+  if (entries.length > nameServersMax) {
+    throw invalidField("name_servers", `Give at most ${nameServersMax} name servers.`);
+  }
+  const hosts: WantedHost[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const field = `name_servers/${index}`;
+    const host = parseHost(field, entry);
+    if (hosts.some(({ name }) => name === host.name)) throw invalidField(field, "This name server is given twice.");
+    hosts.push(host);
+  }
+  return hosts;
+}
+
+function parseHost(field: string, entry: unknown): WantedHost {
+  if (typeof entry === "string") return { name: parseHostName(field, entry) };
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    throw invalidField(field, "Give a host name, or an object with name and addresses.");
+  }
+  const { name, addresses } = entry as { name?: unknown; addresses?: unknown };
+  if (typeof name !== "string") throw invalidField(`${field}/name`, "Give the host's name as a string.");
+  const host = { name: parseHostName(`${field}/name`, name) };
+  if (addresses === undefined || addresses === null) return host;
+  const at = `${field}/addresses`;
+  if (!Array.isArray(addresses)) throw invalidField(at, "Give an array of IPv4 and IPv6 addresses.");
+  if (addresses.length > addressesMax) throw invalidField(at, `Give at most ${addressesMax} addresses.`);
+  const parsed = addresses.map((address, index) => parseAddress(`${at}/${index}`, address));
+  const twice = parsed.findIndex((address, index) => parsed.indexOf(address) < index);
+  if (twice >= 0) throw invalidField(`${at}/${twice}`, "This address is given twice.");
+  return parsed.length === 0 ? host : { name: host.name, addresses: parsed };
+}
+
+function parseHostName(field: string, text: string): string {
+  try {
+    return parseDomainName(text);
+  } catch (error) {
+    if (!(error instanceof InvalidDomainName)) throw error;
+    throw invalidField(field, error.message);
+  }
+}
+
+function parseAddress(field: string, address: unknown): string {
+  if (typeof address !== "string" || isIP(address) === 0 || address.includes("%")) {
+    throw invalidField(field, "This is not an IPv4 or IPv6 address.");
+  }
+  const canonical = canonicalAddress(address);
+  if (isIP(canonical) !== isIP(address)) throw invalidField(field, "Give this IPv4 address in its own form.");
+  return canonical;
+}
+
+/** The name of the registry that a host is or is below; undefined for a host outside its suffixes. */
+export function superordinateOf(host: string, { suffixes }: Pick<RegistryProfile, "suffixes">): string | undefined {
+  const labels = host.split(".");
+  const at = labels.findIndex((_label, index) => index > 0 && suffixes.includes(labels.slice(index).join(".")));
+  return at < 0 ? undefined : labels.slice(at - 1).join(".");
+}
+
+/** Whether hosts can be looked at and created. */
+export const hasHostCommands = ({ withoutServices }: Pick<RegistryProfile, "withoutServices">) =>
+  !withoutServices.includes(hostNamespace);
+
+const ownNames = statement(
+  "domains-own-of-names",
+  "SELECT domain_name FROM domains WHERE reseller_id = $reseller_id AND domain_name = ANY ($names::text[])",
+  { domain_name: "text" },
+);
+
+/** Who asks for which name. */
+interface Asker {
+  resellerId: number;
+  domainName: string;
+  registry: RegistryProfile;
+}
+
+/** The names above these hosts that are the reseller's, with the name itself, which may not be registered yet. */
+export async function ownSuperordinates(
+  database: Pick<Database | Transaction, "query">,
+  { resellerId, domainName, registry }: Asker,
+  hosts: readonly WantedHost[],
+): Promise<ReadonlySet<string>> {
+  const names = hosts
+    .flatMap(({ name }) => superordinateOf(name, registry) ?? [])
+    .filter((name) => name !== domainName);
+  const found = names.length === 0 ? [] : await database.query(ownNames, { reseller_id: resellerId, names });
+  return new Set(found.map(({ domain_name }) => domain_name)).add(domainName);
+}
+
+/**
+ * Refuses addresses of hosts that are not the reseller's to set.
+ * @throws ApiError `bad_request`
+ */
+export async function checkAddresses(
+  database: Pick<Database | Transaction, "query">,
+  asker: Asker,
+  hosts: readonly WantedHost[],
+): Promise<void> {
+  const { domainName, registry } = asker;
+  if (hosts.every(({ addresses }) => addresses === undefined)) return;
+  const own = await ownSuperordinates(database, asker, hosts);
+  for (const [index, { name, addresses = [] }] of hosts.entries()) {
+    if (addresses.length === 0) continue;
+    const field = `name_servers/${index}/addresses`;
+    const above = superordinateOf(name, registry);
+    if (above === undefined) {
+      throw invalidField(field, "A host outside the registry's suffixes has no addresses there: leave them out.");
+    }
+    if (!own.has(above)) {
+      throw invalidField(field, "Only who holds the name above this host sets its addresses: leave them out.");
+    }
+    if (registry.hostModel === "objects" && !hasHostCommands(registry)) {
+      throw invalidField(field, "The registry of this name takes no addresses of hosts from us: leave them out.");
+    }
+    if (registry.hostModel === "attributes" && above !== domainName) {
+      throw invalidField(field, "At this registry only hosts below the name itself have addresses: leave them out.");
+    }
+    const private_ = registry.glueAddresses === "public" ? addresses.findIndex((one) => !isPublicUnicast(one)) : -1;
+    if (private_ >= 0) {
+      throw invalidField(`${field}/${private_}`, "This address is not reachable from the Internet: give a public one.");
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The cap on orders that cost money. Until accounts have balances, the registrations, renewals by
+ * hand and restores of each account in a UTC day have a limit. What the schedule renews does not count. The count is one row of the account, which the statement
+ * that places the orders increments. Orders that are placed at the same moment may exceed the cap by a few.
+ */
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { ApiError } from "#errors.ts";
+import type { Clock } from "#lib/clock.ts";
+
+/** SQL: a CTE that counts orders as placed. @param source SQL: rows of reseller_id and at, one for each order */
+export const countPaid = (source: string) => `
+   counted AS (
+     INSERT INTO paid_orders AS paid (reseller_id, day, placed)
+     SELECT reseller_id, max((at AT TIME ZONE 'UTC')::date), count(*) FROM ${source} AS orders GROUP BY 1 ORDER BY 1
+     ON CONFLICT (reseller_id) DO UPDATE SET day = greatest(paid.day, excluded.day),
+       placed = excluded.placed + CASE WHEN paid.day >= excluded.day THEN paid.placed ELSE 0 END
+     RETURNING reseller_id, placed)`;
+
+/** SQL: whether an account has placed as many orders today as it may. @param reseller SQL: its id @param at SQL: now */
+export const isPaidLimitReached = (reseller: string, at: string) => `
+  coalesce((SELECT account.paid_orders_day_max <= coalesce(
+      (SELECT placed FROM paid_orders AS paid WHERE paid.reseller_id = account.id AND paid.day = (${at} AT TIME ZONE 'UTC')::date), 0)
+    FROM resellers AS account WHERE account.id = ${reseller}), false)`;
+
+const countOne = statement(
+  "paid-order-count",
+  `WITH ${countPaid("(SELECT $reseller_id::int8 AS reseller_id, $now::timestamptz AS at)")}
+   SELECT counted.placed <= account.paid_orders_day_max AS is_allowed
+   FROM counted JOIN resellers AS account ON account.id = counted.reseller_id` as string,
+  { is_allowed: "bool" },
+);
+
+/** Counts an order in the transaction that places it. @throws ApiError `order_limit_reached` */
+export async function countPaidOrder({ clock }: { clock: Clock }, tx: Transaction, resellerId: number): Promise<void> {
+  const now = clock.now();
+  const [row] = await tx.query(countOne, { reseller_id: resellerId, now });
+  if (!row?.is_allowed) throw paidLimitReached(now);
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+/** @param now the next UTC day is when it is worth another try */
+export function paidLimitReached(now: Date): ApiError {
+  const leftMs = dayMs - (now.getTime() % dayMs);
+  return new ApiError("order_limit_reached", {
+    text: "Your account has placed as many paid orders (registrations, renewals, restores) as it may in one day (UTC). Nothing was ordered; try again after the number of seconds in retry-after, or ask the operator for a higher limit.",
+    headers: { "retry-after": String(Math.ceil(leftMs / 1000)) },
+  });
+}

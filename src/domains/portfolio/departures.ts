@@ -1,0 +1,59 @@
+import type { RowOf } from "#db/statement.ts";
+import { type DepartureReason, departureReasons } from "#domains/portfolio/rows.ts";
+import { answerPage, pagedList } from "#use-case/paging.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+
+/** The columns of every read of departures. Everything may be null: an empty page is a row of nulls. */
+export const departureColumns = {
+  ended_at: "timestamptz?",
+  reason: "text?",
+  gaining_registrar: "text?",
+  restorable_until: "timestamptz?",
+} as const;
+
+type DepartureRow = RowOf<typeof departureColumns>;
+
+const columns = { list_key: "text", domain_name: "text", ...departureColumns } as const;
+const departures = pagedList("departures", "list_key", "FROM domains_ended WHERE true", columns);
+
+/** GET /domains/departures: the names that have left the caller's portfolio, the newest departure first, paged. */
+export const listDepartures: UseCase = {
+  errors: ["invalid_paging_request"],
+  scope: "domains:read",
+  handle: (context, request) =>
+    answerPage(context, request, departures, "/domains/departures", (row) => {
+      const { ended_at, gaining_registrar, restorable_until } = row;
+      return {
+        domain_name: row.domain_name,
+        left_at: ended_at?.toISOString(),
+        reason: reasonOf(row),
+        ...(gaining_registrar !== null && { gaining_registrar }),
+        ...(restorable_until && { restorable_until: restorable_until.toISOString() }),
+      };
+    }),
+};
+
+/** The texts of releases that wrote no reasons. Theirs about any other name said that the registry does not hold it. */
+const earlierReasons: Readonly<Record<string, DepartureReason>> = {
+  "the name is held by another registrar": "transferred",
+  "its renewal is switched off": "deleted",
+};
+
+function reasonOf({ reason }: DepartureRow): DepartureReason {
+  return departureReasons.find((known) => known === reason) ?? earlierReasons[reason ?? ""] ?? "expired";
+}
+
+const sentences: Readonly<Record<DepartureReason, string>> = {
+  transferred: "it was transferred to another registrar",
+  deleted: "it was deleted",
+  expired: "its registration expired",
+};
+
+/** What the last owner of a name reads in place of the name. */
+export function describeDeparture(row: DepartureRow): string {
+  const { ended_at, gaining_registrar, restorable_until } = row;
+  const to = gaining_registrar === null ? "" : ` (${gaining_registrar})`;
+  const until = restorable_until ? ` It can be restored until ${restorable_until.toISOString()}.` : "";
+  const left = `it left at ${ended_at?.toISOString()}, because ${sentences[reasonOf(row)]}${to}`;
+  return `This domain name is not in your portfolio any more: ${left}.${until}`;
+}

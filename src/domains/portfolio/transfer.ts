@@ -1,0 +1,25 @@
+/** The transfer of a name that another registrar has asked for, as it is stored in `domains.transfer` and as resellers see it. */
+export interface TransferRecord {
+  /** A trStatus of RFC 5731 §3.1.3. */
+  status: string;
+  requested_at: string;
+  gaining_registrar: string;
+  /** When the registry decides by itself. */
+  answer_by: string;
+}
+
+/** The transfer in a row's column. */
+export const transferOf = (column: unknown): TransferRecord | undefined =>
+  (column as TransferRecord | null) ?? undefined;
+
+/** RFC 5731 §3.1.3: the name has, or should have, moved. */
+export const isApproved = ({ status }: Pick<TransferRecord, "status">): boolean =>
+  status === "clientApproved" || status === "serverApproved";
+
+/** What resellers see: only a transfer that is not decided. */
+export function presentTransfer(column: unknown): TransferRecord | undefined {
+  const transfer = transferOf(column);
+  if (transfer?.status !== "pending") return undefined;
+  const { status, requested_at, gaining_registrar, answer_by } = transfer;
+  return { status, requested_at, gaining_registrar, answer_by };
+}

@@ -1,0 +1,84 @@
+/**
+ * Messages about transfers of our names to other registrars (RFC 5731 §3.3: `<trnData>`). They may be lost, doubled or late, so
+ * each is compared with `<info>`: a message alone neither ends a name here nor shows a transfer that is over.
+ */
+import type { Transaction } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";
+import { judgeAbsence } from "#domains/portfolio/looks.ts";
+import { isApproved, type TransferRecord } from "#domains/portfolio/transfer.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import type { TransferData } from "#registry/epp/commands/domain/transfer-data.ts";
+
+const findName = statement(
+  "transfer-message-name",
+  `SELECT EXISTS (SELECT FROM domains WHERE domain_name = $name AND registry_id = $registry_id) AS is_here,
+     EXISTS (SELECT FROM domains_ended WHERE domain_name = $name AND registry_id = $registry_id) AS has_left`,
+  { is_here: "bool", has_left: "bool" },
+);
+
+// A message about an earlier transfer changes nothing about a later one.
+const isNotOlder = "(transfer IS NULL OR (transfer->>'requested_at')::timestamptz <= $requested_at::timestamptz)";
+
+const showTransfer = statement(
+  "domain-transfer",
+  `UPDATE domains SET transfer = $transfer, look_at = $look_at
+   WHERE domain_name = $name AND registry_id = $registry_id AND ${isNotOlder}`,
+  {},
+);
+
+const clearTransfer = statement(
+  "domain-transfer-over",
+  `UPDATE domains SET transfer = NULL WHERE domain_name = $name AND registry_id = $registry_id AND ${isNotOlder}`,
+  {},
+);
+
+/** Writes what a message means, in the transaction that stores it. */
+export type TransferEffect = (tx: Transaction) => Promise<void>;
+
+/** @returns undefined when an operator must read the message, because it is about no name that we have or had */
+export async function readTransferMessage(
+  sessions: RegistrySessions,
+  data: TransferData | undefined,
+): Promise<TransferEffect | undefined> {
+  if (data?.object !== "domain") return undefined;
+  const { context, profile } = sessions;
+  const name = data.id.toLowerCase();
+  const [found] = await context.database.query(findName, { name, registry_id: profile.id });
+  if (found?.is_here) {
+    const seen = await askInfo(sessions, name);
+    return (tx) => applyTransfer(sessions, tx, { name, data, seen });
+  }
+  // A name that we have asked for ourselves comes by no order.
+  return found?.has_left && data.reID !== profile.registrarId ? async () => {} : undefined;
+}
+
+interface Told {
+  name: string;
+  data: TransferData;
+  seen: NameInfo;
+}
+
+async function applyTransfer(sessions: RegistrySessions, tx: Transaction, { name, data, seen }: Told): Promise<void> {
+  const transfer = recordOf(data);
+  const isPending = data.status === "pending";
+  const which = { name, registry_id: sessions.profile.id, requested_at: data.reDate };
+  if (!isPending && !isApproved(transfer)) await tx.query(clearTransfer, which);
+  if (seen.is === "absent" || seen.is === "held-by-other") {
+    await judgeAbsence(sessions, tx, name, seen, isPending || isApproved(transfer) ? transfer : undefined);
+    return;
+  }
+  const lookSoon = later(sessions, sessions.profile.reconcileIntervalMs);
+  const isAskedFor = seen.is === "held-by-us" && seen.info.statuses.includes("pendingTransfer");
+  // Its own approval is late, or about a transfer before we got the name back: the next look decides.
+  const isDoubtful = isApproved(transfer) || (isPending && seen.is === "unknown");
+  if (!isDoubtful && !(isPending && isAskedFor)) return;
+  const lookAt = isDoubtful || data.acDate < lookSoon ? lookSoon : data.acDate;
+  await tx.query(showTransfer, { transfer, look_at: lookAt, ...which });
+}
+
+/** A transfer as it is stored. */
+export function recordOf({ status, reDate, reID, acDate }: TransferData): TransferRecord {
+  const times = { requested_at: reDate.toISOString(), answer_by: acDate.toISOString() };
+  return { status, gaining_registrar: reID, ...times };
+}
