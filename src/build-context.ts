@@ -47,6 +47,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     reservedHosts: config.reservedHosts,
     checkBudgetMs: config.checkBudgetMs,
     checkFreshMs: config.checkFreshMs,
+    authCodeHours: config.authCodeHours,
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
     dnsServers: config.dnsServers,

@@ -36,6 +36,7 @@ export interface Config {
   signatureWindowSeconds: number;
   checkBudgetMs: number;
   checkFreshMs: number;
+  authCodeHours: number;
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
@@ -175,6 +176,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
+    authCodeHours: integer("DEEDHOUSE_AUTH_CODE_HOURS", 336, 1),
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),

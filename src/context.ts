@@ -27,6 +27,8 @@ export interface Context {
   checkBudgetMs: number;
   /** How old that answer may be to serve the order's own first step too; 0 always asks again. */
   checkFreshMs: number;
+  /** How long an auth code can be read and used. */
+  authCodeHours: number;
   /** The name servers for TXT lookups; empty: the system's. */
   dnsServers: readonly string[];
   /** Sites answer at `<identifier>.<siteDomain>`. */

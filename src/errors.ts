@@ -68,6 +68,30 @@ export const catalogue = {
     text: "This path does not accept this method; the allow header lists the methods that it accepts.",
   },
   request_timeout: { status: 408, text: "The request did not arrive in time; send it again." },
+  domain_expiration_changed: {
+    status: 409,
+    text: "The name's expiration_date is not the one that you gave, so it may have been renewed already. Nothing was ordered; read the domain, and order again if that is still wanted.",
+  },
+  domain_not_restorable: {
+    status: 409,
+    text: "This name cannot be restored. Only a deleted name can be, until its restorable_until.",
+  },
+  auth_code_not_found: {
+    status: 404,
+    text: "There is no auth code to read: none was ordered, its order has not finished, or it has expired. POST to this path orders one.",
+  },
+  auth_code_not_issued: {
+    status: 409,
+    text: "The registry of this name issues auth codes itself: ask it to send one to the name's registrant.",
+  },
+  domain_locked: {
+    status: 409,
+    text: "The name's transfer lock is on. Switch it off first: PUT /domains/<domain_name>/transfer-lock with transfer_locked false.",
+  },
+  domain_transfer_prohibited: {
+    status: 409,
+    text: "The registry does not allow a transfer of this name now.",
+  },
   domain_renewal_underway: {
     status: 409,
     text: "The registry is carrying out the previous instruction: this name is being renewed or deleted. Nothing was changed; read the domain again after the number of seconds in retry-after.",
@@ -84,6 +108,10 @@ export const catalogue = {
   idempotency_key_reused: {
     status: 422,
     text: "This Idempotency-Key was used with another body; use a new key for a new request.",
+  },
+  order_limit_reached: {
+    status: 429,
+    text: "You have too many orders that are not finished, or your account has placed as many paid orders as it may in one day. Nothing was ordered; try again after the number of seconds in retry-after.",
   },
   rate_limit_exceeded: {
     status: 429,

@@ -22,7 +22,10 @@ const knownGoodFailuresMax = 10;
 export interface Authenticated {
   key: ApiKey;
   credentials: Credentials;
+  /** As of the last request that was counted. */
   rateLimit: RateLimit;
+  /** Counts further requests of the reseller. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
+  takeRequests(count: number): void;
   /** Identifies the request's content, so that a resend is recognised. */
   digest(): Buffer;
   /** The stored answer, when this request is an identical resend of a committed write. */
@@ -68,10 +71,17 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
     return replayed;
   }
 
-  function takeFromReseller(key: ApiKey): RateLimit {
-    const rateLimit = limiter.take(String(key.caller.resellerId), key.rateLimit);
-    if (rateLimit.allowed) return rateLimit;
-    throw tooManyRequests(rateLimit);
+  function takeFromReseller(key: ApiKey): Pick<Authenticated, "rateLimit" | "takeRequests"> {
+    const take = (count: number) => limiter.take(String(key.caller.resellerId), key.rateLimit, count);
+    const rateLimit = take(1);
+    if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
+    return {
+      rateLimit,
+      takeRequests(count) {
+        this.rateLimit = take(count);
+        if (!this.rateLimit.allowed) throw tooManyRequests(this.rateLimit).error;
+      },
+    };
   }
 
   return {
@@ -99,13 +109,13 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         const replayed = await guard.inTurn("guess", request, keyId, () =>
           findReplayed(request, credentials, digest()),
         );
-        return { key, credentials, digest, replayed, rateLimit: takeFromReseller(key) };
+        return { key, credentials, digest, replayed, ...takeFromReseller(key) };
       }
       // Nothing is awaited from here on, so a concurrent twin cannot pass the same checks in between.
-      const rateLimit = takeFromReseller(key);
+      const counted = takeFromReseller(key);
       if (!replayGuard.reserve(keyId, nonce, timestamp))
         throw guard.refuse(request, "authorization_nonce_reused", keyId);
-      return { key, credentials, digest, replayed: undefined, rateLimit };
+      return { key, credentials, digest, replayed: undefined, ...counted };
     },
   };
 }

@@ -1,5 +1,24 @@
+import { type Route, type RouteMatch, routeFinder } from "#api/route.ts";
+import { v2Door } from "#api/v2/door.ts";
+import { v2Routes } from "#api/v2/routes.ts";
+import { readContacts } from "#domains/contacts/read.ts";
+import { orderAuthCode } from "#domains/managing/auth-code/order.ts";
+import { readAuthCode } from "#domains/managing/auth-code/read.ts";
+import { setContacts } from "#domains/managing/contacts.ts";
+import { setDnssec } from "#domains/managing/dnssec.ts";
+import { readDomainHistory } from "#domains/managing/history.ts";
+import { listOrders } from "#domains/managing/list-orders.ts";
+import { setNameServers } from "#domains/managing/nameservers.ts";
+import { deleteDomain } from "#domains/managing/paid/delete.ts";
+import { renewDomain } from "#domains/managing/paid/renew.ts";
+import { restoreDomain } from "#domains/managing/paid/restore.ts";
+import { readOrderByCode } from "#domains/managing/read-order.ts";
+import { answerTransfer } from "#domains/managing/transfer-answer.ts";
+import { setTransferLock } from "#domains/managing/transfer-lock.ts";
+import { checkNames } from "#domains/orders/check-names.ts";
 import { registerDomain } from "#domains/orders/register.ts";
 import { orderStatus } from "#domains/orders/status.ts";
+import { listDepartures } from "#domains/portfolio/departures.ts";
 import { listDomains } from "#domains/portfolio/list.ts";
 import { readDomain } from "#domains/portfolio/read.ts";
 import { listRenewals } from "#domains/renewals/list.ts";
@@ -13,24 +32,34 @@ import { addHostNameToAccount } from "#hosting/host-names/add.ts";
 import { listHostNames, readHostName } from "#hosting/host-names/read.ts";
 import { removeHostNameFromAccount } from "#hosting/host-names/remove.ts";
 import { listServicePacks } from "#hosting/packs/list.ts";
-import type { UseCase } from "#use-case/use-case.ts";
-
-export interface Route {
-  method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below the prefixes; `:name` is one path segment. */
-  path: string;
-  useCase: UseCase;
-}
+import type { Door, UseCaseRequest } from "#use-case/use-case.ts";
 
 /**
- * The whole API; every path is served bare and under /v1. The golden file test/golden/routes.txt is printed from it.
+ * The API; every path is served bare and under /v1. The later form, under /v2, has its own table with the same use cases
+ * (v2/routes.ts). The golden file test/golden/routes.txt is printed from both.
  */
 export const routes: readonly Route[] = [
   { method: "GET", path: "/domains", useCase: listDomains },
+  { method: "GET", path: "/domains/availability", useCase: checkNames },
   { method: "GET", path: "/domains/:domain_name", useCase: readDomain },
+  { method: "GET", path: "/domains/departures", useCase: listDepartures },
   { method: "POST", path: "/domains/registrations", useCase: registerDomain },
   { method: "GET", path: "/domains/registrations/:order_code", useCase: orderStatus },
+  { method: "DELETE", path: "/domains/:domain_name", useCase: deleteDomain },
+  { method: "GET", path: "/domains/:domain_name/auth-code", useCase: readAuthCode },
+  { method: "POST", path: "/domains/:domain_name/auth-code", useCase: orderAuthCode },
+  { method: "GET", path: "/domains/:domain_name/contacts", useCase: readContacts },
+  { method: "PUT", path: "/domains/:domain_name/contacts", useCase: setContacts },
+  { method: "PUT", path: "/domains/:domain_name/dnssec", useCase: setDnssec },
+  { method: "PUT", path: "/domains/:domain_name/nameservers", useCase: setNameServers },
   { method: "PUT", path: "/domains/:domain_name/renew", useCase: setWillRenew },
+  { method: "POST", path: "/domains/:domain_name/renewals", useCase: renewDomain },
+  { method: "POST", path: "/domains/:domain_name/restores", useCase: restoreDomain },
+  { method: "PUT", path: "/domains/:domain_name/transfer-lock", useCase: setTransferLock },
+  { method: "GET", path: "/domains/:domain_name/history", useCase: readDomainHistory },
+  { method: "POST", path: "/domains/:domain_name/transfer-out", useCase: answerTransfer },
+  { method: "GET", path: "/orders", useCase: listOrders },
+  { method: "GET", path: "/orders/:order_code", useCase: readOrderByCode },
   { method: "GET", path: "/renewals", useCase: listRenewals },
   { method: "GET", path: "/hostingaccounts", useCase: listHostingAccounts },
   { method: "GET", path: "/hostingaccounts/:identifier", useCase: readHostingAccount },
@@ -45,51 +74,32 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
 ];
 
-interface Path {
-  pattern: string[];
-  byMethod: Map<string, Route>;
-}
+const v1Door: Door = {
+  lookAgainHeader: "check-after",
+  registrationPath: (orderCode) => `/domains/registrations/${orderCode}`,
+  hostingAccountPath: (identifier) => `/hostingaccounts/${identifier}`,
+  hostingCreationPath: ({ identifier }) => `/hostingaccounts/${identifier}`,
+};
 
-/** The routes by path, literal paths first: GET /domains/registrations is not the page of a domain. */
-const paths: Path[] = [...Map.groupBy(routes, ({ path }) => path)]
-  .sort(([left], [right]) => Number(left.includes(":")) - Number(right.includes(":")))
-  .map(([path, at]) => ({
-    pattern: path.split("/").slice(1),
-    byMethod: new Map(at.map((route) => [route.method, route])),
-  }));
+const findRoute = routeFinder(routes);
+const findV2Route = routeFinder(v2Routes);
 
-export interface RouteMatch {
-  prefix: "" | "/v1";
-  /** Absent when the path exists but does not take the method. */
-  route: Route | undefined;
-  params: Record<string, string>;
-  /** The methods that the path accepts. */
-  allowed: string[];
+export interface Place extends RouteMatch {
+  prefix: UseCaseRequest["prefix"];
+  door: Door;
 }
 
 /**
- * Finds the route of a path.
+ * Finds the route of a path. `path` is below `/v1`, but begins with `/v2` there: it names another resource.
  * @param segments decoded and in lower case, as `readTarget` returns them
  * @returns undefined when nothing is at this path
  */
-export function matchRoute(method: string, segments: readonly string[]): RouteMatch | undefined {
+export function matchRoute(method: string, segments: readonly string[]): Place | undefined {
+  if (segments[0] === "v2") {
+    const found = findV2Route(method, segments);
+    return found && { ...found, prefix: "/v2", door: v2Door };
+  }
   const prefix = segments[0] === "v1" ? "/v1" : "";
-  const below = prefix === "" ? segments : segments.slice(1);
-  for (const { pattern, byMethod } of paths) {
-    const params = matchSegments(pattern, below);
-    if (params) return { prefix, route: byMethod.get(method), params, allowed: [...byMethod.keys()] };
-  }
-  return undefined;
-}
-
-function matchSegments(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
-  if (pattern.length !== segments.length) return undefined;
-  const params: Record<string, string> = {};
-  for (let index = 0; index < pattern.length; index++) {
-    const part = pattern[index]!;
-    const segment = segments[index]!;
-    if (part.startsWith(":")) params[part.slice(1)] = segment;
-    else if (part !== segment) return undefined;
-  }
-  return params;
+  const found = findRoute(method, prefix === "" ? segments : segments.slice(1));
+  return found && { ...found, prefix, door: v1Door };
 }

@@ -5,11 +5,13 @@
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
-import { matchRoute, type Route } from "#api/routes.ts";
+import type { Route } from "#api/route.ts";
+import { matchRoute, type Place } from "#api/routes.ts";
 import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
+import { requireScope } from "#use-case/scope.ts";
 import {
   AlreadyCommitted,
   committedRow,
@@ -20,7 +22,7 @@ import {
   storeCommittedAnswer,
   storeIdempotentAnswer,
 } from "#use-case/stored-answers.ts";
-import type { Answer, Scope, UseCaseRequest } from "#use-case/use-case.ts";
+import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 const waitSecondsMax = 30;
 
@@ -51,36 +53,44 @@ export async function runRoute(
   const matched = matchRoute(request.method, segments);
   try {
     if (!matched) throw new ApiError("resource_not_found");
-    const { route, prefix, params, allowed } = matched;
+    const { route, allowed } = matched;
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
-    requireScope(authenticated.key.caller.scopes, route.useCase.scope);
-    const path = `/${segments.slice(prefix === "" ? 0 : 1).join("/")}`;
-    const call = openCall(context, route, { path, query, prefix, params }, request, authenticated);
+    requireScope(authenticated.key.caller, route.useCase.scope);
+    const call = openCall(context, route, { ...matched, query }, request, authenticated);
     return route.method === "GET" ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
     return answerError(context.log, request.requestId, error, matched?.route?.useCase.errors ?? []);
   }
 }
 
-/** The parts of a matched target; `path` is canonical and without its prefix. */
-type Place = Pick<UseCaseRequest, "prefix" | "params" | "query"> & { path: string };
-
 /** @throws ApiError when a header is not valid */
 function openCall(
   context: Context,
   route: Route,
-  { path, ...place }: Place,
+  { path, prefix, door, params, query }: Place & { query: URLSearchParams },
   request: EdgeRequest,
-  { key, credentials, digest }: Authenticated,
+  authenticated: Authenticated,
 ): Call {
+  const { key, credentials, digest } = authenticated;
   const { keyId, nonce, timestamp } = credentials;
+  const takeRequests = (count: number) => authenticated.takeRequests(count);
   const { headers, body, signal } = request;
-  const idempotencyKey = route.method === "POST" ? parseIdempotencyKey(headers["idempotency-key"]) : undefined;
+  const idempotencyKey = route.method !== "GET" ? parseIdempotencyKey(headers["idempotency-key"]) : undefined;
   const waitSeconds = parseWait(headers.prefer);
   return {
     route,
     request,
-    useCaseRequest: { ...place, caller: key.caller, rawBody: body, signal, waitSeconds },
+    useCaseRequest: {
+      prefix,
+      door,
+      params,
+      query,
+      caller: key.caller,
+      rawBody: body,
+      signal,
+      waitSeconds,
+      takeRequests,
+    },
     write: () => ({ keyId, nonce, timestamp, digest: digest() }),
     idempotent:
       idempotencyKey === undefined
@@ -93,11 +103,6 @@ function openCall(
             bodyMac: context.sealer.hmac("idempotency", body),
           },
   };
-}
-
-function requireScope(scopes: readonly string[], scope: Scope): void {
-  if (scopes.includes(scope)) return;
-  throw new ApiError("authorization_scope_missing", { text: `This API key does not have the scope ${scope}.` });
 }
 
 /**
@@ -132,10 +137,11 @@ async function findOwnAnswer(context: Context, write: SignedWrite): Promise<Answ
 /** @throws AlreadyCommitted */
 async function runOnce(context: Context, { route, request, useCaseRequest, write, idempotent }: Call) {
   let stored: Answer | undefined;
+  let isCommitted = false;
   const commit: UseCaseRequest["commit"] = async (tx, answer) => {
     await storeCommittedAnswer(context, tx, write(), answer);
     if (idempotent) await storeIdempotentAnswer(context, tx, idempotent, answer);
-    stored = answer;
+    isCommitted = true;
   };
   const rowOf: UseCaseRequest["committedRow"] = (answer) => {
     if (idempotent) return undefined;
@@ -144,7 +150,8 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
   };
   try {
     const answer = await route.useCase.handle(context, { ...useCaseRequest, commit, committedRow: rowOf });
-    return { answer, isStored: answer === stored };
+    // After a commit the answer may say more than the stored one: the caller was ready to wait for the end.
+    return { answer, isStored: isCommitted || answer === stored };
   } catch (error) {
     if (error instanceof AlreadyCommitted) throw error;
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();

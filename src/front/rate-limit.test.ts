@@ -27,6 +27,13 @@ test("counts this request, and stops counting at the limit", () => {
   assert.equal(limiter.take("b", 2).allowed, true, "another key has its own window");
 });
 
+test("counts several at once, or none of them if they exceed the limit", () => {
+  const { limiter } = limiterAt();
+  assert.equal(limiter.take("a", 5, 3).usage, 3);
+  assert.deepEqual(limiter.take("a", 5, 3), { allowed: false, limit: 5, usage: 3, remaining: 2, resetSeconds: 60 });
+  assert.deepEqual(limiter.take("a", 5, 2), { allowed: true, limit: 5, usage: 5, remaining: 0, resetSeconds: 60 });
+});
+
 test("begins a window with the first request of an idle key, and says in whole seconds when it ends", () => {
   const { clock, limiter } = limiterAt();
   clock.advance(59_000);

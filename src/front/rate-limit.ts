@@ -24,8 +24,8 @@ export function rateLimitHeaders({ limit, usage, remaining, resetSeconds }: Rate
 }
 
 export interface RateLimiter {
-  /** Counts a request of `key`, unless the limit is reached. */
-  take(key: string, limit: number): RateLimit;
+  /** Counts requests of `key`, one by default; counts nothing if they exceed the limit. */
+  take(key: string, limit: number, count?: number): RateLimit;
   /** The state of `key`; `allowed` says whether its next request would be allowed. */
   peek(key: string, limit: number): RateLimit;
 }
@@ -52,14 +52,14 @@ export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs:
   }
 
   return {
-    take(key, limit) {
+    take(key, limit, count = 1) {
       let window = windows.get(key);
       if (!window) {
         window = { endsMs: clock.monotonicMs() + windowMs, usage: 0 };
         windows.set(key, window);
       }
-      const allowed = window.usage < limit;
-      if (allowed) window.usage += 1;
+      const allowed = window.usage + count <= limit;
+      if (allowed) window.usage += count;
       return rateLimit(allowed, limit, window);
     },
 

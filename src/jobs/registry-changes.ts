@@ -3,6 +3,8 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { advance } from "#domains/changes/advance.ts";
 import { machineName } from "#domains/changes/due.ts";
+import { dueChanges } from "#domains/managing/change-orders.ts";
+import { changeMachine } from "#domains/managing/machine.ts";
 import { orderMachine } from "#domains/orders/machine.ts";
 import { dueOrders, findOrder } from "#domains/orders/orders.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
@@ -40,9 +42,16 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     ...limits,
     step: (id) => advance(sessions, renewalMachine, id),
   });
+  const changes = startMachine(context, {
+    name: machineName("change", profile.id),
+    rows: dueChanges(context, profile),
+    ...limits,
+    rowsMax: Math.max(1, Math.floor(profile.sessionsMax / 2)),
+    step: (id) => advance(sessions, changeMachine, id),
+  });
   return {
     async stop() {
-      await Promise.all([orders.stop(), renewals.stop()]);
+      await Promise.all([orders.stop(), renewals.stop(), changes.stop()]);
     },
   };
 }

@@ -1,7 +1,14 @@
 /** Checks names for the processes that have no session at the registry (src/domains/registry/availability.ts). */
 import { statement } from "#db/statement.ts";
-import { type CheckAnswer, checkAnswerChannel, checkChannel, nameCheckOf } from "#domains/registry/availability.ts";
+import {
+  type CheckAnswer,
+  checkAnswerChannel,
+  checkBudgetMsOf,
+  checkChannel,
+  nameCheckOf,
+} from "#domains/registry/availability.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import type { CheckPurpose } from "#registry/epp/pool/pool.ts";
 
 const answerCheck = statement(
   "registry-check-answer",
@@ -15,25 +22,32 @@ export function answerChecks(sessions: RegistrySessions): () => void {
   const inProgress = new Set<string>();
   return context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
-      const [id = "", registryId, name = ""] = question.split(" ");
+      // An api of an earlier version names no purpose.
+      const [id = "", registryId, name = "", purpose] = question.split(" ");
       // A process repeats a question whose answer takes long; the first one is still being answered.
       if (registryId !== profile.id || inProgress.has(id)) continue;
       inProgress.add(id);
-      void answer(sessions, id, name).finally(() => inProgress.delete(id));
+      void answer(sessions, id, name, purpose === "bulk-check" ? purpose : "check").finally(() =>
+        inProgress.delete(id),
+      );
     }
   });
 }
 
-async function answer({ context, profile, pool }: RegistrySessions, id: string, name: string): Promise<void> {
+async function answer(
+  { context, profile, pool }: RegistrySessions,
+  id: string,
+  name: string,
+  purpose: CheckPurpose,
+): Promise<void> {
   if (!context.lease.isHeld()) return;
-  const answered = await pool.checkDomain(name, { budgetMs: context.checkBudgetMs }).then(
-    (check) => nameCheckOf(profile, check),
-    (error: Error) => {
+  const answered = await pool
+    .checkDomain(name, { budgetMs: checkBudgetMsOf(context, purpose), purpose })
+    .then(nameCheckOf, (error: Error) => {
       const why = { registry: profile.id, name, reason: error.message };
       context.log.warn(why, "the registry did not say whether a name is free");
       return { availability: "unknown" } as const;
-    },
-  );
+    });
   // The next owner has newer facts, and got the question too.
   if (!context.lease.isHeld()) return;
   await context.database

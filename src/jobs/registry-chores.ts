@@ -1,4 +1,7 @@
 /** What a registry's owner does periodically, besides the steps of orders. */
+import { replaceSpentCodes } from "#domains/managing/auth-code/replace.ts";
+import { compareNames } from "#domains/portfolio/compare-names.ts";
+import { lookAgain } from "#domains/portfolio/looks.ts";
 import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { sweepRenewals } from "#domains/renewals/sweep.ts";
@@ -15,12 +18,15 @@ interface Chore {
   name: string;
   intervalMs(profile: RegistryProfile): number;
   /** @param round 0 at the owner's start, then 1, 2, … */
-  run(sessions: RegistrySessions, round: number): Promise<void>;
+  run(sessions: RegistrySessions, round: number, ended: AbortSignal): Promise<void>;
 }
 
 const chores: Chore[] = [
   { name: "read the message queue", intervalMs: (profile) => profile.pollIntervalMs, run: readMessages },
   { name: "sweep renewals", intervalMs: (profile) => profile.renewalIntervalMs, run: sweepRenewals },
+  { name: "replace spent auth codes", intervalMs: (profile) => profile.renewalIntervalMs, run: replaceSpentCodes },
+  { name: "look again at names", intervalMs: (profile) => profile.renewalIntervalMs, run: lookAgain },
+  { name: "compare names", intervalMs: (profile) => profile.renewalIntervalMs, run: compareNames },
 ];
 
 /** Runs each chore at once and then at its interval, until `ended`. A chore that fails runs again at its next turn. */
@@ -32,7 +38,7 @@ export async function doChores(
   const { context, profile } = sessions;
   const repeat = async ({ name, intervalMs, run }: Chore) => {
     for (let round = 0; !ended.aborted; round++) {
-      await run(sessions, round).catch((error: unknown) =>
+      await run(sessions, round, ended).catch((error: unknown) =>
         context.log.debug({ err: error, registry: profile.id, chore: name }, "a chore of the registry's owner failed"),
       );
       await sleep(intervalMs(profile), ended);

@@ -5,6 +5,7 @@
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
+import { createLookLane } from "#domains/portfolio/compare-names.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { awaitPredecessor, changesLock, watchPredecessor } from "#jobs/predecessor.ts";
 import { startChanges } from "#jobs/registry-changes.ts";
@@ -14,6 +15,7 @@ import { type HeldLease, takeLease } from "#jobs/registry-lease.ts";
 import { createLoginWatch } from "#jobs/registry-logins.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { answerProbes } from "#jobs/registry-probe.ts";
+import { answerQuestions } from "#jobs/registry-questions.ts";
 import { lockConnectionName, standBy, yieldWhenCutOff } from "#jobs/registry-succession.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Liveness } from "#locks/liveness.ts";
@@ -164,6 +166,8 @@ async function runAsOwner(
     profile,
     pool,
     contacts: new Map(),
+    names: new Map(),
+    lookLane: createLookLane(context, profile),
     createsDone: 0,
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
@@ -171,6 +175,7 @@ async function runAsOwner(
   await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
+  const stopLooking = answerQuestions(sessions, ended);
   void context.listener.listening().then(onServing);
   const watching = [
     yieldWhenCutOff({ context, profile }, pool, lease, ended),
@@ -185,6 +190,7 @@ async function runAsOwner(
   } finally {
     stopAnswering();
     stopProbing();
+    await stopLooking();
     await Promise.all(watching);
     liveness.remove(changesLock(profile.id));
     await drain();

@@ -13,6 +13,7 @@ const unserved = statement(
   `SELECT id FROM registries WHERE id <> ALL($served::text[]) AND NOT ${registryOwnerAlive("id")} AND (
      EXISTS (SELECT FROM registration_orders
        WHERE registry_id = registries.id AND status IN ('NotProvisioned', 'Processing', 'Pending'))
+     OR EXISTS (SELECT FROM changes WHERE registry_id = registries.id AND ended_at IS NULL)
      OR EXISTS (SELECT FROM domains WHERE registry_id = registries.id AND renewal_id IS NULL)
      OR EXISTS (SELECT FROM renewals WHERE registry_id = registries.id AND ended_at IS NULL))`,
   { id: "text" },

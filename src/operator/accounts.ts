@@ -3,8 +3,14 @@ import { type Command, Option } from "commander";
 import { addressRange, limitOption, pointInTime, printableName, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, type OperatorOptions, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#operator-error.ts";
-import { createReseller, getReseller, rateLimitDefault } from "#resellers/create.ts";
-import { createKey, revokeKey } from "#resellers/keys.ts";
+import {
+  changePaidOrdersMax,
+  createReseller,
+  getReseller,
+  paidOrdersDayMaxDefault,
+  rateLimitDefault,
+} from "#resellers/create.ts";
+import { changeKeyScopes, createKey, revokeKey, type ScopeChange } from "#resellers/keys.ts";
 import { listKeys, listResellers } from "#resellers/list.ts";
 import { type Scope, scopes } from "#use-case/use-case.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
@@ -47,8 +53,21 @@ export function addAccountCommands(program: Command): void {
       onDatabase(
         (context, { name, limit }: { name?: string; limit: number }) =>
           listResellers(context, { nameText: name, limit }),
-        asTable("id", "name", "kind", "rate_limit", "has_profile", "keys", "created_at"),
+        asTable("id", "name", "kind", "rate_limit", "orders_per_day", "has_profile", "keys", "created_at"),
       ),
+    );
+  operatorCommand(account, "limit <name>", "set how many paid orders an account may place")
+    .requiredOption(
+      "--orders-per-day <n>",
+      `registrations, renewals by hand and restores in a day (UTC), at first ${paidOrdersDayMaxDefault}; what the schedule renews does not count`,
+      wholeNumber(0, 1_000_000_000),
+    )
+    .addHelpText("after", "\nExample:\n  deedhouse account limit acme --orders-per-day 5000")
+    .action(
+      onDatabase(async (context, name: string, { ordersPerDay }: { ordersPerDay: number }) => {
+        await changePaidOrdersMax(context, await getReseller(context, name), ordersPerDay);
+        return { account: name, orders_per_day: ordersPerDay };
+      }),
     );
   addProfileCommand(account);
   addKeyCommands(commandGroup(program, "key", "API keys"));
@@ -92,7 +111,12 @@ function addKeyCommands(key: Command): void {
   operatorCommand(key, "create", "create an API key; its secret is shown once")
     .requiredOption("--account <name>", "the account that gets the key")
     .option("--label <text>", "a label for the key", printableName, "key")
-    .addOption(new Option("--scope <scope...>", "what the key may do; default: everything").choices(scopes))
+    .addOption(
+      new Option(
+        "--scope <scope...>",
+        "what the key may do; default: everything except domains:delete and domains:transfer",
+      ).choices(scopes),
+    )
     .option("--allow <address...>", "addresses or ranges that may use the key; default: any", addressRange)
     .option("--expires <date>", "when the key expires, as 2027-01-31 or a full timestamp", pointInTime)
     .addHelpText("after", "\nExample:\n  deedhouse key create --account sandbox --label laptop")
@@ -105,6 +129,7 @@ function addKeyCommands(key: Command): void {
       }),
     );
   addKeyListCommand(key);
+  addKeyScopesCommand(key);
   operatorCommand(key, "revoke <key>", "revoke a key; within a second it is refused everywhere")
     .addHelpText("after", "\nExample:\n  deedhouse key revoke 0a1b2c3d4e5f60718293a4b5c6d7e8f9")
     .action(
@@ -116,6 +141,29 @@ function addKeyCommands(key: Command): void {
           );
         }
         return { api_key: keyId, status: "revoked" };
+      }),
+    );
+}
+
+function addKeyScopesCommand(key: Command): void {
+  const scopeOption = (flags: string, text: string) => new Option(flags, text).choices(scopes).default([], "none");
+  operatorCommand(key, "scopes <key>", "change what a key may do; it counts from the next request on")
+    .addOption(scopeOption("--add <scope...>", "what it may do from now on"))
+    .addOption(scopeOption("--remove <scope...>", "what it may no longer do"))
+    .addHelpText("after", "\nExample:\n  deedhouse key scopes 0a1b2c3d4e5f60718293a4b5c6d7e8f9 --add domains:transfer")
+    .action(
+      onDatabase(async (context, keyId: string, { add, remove }: ScopeChange) => {
+        if (add.length + remove.length === 0) {
+          throw new CommandFailure("give --add or --remove, each with the scopes to change", exitCodes.usage);
+        }
+        const both = add.find((scope) => remove.includes(scope));
+        if (both !== undefined) throw new CommandFailure(`${both} is both added and removed`, exitCodes.usage);
+        const now = await changeKeyScopes(context, keyId, { add, remove });
+        if (now) return { api_key: keyId, scopes: now };
+        throw new OperatorError(
+          "not-found",
+          `no working key has the id ${keyId}, so nothing was changed: deedhouse key list lists the working keys`,
+        );
       }),
     );
 }

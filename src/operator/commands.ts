@@ -22,6 +22,9 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["node"], load: async () => (await import("#operator/nodes/install.ts")).addNodeInstallCommand },
   { groups: ["block"], load: async () => (await import("#operator/names.ts")).addNameCommands },
   { groups: ["orders"], load: async () => (await import("#operator/orders.ts")).addOrderCommands },
+  { groups: ["domains"], load: async () => (await import("#operator/domains/names.ts")).addDomainNameCommands },
+  { groups: ["reconcile"], load: async () => (await import("#operator/domains/reconcile.ts")).addReconcileCommands },
+  { groups: ["transfers"], load: async () => (await import("#operator/domains/transfers.ts")).addTransferCommands },
   { groups: ["registry"], load: async () => (await import("#operator/registries/registries.ts")).addRegistryCommands },
   { groups: ["registry"], load: async () => (await import("#operator/registries/probe.ts")).addRegistryProbeCommand },
   {

@@ -1,4 +1,11 @@
 import { type Command, Option } from "commander";
+import {
+  cancelChange,
+  findChangeSettlement,
+  reportChange,
+  retryChange,
+  settleChange,
+} from "#domains/managing/requests.ts";
 import { cancelOrder } from "#domains/orders/cancel.ts";
 import { listOrders, reportOrder } from "#domains/orders/report.ts";
 import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/orders/requests.ts";
@@ -14,12 +21,18 @@ import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { printFields, printTable } from "../../client/cli/output.ts";
 
 export function addOrderCommands(program: Command): void {
-  const orders = commandGroup(program, "orders", "registration orders");
+  const orders = commandGroup(program, "orders", "registrations, and orders about registered names");
   addListCommand(orders);
   operatorCommand(orders, "show", "show everything about an order, and what happens next")
     .argument("<code>", "the order code from the API", orderCode)
     .addHelpText("after", "\nExample:\n  deedhouse orders show REG-7K3M9QX2-4TD")
-    .action(onDatabase((context, code: string) => showOrder(context, code), printOrder));
+    .action(
+      onDatabase(
+        async (context, code: string) =>
+          isRegistration(code) ? showOrder(context, code) : reportChange(context, code),
+        printOrder,
+      ),
+    );
   addCancelCommand(orders);
   addSettleCommand(orders);
   operatorCommand(orders, "retry", "take an order's next step now, without waiting for its delay")
@@ -27,11 +40,14 @@ export function addOrderCommands(program: Command): void {
     .addHelpText("after", "\nExample:\n  deedhouse orders retry REG-7K3M9QX2-4TD")
     .action(
       onDatabase(async (context, code: string) => {
-        await retryOrder(context, code);
+        await (isRegistration(code) ? retryOrder(context, code) : retryChange(context, code));
         return { order_code: code, next_step: "now" };
       }),
     );
 }
+
+/** Registrations have states of their own. */
+const isRegistration = (code: string) => code.startsWith("REG-");
 
 interface ListOptions {
   attention?: boolean;
@@ -58,6 +74,7 @@ function addListCommand(orders: Command): void {
         },
         asTable(
           "order_code",
+          "kind",
           "domain_name",
           "reseller",
           "status",
@@ -95,7 +112,9 @@ async function showOrder(context: OpenOperatorContext, code: string) {
   };
 }
 
-function printOrder({ history, attempts, ...order }: Printable<Awaited<ReturnType<typeof showOrder>>>): void {
+type ShownOrder = Awaited<ReturnType<typeof showOrder>> | Awaited<ReturnType<typeof reportChange>>;
+
+function printOrder({ history, attempts, ...order }: Printable<ShownOrder>): void {
   printFields(order);
   process.stdout.write("\n");
   printTable(history, ["at", "event", "status", "phase", "note"]);
@@ -126,6 +145,10 @@ function addCancelCommand(orders: Command): void {
     );
   addTimeoutOption(cancel, "with --wait").action(
     onDatabase(async (context, code: string, { wait = false, timeout }: WaitOptions) => {
+      if (!isRegistration(code)) {
+        await cancelChange(context, code);
+        return { order_code: code, status: "Cancelled" };
+      }
       const result = await cancelOrder(context, code);
       if (result === "unknown" || result === "ended") throw cancelProblems[result]();
       if (result === "cancelled") return { order_code: code, status: "Cancelled" };
@@ -146,7 +169,7 @@ function addCancelCommand(orders: Command): void {
 }
 
 interface SettleOptions {
-  as: "registered" | "failed";
+  as: "registered" | "done" | "failed";
   note: string;
   force?: boolean;
   timeout: number;
@@ -159,18 +182,24 @@ function addSettleCommand(orders: Command): void {
     "settle an order by hand when the registry's answers do not decide it",
   )
     .argument("<code>", "the order code from the API", orderCode)
-    .addOption(new Option("--as <end>", "its outcome").choices(["registered", "failed"]).makeOptionMandatory())
+    .addOption(new Option("--as <end>", "its outcome").choices(["registered", "done", "failed"]).makeOptionMandatory())
     .requiredOption("--note <text>", "the reason, for the order's history", printableText)
     .option("--force", "with --as failed: even if the registry holds the name for us, or cannot be asked")
     .addHelpText(
       "after",
-      "\nThe registry is asked first. An order can be settled as registered only if the registry holds the name for us and" +
+      "\nThe registry is asked first. A registration can be settled as registered only if the registry holds the name for us and" +
         "\nno other order or customer has it; as failed only if the registry does not hold it for us. With --force it" +
         "\nfails anyway, and the operator is responsible for the name: the gateway will neither renew nor delete it." +
+        "\nAn order about a registered name is settled as done or as failed; if the registry shows what was ordered, it is done." +
         "\n\nExample:\n  deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry on request'",
     );
   addTimeoutOption(settle, "for the order's step").action(
     onDatabase(async (context, code: string, { as, note, force = false, timeout }: SettleOptions) => {
+      if (!isRegistration(code)) {
+        if (as === "registered") throw new CommandFailure("this order is settled as done or failed", exitCodes.usage);
+        return settleByHand(context, code, { as, note, timeout });
+      }
+      if (as === "done") throw new CommandFailure("this order is settled as registered or failed", exitCodes.usage);
       if (force && as === "registered") {
         throw new CommandFailure(
           "only --as failed can be forced: a name that is not registered cannot be sold",
@@ -187,6 +216,18 @@ function addSettleCommand(orders: Command): void {
       throw new OperatorError("refused", `the order was not settled: ${progress.reason}`);
     }),
   );
+}
+
+async function settleByHand(
+  context: OpenOperatorContext,
+  code: string,
+  { as, note, timeout }: { as: "done" | "failed"; note: string; timeout: number },
+) {
+  const id = await settleChange(context, code, { as, note });
+  const settled = await waitFor(context, timeout, () => findChangeSettlement(context, id));
+  if (!settled) throw stillGoing(code, "waiting for its step, which will settle it");
+  if ("status" in settled) return { order_code: code, status: settled.status };
+  throw new OperatorError("refused", `the order was not settled: ${settled.refusal}`);
 }
 
 function stillGoing(code: string, what: string): CommandFailure {

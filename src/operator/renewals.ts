@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewals/report.ts";
+import { settleRenewal } from "#domains/renewals/settle.ts";
 import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
 import { switchRenewal } from "#domains/renewals/switch.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
@@ -29,6 +30,7 @@ export function addRenewalCommands(program: Command): void {
       }),
     );
   addSwitchCommand(renewals);
+  addSettleCommand(renewals);
 }
 
 interface ListOptions {
@@ -86,6 +88,31 @@ function addSwitchCommand(renewals: Command): void {
           );
         }
         return { domain_name: name, will_renew: on };
+      }),
+    );
+}
+
+interface SettleOptions {
+  renewed?: boolean;
+  notRenewed?: boolean;
+  note: string;
+}
+
+function addSettleCommand(renewals: Command): void {
+  operatorCommand(renewals, "settle <name>", "say whether a renew was executed whose result the registry cannot show")
+    .option("--renewed", "it was: the name is in its next term")
+    .option("--not-renewed", "it was not: another renew is sent")
+    .requiredOption("--note <text>", "how you know, for the renewal's history")
+    .addHelpText(
+      "after",
+      "\nAsk the registry first: after --not-renewed a second renew is sent, and paid.\n\nExample:\n  deedhouse renewals settle hello.example --renewed --note 'on the invoice of May'",
+    )
+    .action(
+      onDatabase(async (context, text: string, { renewed = false, notRenewed = false, note }: SettleOptions) => {
+        if (renewed === notRenewed) throw new CommandFailure("give either --renewed or --not-renewed", exitCodes.usage);
+        const name = parseDomainName(text);
+        await settleRenewal(context, name, { isRenewed: renewed, note });
+        return { domain_name: name, renewed };
       }),
     );
 }

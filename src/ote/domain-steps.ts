@@ -14,7 +14,13 @@ function holders({ names, profile: { dataModel, contactTypes } }: Memory) {
 
 /** A name without name servers. */
 export function createDomain(memory: Memory, name: string, periodYears = memory.profile.periodYears) {
-  return domainCreate({ name, periodYears, authInfo: memory.authInfo, ...holders(memory) });
+  return domainCreate({
+    name,
+    periodYears,
+    periodForm: memory.profile.period,
+    authInfo: memory.authInfo,
+    ...holders(memory),
+  });
 }
 
 export const domainCheckSteps: readonly Step[] = [
@@ -48,6 +54,7 @@ export const domainCheckSteps: readonly Step[] = [
           { command: "transfer", periodYears: 1 },
           { command: "restore" },
         ],
+        periodForm: profile.period,
       }),
     remember: (memory, { data }) => {
       const amount = data?.fees?.prices.find(({ command }) => command === "create")?.amount;
@@ -123,6 +130,7 @@ function createDelegated(memory: Memory) {
   return domainCreate({
     name: names.delegated,
     periodYears: profile.periodYears,
+    periodForm: profile.period,
     authInfo,
     nameServers: serversOf(memory, names.outerHosts),
     ...holders(memory),

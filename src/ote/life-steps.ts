@@ -14,7 +14,12 @@ export const renewSteps: readonly Step[] = [
     buildsOn: ["domain-create"],
     expected: doneCodes,
     command: ({ names, exDate, profile }) =>
-      domainRenew({ name: names.domain, currentExDate: exDate, periodYears: profile.renewalYears }),
+      domainRenew({
+        name: names.domain,
+        currentExDate: exDate,
+        periodYears: profile.renewalYears,
+        periodForm: profile.period,
+      }),
     judge: ({ exDate }, memory) => (exDate && exDate <= memory.exDate ? "the term did not become longer" : undefined),
   }),
   step({
@@ -25,7 +30,12 @@ export const renewSteps: readonly Step[] = [
     // The RFC names no code; registries use all of these.
     expected: [2004, 2105, 2306],
     command: ({ names, exDate, profile }) =>
-      domainRenew({ name: names.domain, currentExDate: exDate, periodYears: profile.renewalYears }),
+      domainRenew({
+        name: names.domain,
+        currentExDate: exDate,
+        periodYears: profile.renewalYears,
+        periodForm: profile.period,
+      }),
   }),
 ];
 

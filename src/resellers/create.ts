@@ -4,13 +4,15 @@ import { statement } from "#db/statement.ts";
 import { OperatorError } from "#operator-error.ts";
 
 export const rateLimitDefault = 100;
+/** Orders that cost money, in a UTC day. */
+export const paidOrdersDayMaxDefault = 1_000;
 const hostingAccountsMaxDefault = 1_000;
 const hostingBytesMaxDefault = 1_000 * 1_000_000_000;
 
 const insertReseller = statement(
   "reseller-insert",
-  `INSERT INTO resellers (name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at)
-   VALUES ($name, $kind, $rate_limit, $hosting_accounts_max, $hosting_bytes_max, $now) RETURNING id`,
+  `INSERT INTO resellers (name, kind, rate_limit, paid_orders_day_max, hosting_accounts_max, hosting_bytes_max, created_at)
+   VALUES ($name, $kind, $rate_limit, $paid_orders_day_max, $hosting_accounts_max, $hosting_bytes_max, $now) RETURNING id`,
   { id: "int8" },
 );
 
@@ -22,6 +24,12 @@ const setRateLimit = statement(
   {},
 );
 
+const setPaidOrdersMax = statement(
+  "reseller-paid-orders-max",
+  "UPDATE resellers SET paid_orders_day_max = $paid_orders_day_max WHERE id = $reseller_id",
+  {},
+);
+
 /** What an operator's use case needs: it runs without an api or a worker. */
 export type OperatorContext = Pick<Context, "database" | "clock" | "random" | "sealer">;
 
@@ -30,18 +38,20 @@ export interface NewReseller {
   /** Only a `reseller` may create hosting accounts. */
   kind: "reseller" | "plain";
   rateLimit?: number | undefined;
+  paidOrdersDayMax?: number | undefined;
 }
 
 /** @throws OperatorError when the name is taken */
 export async function createReseller(
   context: OperatorContext,
-  { name, kind, rateLimit }: NewReseller,
+  { name, kind, rateLimit, paidOrdersDayMax }: NewReseller,
 ): Promise<number> {
   try {
     const [row] = await context.database.query(insertReseller, {
       name,
       kind,
       rate_limit: rateLimit ?? rateLimitDefault,
+      paid_orders_day_max: paidOrdersDayMax ?? paidOrdersDayMaxDefault,
       hosting_accounts_max: hostingAccountsMaxDefault,
       hosting_bytes_max: hostingBytesMaxDefault,
       now: context.clock.now(),
@@ -73,4 +83,9 @@ export async function getReseller(context: OperatorContext, name: string): Promi
 
 export async function changeRateLimit(context: OperatorContext, resellerId: number, rateLimit: number): Promise<void> {
   await context.database.query(setRateLimit, { reseller_id: resellerId, rate_limit: rateLimit });
+}
+
+/** @param max registrations, renewals by hand and restores in a UTC day */
+export async function changePaidOrdersMax(context: OperatorContext, resellerId: number, max: number): Promise<void> {
+  await context.database.query(setPaidOrdersMax, { reseller_id: resellerId, paid_orders_day_max: max });
 }

@@ -2,7 +2,7 @@ import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 import { apiSecretRow } from "#resellers/key-store.ts";
-import { type Scope, scopes } from "#use-case/use-case.ts";
+import { type Scope, scopes, scopesDefault } from "#use-case/use-case.ts";
 
 const keyBytes = 16;
 const secretBytes = 32;
@@ -20,6 +20,16 @@ const revoke = statement(
   { id: "text" },
 );
 
+// The listed order of the scopes is kept, so that a list of keys is easy to compare.
+const updateScopes = statement(
+  "api-key-scopes",
+  `UPDATE api_keys SET scopes = ARRAY(
+     SELECT scope FROM unnest($scopes::text[]) WITH ORDINALITY AS listed(scope, place)
+     WHERE (scope = ANY (api_keys.scopes) OR scope = ANY ($added::text[])) AND scope <> ALL ($removed::text[]) ORDER BY place)
+   WHERE id = $id AND revoked_at IS NULL RETURNING scopes`,
+  { scopes: "text[]" },
+);
+
 const keyByLabel = statement(
   "api-key-by-label",
   `SELECT id, secret_sealed FROM api_keys WHERE reseller_id = $reseller_id AND label = $label AND revoked_at IS NULL
@@ -29,8 +39,8 @@ const keyByLabel = statement(
 
 export interface NewKey {
   label: string;
-  /** All scopes by default. */
-  scopes?: readonly Scope[] | undefined;
+  /** By default all that can lose no name. */
+  scopes?: readonly Scope[] | "all" | undefined;
   /** Addresses or CIDR ranges that may use the key; any by default. */
   allowedAddresses?: readonly string[] | undefined;
   expiresAt?: Date | undefined;
@@ -50,7 +60,7 @@ export async function createKey(context: OperatorContext, resellerId: number, ke
     reseller_id: resellerId,
     label: key.label,
     secret_sealed: context.sealer.seal(apiSecretRow(id), secret),
-    scopes: key.scopes ?? scopes,
+    scopes: key.scopes === "all" ? scopes : (key.scopes ?? scopesDefault),
     allowed_addresses: key.allowedAddresses ?? [],
     now: context.clock.now(),
     expires_at: key.expiresAt ?? null,
@@ -62,6 +72,24 @@ export async function createKey(context: OperatorContext, resellerId: number, ke
 export async function revokeKey(context: OperatorContext, keyId: string): Promise<boolean> {
   const [revoked] = await context.database.query(revoke, { id: keyId, now: context.clock.now() });
   return revoked !== undefined;
+}
+
+export interface ScopeChange {
+  add: readonly Scope[];
+  remove: readonly Scope[];
+}
+
+/**
+ * Changes what a key may do; every process notices it at once, as it notices a revocation.
+ * @returns the scopes that it has now; undefined when no working key has this id
+ */
+export async function changeKeyScopes(
+  { database }: OperatorContext,
+  keyId: string,
+  { add, remove }: ScopeChange,
+): Promise<string[] | undefined> {
+  const [key] = await database.query(updateScopes, { id: keyId, scopes: scopes.slice(), added: add, removed: remove });
+  return key?.scopes;
 }
 
 /** A working key with this label, for the sandbox: its scripts may ask for the key again. */

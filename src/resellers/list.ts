@@ -4,7 +4,7 @@ import type { OperatorContext } from "#resellers/create.ts";
 
 const newestResellers = statement(
   "operator-resellers",
-  `SELECT id, name, kind, rate_limit,
+  `SELECT id, name, kind, rate_limit, paid_orders_day_max AS orders_per_day,
      EXISTS (SELECT FROM reseller_profiles WHERE reseller_id = resellers.id) AS has_profile,
      (SELECT count(*) FROM api_keys WHERE reseller_id = resellers.id AND revoked_at IS NULL
         AND (expires_at IS NULL OR expires_at > $now)) AS keys,
@@ -16,6 +16,7 @@ const newestResellers = statement(
     name: "text",
     kind: "text",
     rate_limit: "int4",
+    orders_per_day: "int4",
     has_profile: "bool",
     keys: "int8",
     created_at: "timestamptz",

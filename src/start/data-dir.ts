@@ -9,6 +9,7 @@ export interface DataDir {
   root: string;
   postgres: string;
   registry: string;
+  thinRegistry: string;
   node: string;
   replay: string;
   logs: string;
@@ -33,6 +34,7 @@ export function openDataDir(path: string, random: Random): DataDir {
     root,
     postgres: at("postgres"),
     registry: at("registry"),
+    thinRegistry: at("registry-thin"),
     node: at("node"),
     replay: at("replay"),
     logs: at("logs"),

@@ -10,7 +10,42 @@ import type { Ports } from "#start/ports.ts";
 import { ownerMark } from "#start/predecessor.ts";
 import type { Running } from "#start/report.ts";
 
-const suffixes = ["example", "test"];
+/** Lower-case Latin letters with diacritics: the names of a sandbox may have them. */
+const latinLetters = ["00DF-00F6", "00F8-00FF", "0101-017F"];
+
+/**
+ * The registries of the sandbox: most gateways have registries of both kinds. One process serves both, because each process
+ * of its own would cost 60 MB.
+ */
+const sandboxRegistries = [
+  {
+    id: "sandbox",
+    folder: "registry",
+    ports: ["registry", "registryControl"],
+    suffixes: ["example", "test"],
+    /** Alike at the registry and in its profile. */
+    models: {},
+    idn: { example: latinLetters, test: latinLetters },
+  },
+  {
+    id: "sandbox-thin",
+    folder: "thinRegistry",
+    ports: ["thinRegistry", "thinRegistryControl"],
+    suffixes: ["thin.example"],
+    models: { dataModel: "thin", hostModel: "attributes" },
+    idn: {},
+  },
+] as const;
+
+type SandboxRegistry = (typeof sandboxRegistries)[number];
+
+/** Where a registry of the sandbox listens, as its process reports it. */
+interface RegistryPlace {
+  port: number;
+  controlPort: number;
+  caFile: string;
+}
+
 const siteDomain = "localhost";
 const postgresRetryMs = 1_000;
 
@@ -27,6 +62,8 @@ const sandboxTimes = {
   backoffFirstMs: 1_000,
   backoffMaxMs: 5_000,
   reconcileIntervalMs: 30_000,
+  expectedSeconds: 1,
+  transferProhibitedDays: 0,
   // It is restarted within moments, even after a long absence.
   timeouts: { loginPauseMsMax: 2_000 },
   circuit: { probeDelayMsMin: 1_000, probeDelayMsMax: 2_000 },
@@ -60,7 +97,7 @@ export class Parts {
   readonly #children = new Map<string, Child>();
   #postgres: EmbeddedPostgres | undefined;
   #postgresStart: Promise<void> | undefined;
-  #registryCaFile = "";
+  readonly #registryPlaces = new Map<string, RegistryPlace>();
   #isStopping = false;
 
   constructor(options: PartsOptions) {
@@ -107,12 +144,18 @@ export class Parts {
     await this.#keep("registry", {
       args: () => this.#registryArguments(),
       onReady: (ready) => {
-        ports.registry = ready.port as number;
-        ports.registryControl = ready.controlPort as number;
-        this.#registryCaFile = ready.caFile as string;
+        const { others = [], ...first } = ready as unknown as RegistryPlace & { others?: RegistryPlace[] };
+        for (const [index, place] of [first, ...others].entries()) {
+          const registry = sandboxRegistries[index]!;
+          const [port, controlPort] = registry.ports;
+          ports[port] = place.port;
+          ports[controlPort] = place.controlPort;
+          this.#registryPlaces.set(registry.id, place);
+        }
       },
     });
-    writePrivateFile(dir.registriesFile, JSON.stringify([this.#registryProfile()], null, 2));
+    const profiles = sandboxRegistries.map((registry) => this.#registryProfile(registry));
+    writePrivateFile(dir.registriesFile, JSON.stringify(profiles, null, 2));
   }
 
   async startApi(): Promise<void> {
@@ -207,26 +250,31 @@ export class Parts {
   }
 
   #registryArguments(): string[] {
+    const [first, ...others] = sandboxRegistries.map((registry) => this.#argumentsOf(registry));
+    return ["sandbox-registry", ...first!, ...others.flatMap((args) => ["--and", ...args])];
+  }
+
+  #argumentsOf({ folder, ports: [port, controlPort], suffixes, models }: SandboxRegistry): string[] {
     const { dir, ports } = this.#options;
     return [
-      "sandbox-registry",
       "--data",
-      dir.registry,
+      dir[folder],
       "--registrars-file",
       dir.registrarsFile,
       "--port",
-      String(ports.registry),
+      String(ports[port]),
       "--control-port",
-      String(ports.registryControl),
+      String(ports[controlPort]),
       ...suffixes.flatMap((suffix) => ["--suffix", suffix]),
+      ...Object.entries(models).flatMap(([name, value]) => ["--setting", `${name}=${value}`]),
     ];
   }
 
-  #registryProfile() {
-    const { dir, ports } = this.#options;
-    const { id, password } = readRegistrar(dir);
-    const place = { host: "127.0.0.1", servername: "localhost", port: ports.registry, caFile: this.#registryCaFile };
-    return { id: "sandbox", ...place, registrarId: id, password, suffixes, ...sandboxTimes };
+  #registryProfile({ id, suffixes, models, idn }: SandboxRegistry) {
+    const { id: registrarId, password } = readRegistrar(this.#options.dir);
+    const { port, caFile } = this.#registryPlaces.get(id)!;
+    const place = { host: "127.0.0.1", servername: "localhost", port, caFile };
+    return { id, ...place, registrarId, password, suffixes, ...models, idn, glueAddresses: "any", ...sandboxTimes };
   }
 
   /** The hosting node. Where it may take any free port, the port is known once it is ready; until then, it is one of no use. */
@@ -250,22 +298,18 @@ export class Parts {
   /** The addresses of everything that runs, without the key. */
   running(): Omit<Running, "key"> {
     const { dir, ports } = this.#options;
-    const { id, password } = readRegistrar(dir);
+    const { id: registrarId, password } = readRegistrar(dir);
+    const registries = sandboxRegistries.map(({ id, suffixes }) => {
+      const { port, controlPort, caFile } = this.#registryPlaces.get(id)!;
+      return { id, host: "127.0.0.1", port, controlPort, caFile, registrarId, password, suffixes };
+    });
     const pids = Object.fromEntries([...this.#children].map(([name, child]) => [name, child.pid]));
     return {
       url: `http://127.0.0.1:${ports.api}`,
       databaseUrl: this.databaseUrl,
       ftp: { host: "127.0.0.1", port: ports.ftp },
       web: { host: "127.0.0.1", port: ports.web },
-      registry: {
-        host: "127.0.0.1",
-        port: ports.registry,
-        controlPort: ports.registryControl,
-        caFile: this.#registryCaFile,
-        registrarId: id,
-        password,
-        suffixes,
-      },
+      registries,
       pids: { ...pids, ...(this.#postgres && { postgres: this.#postgres.pid }) },
     };
   }

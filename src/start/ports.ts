@@ -11,6 +11,8 @@ export function portsFrom(base: number) {
     postgres: at(32),
     registry: at(70),
     registryControl: at(71),
+    thinRegistry: at(72),
+    thinRegistryControl: at(73),
     web: at(80),
     agents: at(43),
     passive: base === 0 ? undefined : { from: base + 100, to: base + 199 },
@@ -24,6 +26,8 @@ const partNames = {
   postgres: "PostgreSQL",
   registry: "the registry",
   registryControl: "the registry's control port",
+  thinRegistry: "the thin registry",
+  thinRegistryControl: "the thin registry's control port",
   web: "web sites",
   agents: "the agents of hosting nodes",
 };

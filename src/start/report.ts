@@ -7,21 +7,25 @@ export interface Running {
   databaseUrl: string;
   ftp: { host: string; port: number };
   web: { host: string; port: number };
-  registry: {
-    host: string;
-    port: number;
-    controlPort: number;
-    caFile: string;
-    registrarId: string;
-    password: string;
-    suffixes: readonly string[];
-  };
+  /** The first is the one that the ready file shows as `registry`. */
+  registries: readonly RunningRegistry[];
   pids: Record<string, number | undefined>;
+}
+
+interface RunningRegistry {
+  id: string;
+  host: string;
+  port: number;
+  controlPort: number;
+  caFile: string;
+  registrarId: string;
+  password: string;
+  suffixes: readonly string[];
 }
 
 /** The content of the ready file. It contains the sandbox's secrets, so it is written only on request. */
 export function readyDocument(running: Running) {
-  const { url, key, databaseUrl, ftp, web, registry, pids } = running;
+  const { url, key, databaseUrl, ftp, web, registries, pids } = running;
   return {
     url,
     api_key: key.id,
@@ -29,22 +33,19 @@ export function readyDocument(running: Running) {
     database_url: databaseUrl,
     ftp,
     web,
-    registry: {
-      host: registry.host,
-      port: registry.port,
-      control_port: registry.controlPort,
-      ca_file: registry.caFile,
-      registrar_id: registry.registrarId,
-      password: registry.password,
-      suffixes: registry.suffixes,
-    },
+    registry: registryDocument(registries[0]!),
+    registries: Object.fromEntries(registries.map((registry) => [registry.id, registryDocument(registry)])),
     pids,
   };
 }
 
+function registryDocument({ host, port, controlPort, caFile, registrarId, password, suffixes }: RunningRegistry) {
+  return { host, port, control_port: controlPort, ca_file: caFile, registrar_id: registrarId, password, suffixes };
+}
+
 /** What a person at the terminal needs next. */
 export function greeting({ key, isNew }: Seeded, running: Running, dataDir: string): string {
-  const { url, ftp, web, registry, pids } = running;
+  const { url, ftp, web, registries, pids } = running;
   const at = ({ host, port }: { host: string; port: number }) => `${host}:${port}`;
   const lines = [
     "Deedhouse is running. Ctrl-C stops it.",
@@ -52,7 +53,10 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
     `  API             ${url}`,
     `  FTP             ${at(ftp)}`,
     `  web sites       http://<identifier>.localhost:${web.port}/`,
-    `  registry (EPP)  ${at(registry)}, names under ${registry.suffixes.map((suffix) => `.${suffix}`).join(" and ")}`,
+    ...registries.map((registry) => {
+      const suffixes = registry.suffixes.map((suffix) => `.${suffix}`).join(" and ");
+      return `  registry (EPP)  ${at(registry)}, names under ${suffixes}`;
+    }),
     `  PostgreSQL      ${new URL(running.databaseUrl).host}`,
     `  data            ${dataDir} (logs in ${dataDir}/logs)`,
     `  processes       ${Object.entries(pids)

@@ -63,12 +63,20 @@ export async function saveNode(context: SandboxContext, node: NodePlace, isReady
   await registerNode(context, node, nodeRoom, isReady);
 }
 
+/** Nothing is charged in the sandbox. */
+const paidOrdersDayMax = 1_000_000_000;
+
 /** Creates what is missing and leaves the rest unchanged. @throws Error when the master key is not the database's */
 export async function seedSandbox(context: SandboxContext, rateLimit: number | undefined): Promise<Seeded> {
   try {
     let resellerId = await findReseller(context, sandboxReseller);
     if (resellerId === undefined) {
-      resellerId = await createReseller(context, { name: sandboxReseller, kind: "reseller", rateLimit });
+      resellerId = await createReseller(context, {
+        name: sandboxReseller,
+        kind: "reseller",
+        rateLimit,
+        paidOrdersDayMax,
+      });
       await setProfile(context, resellerId, profile);
     } else if (rateLimit !== undefined) {
       await changeRateLimit(context, resellerId, rateLimit);
@@ -76,7 +84,7 @@ export async function seedSandbox(context: SandboxContext, rateLimit: number | u
     if (!(await hasPacks(context))) for (const pack of packs) await createPack(context, pack);
     const known = await findKey(context, resellerId, sandboxLabel);
     if (known) return { key: known, isNew: false };
-    return { key: await createKey(context, resellerId, { label: sandboxLabel }), isNew: true };
+    return { key: await createKey(context, resellerId, { label: sandboxLabel, scopes: "all" }), isNew: true };
   } catch (error) {
     if (!(error instanceof UnreadableSecret)) throw error;
     throw new Error(`master.key is not the key that sealed the secrets in this folder's database: put that key back`);

@@ -25,10 +25,13 @@ export const passwordHashRow = (identifier: string) => `hosting_accounts.passwor
 export const provenHostNames = `ARRAY (
   SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' ORDER BY host_name)`;
 
+/** SQL, about an `account` and its `pack`: its owner can log in. Without a password nobody can, until one is set. */
+export const ftpIsOpen = `('ftp' = ANY (pack.features) AND NOT account.ftp_is_off AND account.password_hash_sealed <> '')`;
+
 const accountById = statement(
   "hosting-account-by-id",
   `SELECT account.id, identifier, reseller_id, uid, password_hash_sealed, account.disk_quota_bytes, account.files_max,
-     account.ftp_sessions_max, 'ftp' = ANY (pack.features) AS has_ftp, is_frozen, pack.node_tags, status, node_id,
+     account.ftp_sessions_max, ${ftpIsOpen} AS ftp_is_open, is_frozen, pack.node_tags, status, node_id,
      backoff_count, error_text, account.created_at, must_check_uid, wanted_version, applied_version, wanted_at, suspended_at,
      removal_requested_at, account.version, ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
@@ -43,7 +46,7 @@ const accountById = statement(
     disk_quota_bytes: "int8",
     files_max: "int4",
     ftp_sessions_max: "int4",
-    has_ftp: "bool",
+    ftp_is_open: "bool",
     is_frozen: "bool",
     node_tags: "text[]",
     status: hostingStatuses,
@@ -74,15 +77,16 @@ export async function findAccount(
 
 /** What an account's node must have. @throws UnreadableSecret without its master key */
 export function desiredAccount({ sealer }: Pick<Context, "sealer">, account: Account): DesiredAccount {
+  const { identifier, password_hash_sealed: sealed } = account;
   return {
-    identifier: account.identifier,
+    identifier,
     uid: account.uid,
-    passwordHash: sealer.open(passwordHashRow(account.identifier), account.password_hash_sealed),
+    passwordHash: sealed.length === 0 ? undefined : sealer.open(passwordHashRow(identifier), sealed),
     diskBytesMax: account.disk_quota_bytes,
     filesMax: account.files_max,
     sessionsMax: account.ftp_sessions_max,
     // While a move copies the last files, nobody may add to them.
-    ftpEnabled: account.has_ftp && !account.is_frozen,
+    ftpEnabled: account.ftp_is_open && !account.is_frozen,
     suspended: account.suspended_at !== null,
     hostNames: account.host_names,
   };

@@ -12,14 +12,37 @@ import { serveAtIdentifier } from "#hosting/host-names/identifiers.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
 import { parseBody } from "#use-case/body.ts";
-import { checkAfter } from "#use-case/check-after.ts";
+import { accepted } from "#use-case/check-after.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+
+/** A new account as a door's body describes it. */
+export interface AccountOrder {
+  packId: string;
+  identifier: string;
+  /** Undefined: FTP is disabled until a password is set. */
+  password: string | undefined;
+}
+
+export interface AccountOrderForm {
+  /** @throws ApiError `bad_request` */
+  parse(rawBody: Buffer): AccountOrder;
+  /** The password's name in the body. */
+  passwordField: string;
+}
 
 const requestBody = Type.Object({
   servicepack_id: Type.String(),
   identifier: Type.String(),
   password: Type.String(),
 });
+
+const form: AccountOrderForm = {
+  passwordField: "password",
+  parse(rawBody) {
+    const { servicepack_id: packId, identifier, password } = parseBody(requestBody, rawBody);
+    return { packId, identifier, password };
+  },
+};
 
 /** No id has more digits. */
 const packIdPattern = /^[1-9][0-9]{0,14}$/;
@@ -75,8 +98,8 @@ const insertFirstHistory = statement(
   {},
 );
 
-/** POST /hostingaccounts: 202 and an account that is being created. */
-export const createHostingAccount: UseCase = {
+/** Answers 202: the account is being created. */
+export const accountCreator = ({ parse, passwordField }: AccountOrderForm): UseCase => ({
   errors: [
     "missing_reseller",
     "missing_reseller_profile",
@@ -91,22 +114,28 @@ export const createHostingAccount: UseCase = {
     if (request.caller.kind !== "reseller") throw new ApiError("missing_reseller");
     const [profile] = await context.database.point(profileExists, { reseller_id: request.caller.resellerId });
     if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
-    const body = parseBody(requestBody, request.rawBody);
-    const identifier = parseIdentifier(context, body.identifier);
-    const password = await parsePassword(context, body.password, identifier);
+    const order = parse(request.rawBody);
+    const identifier = parseIdentifier(context, order.identifier);
+    const password =
+      order.password === undefined
+        ? undefined
+        : await parsePassword(context, order.password, identifier, passwordField);
     return afterEarlierCreations(identifier, async () => {
-      let pack = await checkFacts(context, request, body.servicepack_id, identifier);
+      let pack = await checkFacts(context, request, order.packId, identifier);
       await checkCaps(context.database, request, pack);
-      const hash = await hashPassword(context, request.caller.resellerId, password);
+      const hash = password && (await hashPassword(context, request.caller.resellerId, password));
       for (;;) {
         const answer = await insert(context, request, { identifier, pack, hash });
         if (answer) return answer;
         // The pack was revised or retired meanwhile.
-        pack = await checkFacts(context, request, body.servicepack_id, identifier);
+        pack = await checkFacts(context, request, order.packId, identifier);
       }
     });
   },
-};
+});
+
+/** POST /hostingaccounts */
+export const createHostingAccount = accountCreator(form);
 
 /** The last creation in progress of each identifier. */
 const creating = new Map<HostIdentifier, Promise<unknown>>();
@@ -163,15 +192,17 @@ async function checkCaps(database: Pick<Transaction, "query">, request: UseCaseR
 }
 
 function alreadyExists(request: UseCaseRequest, identifier: HostIdentifier): ApiError {
-  const location = `${request.prefix}/hostingaccounts/${identifier}`;
+  const location = `${request.prefix}${request.door.hostingAccountPath(identifier)}`;
   return new ApiError("hosting_already_exist", { headers: { location } });
 }
 
 interface NewAccount {
   identifier: HostIdentifier;
   pack: Pack;
-  hash: Secret;
+  hash: Secret | undefined;
 }
+
+const noPassword = Buffer.alloc(0);
 
 /** @returns nothing when the pack is no longer on offer as it was checked */
 async function insert(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
@@ -185,7 +216,7 @@ async function insert(context: Context, request: UseCaseRequest, { identifier, p
     const [account] = await tx.query(insertAccount, {
       identifier,
       reseller_id: resellerId,
-      password_hash_sealed: context.sealer.seal(passwordHashRow(identifier), hash),
+      password_hash_sealed: hash ? context.sealer.seal(passwordHashRow(identifier), hash) : noPassword,
       pack_id: pack.id,
       pack_version: pack.version,
       now,
@@ -195,8 +226,8 @@ async function insert(context: Context, request: UseCaseRequest, { identifier, p
     if (context.bareIdentifiers) {
       await tx.query(serveAtIdentifier, { account_id: account.id, host_name: identifier, now });
     }
-    const location = `${request.prefix}/hostingaccounts/${identifier}`;
-    const answer = { status: 202, headers: { location, "check-after": checkAfter(account.median_seconds) } };
+    const path = request.door.hostingCreationPath({ id: account.id, identifier });
+    const answer = accepted(request, path, account.median_seconds);
     await request.commit(tx, answer);
     return answer;
   };

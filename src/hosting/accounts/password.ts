@@ -11,10 +11,18 @@ import type { Secret } from "#lib/secret.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-/** @throws ApiError `bad_request` that says what is wrong with the password, without repeating it */
-export async function parsePassword(context: Context, text: string, identifier: string): Promise<Secret> {
+/**
+ * @param field the password's name in the body
+ * @throws ApiError `bad_request` that says what is wrong with the password, without repeating it
+ */
+export async function parsePassword(
+  context: Context,
+  text: string,
+  identifier: string,
+  field = "password",
+): Promise<Secret> {
   const verdict = checkFtpPassword(text, identifier, await context.commonPasswords());
-  if (!verdict.ok) throw invalidField("password", `The password ${verdict.reason}.`);
+  if (!verdict.ok) throw invalidField(field, `The password ${verdict.reason}.`);
   return verdict.password;
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from "#context.ts";
 import type { RowOf } from "#db/statement.ts";
+import { ftpIsOpen, provenHostNames } from "#hosting/accounts/accounts.ts";
 import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { ftpUsername, nodeKinds } from "#hosting/nodes/nodes.ts";
 
@@ -16,7 +17,9 @@ export const shownAccounts = `(
        web_is_https, account.disk_quota_bytes, disk_used_bytes, account.files_max, files_used, traffic_bytes_month,
        (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
           AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
-       CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text
+       CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text,
+       pack.name AS servicepack_name, ${ftpIsOpen} AS ftp_is_open, web_host, ready_at, account.updated_at,
+       ${provenHostNames} AS host_names
      FROM hosting_accounts AS account
        LEFT JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
        LEFT JOIN hosting_nodes AS node
@@ -25,6 +28,7 @@ export const shownAccounts = `(
 
 /** What every read of hosting accounts selects: they share one public form. */
 export const accountColumns = {
+  id: "int8",
   identifier: "text",
   servicepack_id: "int8",
   servicepack_version: "int4",
@@ -44,14 +48,25 @@ export const accountColumns = {
   traffic_bytes_month: "int8?",
   traffic_used_bytes: "int8?",
   host_names_max: "int4?",
+  ftp_is_open: "bool?",
   error_text: "text?",
 } as const;
 
 /** SQL */
 export const accountColumnNames = Object.keys(accountColumns).join(", ");
 
+/** What a read of one account selects. */
+export const accountDetails = {
+  ...accountColumns,
+  servicepack_name: "text?",
+  web_host: "text?",
+  ready_at: "timestamptz?",
+  updated_at: "timestamptz",
+  host_names: "text[]",
+} as const;
+
 /** An empty page of a list has one row of nulls. */
-type AccountRow = { [Column in keyof typeof accountColumns]: RowOf<typeof accountColumns>[Column] | null };
+export type AccountRow = { [Column in keyof typeof accountColumns]: RowOf<typeof accountColumns>[Column] | null };
 
 /** The public form of a hosting account. */
 export function presentAccount(context: Context, row: AccountRow) {
@@ -66,6 +81,7 @@ export function presentAccount(context: Context, row: AccountRow) {
     ftp: {
       ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }),
       username: ftpUsername(row.node_kind, row.identifier ?? "", context.siteDomain),
+      ...(row.ftp_is_open === false && row.status !== "Failed" && { enabled: false }),
     },
     web: { url: `${scheme}://${row.identifier}.${context.siteDomain}${port}/` },
     disk_quota_bytes: row.disk_quota_bytes,

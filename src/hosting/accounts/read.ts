@@ -1,10 +1,12 @@
+import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { ApiError } from "#errors.ts";
 import { liveThenNewest } from "#hosting/accounts/find-account.ts";
 import {
-  accountColumnNames,
+  type AccountRow,
   accountColumns,
+  accountDetails,
   medianSeconds,
   presentAccount,
   shownAccounts,
@@ -12,56 +14,101 @@ import {
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
-import type { UseCase } from "#use-case/use-case.ts";
+import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+import { waitApplied } from "#use-case/wait-applied.ts";
+
+const accountDetailNames = Object.keys(accountDetails).join(", ");
 
 const accountByIdentifier = statement(
   "hosting-account-by-identifier",
-  `SELECT ${accountColumnNames}, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
+  `SELECT ${accountDetailNames}, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
    FROM ${shownAccounts} WHERE reseller_id = $reseller_id AND identifier = $identifier AND status <> 'Removed'
    ORDER BY ${liveThenNewest} LIMIT 1`,
-  { ...accountColumns, median_seconds: "int4?" },
+  { ...accountDetails, median_seconds: "int4?" },
 );
 
-/** GET /hostingaccounts/<identifier>; `Prefer: wait=N` holds the answer until the status changes. */
-export const readHostingAccount: UseCase = {
+export type AccountDetails = NonNullable<(typeof accountByIdentifier)["row"]>;
+
+/**
+ * The account that `read` finds, once its status has changed if the request waits for that.
+ * @returns with the seconds until it is usually ready; undefined when it is not being created
+ * @throws ApiError `hostingaccount_invalid_identifier`
+ */
+export async function followAccount(
+  context: Context,
+  request: UseCaseRequest,
+  find: () => Promise<readonly AccountDetails[]>,
+) {
+  const read = async () => {
+    const [account] = await find();
+    if (!account) throw new ApiError("hostingaccount_invalid_identifier");
+    return account;
+  };
+  let account = await read();
+  if (request.waitSeconds > 0 && account.status === "Provisioning") {
+    account = await waitForNotification(context, "account_changed", account.identifier, {
+      read,
+      isAwaited: (now) => now.status !== "Provisioning",
+      waitMs: request.waitSeconds * 1000,
+      signal: request.signal(),
+    });
+  }
+  const elapsedSeconds = (context.clock.now().getTime() - account.created_at.getTime()) / 1000;
+  return {
+    account,
+    secondsLeft: account.median_seconds === null ? undefined : account.median_seconds - elapsedSeconds,
+  };
+}
+
+const accountById = statement(
+  "hosting-account-by-number",
+  `SELECT ${accountDetailNames}, CASE WHEN status = 'Provisioning' THEN ${medianSeconds} END AS median_seconds
+   FROM ${shownAccounts} WHERE reseller_id = $reseller_id AND id = $id`,
+  { ...accountDetails, median_seconds: "int4?" },
+);
+
+/** The caller's account, also one that is removed. */
+export const findAccountById = ({ database }: Context, { caller }: UseCaseRequest, id: number) =>
+  database.point(accountById, { reseller_id: caller.resellerId, id });
+
+/** Reads the caller's account with the identifier in the path; `Prefer: wait=N` holds the answer until the status changes. */
+export const accountReader = (present: (context: Context, account: AccountDetails) => unknown): UseCase => ({
   errors: ["hostingaccount_invalid_identifier"],
   scope: "hosting:read",
 
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");
     const values = { reseller_id: request.caller.resellerId, identifier };
-    const read = async () => {
-      const [account] = await context.database.point(accountByIdentifier, values);
-      if (!account) throw new ApiError("hostingaccount_invalid_identifier");
-      return account;
-    };
-    let account = await read();
-    if (request.waitSeconds > 0 && account.status === "Provisioning") {
-      account = await waitForNotification(context, "account_changed", identifier, {
-        read,
-        isAwaited: (now) => now.status !== "Provisioning",
-        waitMs: request.waitSeconds * 1000,
-        signal: request.signal(),
-      });
-    }
-    const elapsedSeconds = (context.clock.now().getTime() - account.created_at.getTime()) / 1000;
+    const { account, secondsLeft } = await followAccount(context, request, () =>
+      context.database.point(accountByIdentifier, values),
+    );
     return {
       status: 200,
-      ...(account.median_seconds !== null && {
-        headers: { "check-after": checkAfter(account.median_seconds - elapsedSeconds) },
-      }),
-      body: presentAccount(context, account),
+      headers: {
+        ...waitApplied(request),
+        ...(secondsLeft !== undefined && { [request.door.lookAgainHeader]: checkAfter(secondsLeft) }),
+      },
+      body: present(context, account),
     };
   },
-};
+});
 
-const listed = `FROM ${shownAccounts} WHERE status NOT IN ('Failed', 'Removed')`;
-const accounts = pagedList("hosting", "identifier", listed, accountColumns);
+/** GET /hostingaccounts/<identifier> */
+export const readHostingAccount = accountReader(presentAccount);
 
-/** GET /hostingaccounts: the caller's accounts by identifier, paged. Failed ones are read one by one. */
-export const listHostingAccounts: UseCase = {
+/** SQL: the accounts that lists show. */
+export const listedAccounts = `FROM ${shownAccounts} WHERE status NOT IN ('Failed', 'Removed')`;
+const accounts = pagedList("hosting", "identifier", listedAccounts, accountColumns);
+
+/**
+ * Lists the caller's accounts by identifier, paged. Failed ones are read one by one.
+ * @param path of the list, below the request's prefix
+ */
+export const accountsLister = (path: string, present: (context: Context, row: AccountRow) => unknown): UseCase => ({
   errors: ["invalid_paging_request"],
   scope: "hosting:read",
-  handle: (context, request) =>
-    answerPage(context, request, accounts, "/hostingaccounts", (row) => presentAccount(context, row)),
-};
+  handle: (context, request) => answerPage(context, request, accounts, path, (row) => present(context, row)),
+});
+
+/** GET /hostingaccounts */
+export const listHostingAccounts = accountsLister("/hostingaccounts", presentAccount);

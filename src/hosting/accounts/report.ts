@@ -1,6 +1,7 @@
 /** Reports on hosting accounts for operators. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { ftpIsOpen } from "#hosting/accounts/accounts.ts";
 import { parseIdentifier } from "#hosting/accounts/find-account.ts";
 import { hasChangesPending } from "#hosting/accounts/present.ts";
 import { type HostingStatus, hostingStatuses } from "#hosting/accounts/states.ts";
@@ -39,7 +40,7 @@ const newestAccount = statement(
         AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
      ARRAY(SELECT host_name FROM host_names WHERE account_id = account.id ORDER BY 1) AS host_names,
      account.created_at, ready_at, suspended_at, suspended_reason, removal_requested_at, error_text,
-     ${hasChangesPending} AS changes_pending, wanted_at, backoff_count AS failed_tries,
+     ${ftpIsOpen} AS ftp_enabled, ${hasChangesPending} AS changes_pending, wanted_at, backoff_count AS failed_tries,
      CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at, operator_note, alarms.note AS alarm
    FROM hosting_accounts AS account JOIN resellers AS reseller ON reseller.id = reseller_id
      JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
@@ -63,6 +64,7 @@ const newestAccount = statement(
     traffic_bytes_month: "int8",
     traffic_used_bytes: "int8?",
     host_names: "text[]",
+    ftp_enabled: "bool",
     created_at: "timestamptz",
     ready_at: "timestamptz?",
     suspended_at: "timestamptz?",

@@ -22,6 +22,7 @@ const expected = `
   resumed            -             -          Ready      -        -
   removed            Removed       Removed    Removed    Removed  -
   password-wanted    Provisioning  Ready      Suspended  -        -
+  ftp-wanted         Provisioning  Ready      Suspended  -        -
   pack-wanted        -             Ready      Suspended  -        -
   host-names-wanted  Provisioning  Ready      Suspended  -        -
   move-wanted        -             Ready      Suspended  -        -

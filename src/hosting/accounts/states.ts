@@ -23,6 +23,7 @@ export type HostingEvent = (typeof hostingEvents)[number];
 /** What owner, operator or a machine of ours can request of an account. */
 export const requestedChanges = [
   "password-wanted",
+  "ftp-wanted",
   "pack-wanted",
   "host-names-wanted",
   "move-wanted",
@@ -57,7 +58,7 @@ export const hostingTransitions: readonly HostingTransition[] = [
   { from: "Suspended", event: "resumed", to: "Ready" },
   { from: "Suspended", event: "removed", to: "Removed" },
   { from: "Failed", event: "removed", to: "Removed" },
-  ...requests(["password-wanted", "host-names-wanted"], ["Provisioning", "Ready", "Suspended"]),
+  ...requests(["password-wanted", "ftp-wanted", "host-names-wanted"], ["Provisioning", "Ready", "Suspended"]),
   ...requests(["pack-wanted", "move-wanted", "suspend-wanted", "resume-wanted"], ["Ready", "Suspended"]),
   ...requests(["removal-wanted"], ["Provisioning", "Ready", "Suspended"]),
 ];

@@ -14,6 +14,7 @@ const eventsInWords: Record<"requested" | HostingEvent | RequestedChange, string
   resumed: "it works again",
   removed: "login and site are removed",
   "password-wanted": "a new password was set",
+  "ftp-wanted": "FTP was enabled or disabled",
   "pack-wanted": "the operator changed its service pack",
   "host-names-wanted": "its host names changed",
   "move-wanted": "a step of its move to another server was done",

@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { provenHostNames } from "#hosting/accounts/accounts.ts";
+import { ftpIsOpen, provenHostNames } from "#hosting/accounts/accounts.ts";
 import { allCapabilities, type Capabilities, type HostingNode, type NodeAccount } from "#nodes/driver.ts";
 
 /**
@@ -29,7 +29,7 @@ export type NamedStray = Pick<Finding, "identifier" | "uid">;
 const expectedOn = statement(
   "hosting-reconcile-expected",
   `SELECT account.id, account.identifier, uid, account.disk_quota_bytes, account.files_max, account.ftp_sessions_max,
-     'ftp' = ANY (pack.features) AND NOT is_frozen AS has_ftp, suspended_at IS NOT NULL AS is_suspended, wanted_version,
+     ${ftpIsOpen} AND NOT is_frozen AS ftp_is_open, suspended_at IS NOT NULL AS is_suspended, wanted_version,
      status <> 'Provisioning' AND applied_version = wanted_version AS is_settled, ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
@@ -41,7 +41,7 @@ const expectedOn = statement(
     disk_quota_bytes: "int8",
     files_max: "int4",
     ftp_sessions_max: "int4",
-    has_ftp: "bool?",
+    ftp_is_open: "bool?",
     is_suspended: "bool",
     wanted_version: "int8",
     is_settled: "bool?",
@@ -128,7 +128,7 @@ function differencesOf(account: Expected, found: NodeAccount, can: Capabilities)
     ["disk quota", disk, found.diskBytesMax],
     ["files", account.files_max, found.filesMax, can.limitsFilesAndSessions],
     ["FTP sessions", account.ftp_sessions_max, found.sessionsMax, can.limitsFilesAndSessions],
-    ["FTP", account.has_ftp, found.ftpEnabled, can.showsFtp],
+    ["FTP", account.ftp_is_open, found.ftpEnabled, can.showsFtp],
     ["suspended", account.is_suspended, found.suspended],
     ["host names", namesOf(account.host_names), namesOf(found.hostNames), can.hostNames],
   ];

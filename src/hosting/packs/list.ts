@@ -19,14 +19,23 @@ const offeredPacks = statement(
   },
 );
 
-/** GET /servicepacks: the packs on offer to the caller. Ids are strings of digits. */
-export const listServicePacks: UseCase = {
+type OfferedPack = NonNullable<(typeof offeredPacks)["row"]>;
+
+/** The packs on offer to the caller. */
+export const packsLister = (present: (pack: OfferedPack) => unknown): UseCase => ({
   errors: [],
   scope: "servicepacks:read",
 
   async handle(context, request) {
     const packs = await context.database.point(offeredPacks, { reseller_id: request.caller.resellerId });
-    const body = packs.map(({ id, name, ...terms }) => ({ id: String(id), name, kind: "hosting", ...terms }));
-    return { status: 200, body };
+    return { status: 200, body: packs.map(present) };
   },
-};
+});
+
+/** GET /servicepacks. Ids are strings of digits. */
+export const listServicePacks = packsLister(({ id, name, ...terms }) => ({
+  id: String(id),
+  name,
+  kind: "hosting",
+  ...terms,
+}));

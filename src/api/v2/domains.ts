@@ -1,0 +1,93 @@
+/** Domains as /v2 shows them. */
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { type Contact, findProfile, joinedProfileColumns, profileColumnNames } from "#domains/contacts/contact.ts";
+import { joinContact, openKnown } from "#domains/contacts/read.ts";
+import { nameServersSetter } from "#domains/managing/nameservers.ts";
+import { domainsLister } from "#domains/portfolio/list.ts";
+import { type DomainRow, domainColumns } from "#domains/portfolio/present.ts";
+import { domainReader } from "#domains/portfolio/read.ts";
+import type { ShownDomain } from "#domains/portfolio/shown.ts";
+import { renewalPhases, renewalStatuses } from "#domains/renewals/states.ts";
+import { isCommitted, isUnanswered } from "#domains/renewals/switch.ts";
+import type { Caller } from "#use-case/use-case.ts";
+
+const presentInBrief = ({ domain_name, expiration_date, will_renew }: DomainRow) => ({
+  domain_name,
+  expiration_date: expiration_date?.toISOString(),
+  will_renew,
+});
+
+/** GET /v2/domains */
+export const listDomains = domainsLister(presentInBrief);
+
+const domainColumnNames = Object.keys(domainColumns).map((column) => `domain.${column}`);
+
+const domainWithRegistrant = statement(
+  "domain-with-registrant",
+  `SELECT ${domainColumnNames.join(", ")}, renewal.status AS renewal_status, phase, verify_cause,
+     ${isUnanswered} AS is_unanswered,
+     domain.handles ->> 'registrant' IS NULL OR known.contact_id IS NOT NULL AND known.data_digest IS NULL AS is_profile, contact.digest, contact.data_sealed,
+     domain.reseller_id, ${profileColumnNames}
+   FROM domains AS domain
+     LEFT JOIN renewals AS renewal ON renewal.id = domain.renewal_id
+     ${joinContact("domain", "domain.handles ->> 'registrant'")}
+     LEFT JOIN reseller_profiles AS profile ON profile.reseller_id = domain.reseller_id
+   WHERE domain.reseller_id = $reseller_id AND domain.domain_name = $name`,
+  {
+    ...domainColumns,
+    renewal_status: [...renewalStatuses, null],
+    phase: [...renewalPhases, null],
+    verify_cause: "text?",
+    is_unanswered: "bool",
+    is_profile: "bool",
+    digest: "text?",
+    data_sealed: "bytea?",
+    reseller_id: "int8",
+    ...joinedProfileColumns,
+  },
+);
+
+type FoundDomain = NonNullable<(typeof domainWithRegistrant)["row"]>;
+
+function presentInFull(domain: FoundDomain, context: Context, caller: Caller) {
+  const { delegation, renewal_status: status, phase, verify_cause, is_unanswered } = domain;
+  return {
+    ...presentInBrief(domain),
+    name_servers: (delegation as ShownDomain["name_servers"]).map(({ name, addresses }) => ({
+      name,
+      ip: addresses?.[0] ?? "",
+    })),
+    registrant: presentRegistrant(caller.scopes.includes("contacts:read") ? findRegistrant(domain, context) : null),
+    can_toggle_renew: status === null || !isCommitted({ status, phase, verify_cause, is_unanswered }),
+  };
+}
+
+/** Whom the registry shows, or the reseller, by its profile, if the registry shows nobody. */
+function findRegistrant(domain: FoundDomain, context: Context): Contact | null {
+  return openKnown(context, domain.reseller_id, domain, findProfile(domain));
+}
+
+/** Clients expect every field, and texts where there is nothing. */
+function presentRegistrant(contact: Contact | null) {
+  return {
+    first_name: contact?.first_name ?? "",
+    last_name: contact?.last_name ?? "",
+    address: contact?.address ?? "",
+    postal_code: contact?.postal_code ?? "",
+    city: contact?.city ?? "",
+    country_code: contact?.country_code ?? "",
+    email: contact?.email ?? "",
+    fax: contact?.fax ?? "",
+    phone: contact?.phone ?? "",
+    language_code: contact?.language_code ?? "",
+    company_name: contact?.company_name ?? "",
+    enterprise_number: contact?.enterprise_number ?? "",
+  };
+}
+
+/** GET /v2/domains/<domain_name>: one database query. */
+export const readDomain = domainReader(domainWithRegistrant, presentInFull);
+
+/** PUT /v2/domains/<domain_name>/nameservers: 204 as soon as the order is accepted; the domain shows them when the registry does. */
+export const setNameServers = nameServersSetter({ status: 204 });

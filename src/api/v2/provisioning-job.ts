@@ -1,0 +1,102 @@
+import { parseJobId } from "#api/v2/job-id.ts";
+import type { Context } from "#context.ts";
+import type { OrderStatus } from "#domains/orders/states.ts";
+import { readOrder } from "#domains/orders/status.ts";
+import { ApiError } from "#errors.ts";
+import { type AccountDetails, findAccountById, followAccount } from "#hosting/accounts/read.ts";
+import type { OrderCode } from "#lib/order-code.ts";
+import { checkAfter } from "#use-case/check-after.ts";
+import { requireScope } from "#use-case/scope.ts";
+import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+import { waitApplied } from "#use-case/wait-applied.ts";
+
+type JobStatus = "ongoing" | "failed" | "cancelled" | "finished";
+
+interface JobState {
+  status: JobStatus;
+  /** What was created, below the request's prefix. */
+  path: string;
+  /** Until it is usually over; undefined when it is. */
+  secondsLeft: number | undefined;
+  /** When it was over; null when it is not. */
+  endedAt: Date | null;
+}
+
+/**
+ * GET /v2/provisioningjobs/<id>: 200 until something is created, then 201; `Prefer: wait=N` holds the answer until the
+ * status changes.
+ */
+export const readProvisioningJob: UseCase = {
+  errors: ["bad_request", "order_not_found"],
+  scope: ["domains:read", "hosting:read"],
+
+  async handle(context, request) {
+    const id = request.params.job_id ?? "";
+    const job = parseJobId(id);
+    if (!job) throw notAnId();
+    requireScope(request.caller, job.kind === "registration" ? "domains:read" : "hosting:read");
+    const state =
+      job.kind === "registration"
+        ? await registrationState(context, request, job.code)
+        : await accountState(context, request, job.accountId);
+    return present(context, request, id, state);
+  },
+};
+
+function notAnId(): ApiError {
+  const text = "This is not the id of a provisioning job; use the location of the answer that began it.";
+  return new ApiError("bad_request", {
+    text,
+    validationErrors: [{ error_code: "invalid", error_text: text, field: "job_id" }],
+  });
+}
+
+const jobStatuses: Record<OrderStatus, JobStatus> = {
+  NotProvisioned: "ongoing",
+  Processing: "ongoing",
+  Pending: "ongoing",
+  Finished: "finished",
+  Errors: "failed",
+  FailedValidation: "failed",
+  Cancelled: "cancelled",
+};
+
+async function registrationState(context: Context, request: UseCaseRequest, code: OrderCode): Promise<JobState> {
+  const { order, secondsLeft } = await readOrder(context, request, code);
+  const status = jobStatuses[order.status];
+  return { status, path: `/domains/${order.domain_name}`, secondsLeft, endedAt: order.ended_at };
+}
+
+async function accountState(context: Context, request: UseCaseRequest, accountId: number): Promise<JobState> {
+  const { account, secondsLeft } = await followAccount(context, request, async () => {
+    const found = await findAccountById(context, request, accountId);
+    if (found.length === 0) throw new ApiError("order_not_found");
+    return found;
+  });
+  const status = creationStatus(account);
+  const endedAt = status === "ongoing" ? null : (account.ready_at ?? account.updated_at);
+  return { status, path: `/accounts/${account.id}`, secondsLeft, endedAt };
+}
+
+/** An account that was removed later was created nevertheless. */
+function creationStatus({ status, ready_at, error_text }: AccountDetails): JobStatus {
+  if (ready_at) return "finished";
+  if (status === "Provisioning") return "ongoing";
+  return error_text === null ? "cancelled" : "failed";
+}
+
+function present(context: Context, request: UseCaseRequest, id: string, state: JobState): Answer {
+  const { status, secondsLeft, endedAt } = state;
+  const applied = waitApplied(request);
+  if (status === "finished") {
+    const path = `${request.prefix}${state.path}`;
+    return { status: 201, headers: { ...applied, location: path }, body: { id, status, resource_links: [path] } };
+  }
+  const seconds = checkAfter(secondsLeft ?? 0);
+  const estimate = endedAt ?? new Date(context.clock.now().getTime() + Number(seconds) * 1000);
+  return {
+    status: 200,
+    headers: { ...applied, ...(status === "ongoing" && { "retry-after": seconds }) },
+    body: { id, status, completion: { estimate: estimate.toISOString() } },
+  };
+}
