@@ -52,6 +52,27 @@ test("domains list of an empty portfolio leaves stdout empty, and --json prints 
   assert.equal((await runCli(service.url, ["domains", "list", "--json"])).stdout, "[]\n");
 });
 
+test("domains departures lists names that have left, and --all follows every page", async () => {
+  await using service = await startStandInService();
+  const moved = {
+    domain_name: "example.com",
+    left_at: "2027-04-18T07:45:21.187Z",
+    reason: "transferred",
+    gaining_registrar: "rival",
+  };
+  service.answers["GET /v1/domains/departures"] = { status: 200, body: [moved] };
+  const { exitCode, stdout } = await runCli(service.url, ["domains", "departures"]);
+  assert.equal(exitCode, 0);
+  assert.equal(
+    stdout,
+    "DOMAIN_NAME  LEFT_AT                   REASON       GAINING_REGISTRAR\n" +
+      "example.com  2027-04-18T07:45:21.187Z  transferred  rival\n",
+  );
+  service.answers["GET /v1/domains/departures?take=100"] = { status: 200, body: [moved] };
+  const all = await runCli(service.url, ["domains", "departures", "--all", "--json"]);
+  assert.deepEqual(JSON.parse(all.stdout), [moved]);
+});
+
 test("domains get prints fields with control characters made harmless", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains/example.com"] = { status: 200, body: { ...domain, status: "\u001b[31mred" } };
@@ -71,6 +92,44 @@ test("domains get exits with 4 when the name is not in the portfolio", async () 
   assert.equal(exitCode, 4);
   assert.equal(stdout, "");
   assert.equal(stderr, "deedhouse: Text of domain_not_found. (domain_not_found)\nRequest id: req-1\n");
+});
+
+test("domains list asks for the names that its filters select, on every page", async () => {
+  await using service = await startStandInService();
+  const filter = "name_prefix=shop&expires_before=2027-01-31&will_renew=false";
+  service.answers[`GET /v1/domains?${filter}`] = { status: 200, body: [domain] };
+  service.answers[`GET /v1/domains?${filter}&take=100`] = { status: 200, body: [domain] };
+  const args = ["domains", "list", "--prefix", "shop", "--expires-before", "2027-01-31", "--will-renew", "false"];
+  for (const more of [[], ["--all"]]) {
+    const { exitCode, stdout, stderr } = await runCli(service.url, [...args, ...more, "--json"]);
+    assert.equal(exitCode, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), [domain]);
+  }
+  assert.equal((await runCli(service.url, ["domains", "list", "--will-renew", "maybe"])).exitCode, 2);
+});
+
+test("domains availability prints one line for each name, in the order asked", async () => {
+  await using service = await startStandInService();
+  service.answers["GET /v1/domains/availability?names=b.example%2Cm%C3%BCnchen.example%2Ca.example"] = {
+    status: 200,
+    body: [
+      { domain_name: "b.example", availability: "available", premium: { amount: "100.00", currency: "EUR" } },
+      { domain_name: "xn--mnchen-3ya.example", availability: "available" },
+      { domain_name: "a.example", availability: "taken", reason: "You registered this name." },
+    ],
+  };
+  const names = ["b.example", "münchen.example", "a.example"];
+  const { exitCode, stdout } = await runCli(service.url, ["domains", "availability", ...names]);
+  assert.equal(exitCode, 0);
+  assert.equal(
+    stdout,
+    "DOMAIN_NAME             AVAILABILITY  PREMIUM.AMOUNT  PREMIUM.CURRENCY  REASON\n" +
+      "b.example               available     100.00          EUR\n" +
+      "xn--mnchen-3ya.example  available\n" +
+      "a.example               taken                                           You registered this name.\n",
+  );
+  const json = await runCli(service.url, ["domains", "availability", ...names, "--json"]);
+  assert.equal(JSON.parse(json.stdout)[2].availability, "taken");
 });
 
 test("domains register prints the order code and does not wait without --wait", async () => {
@@ -108,8 +167,8 @@ test("domains register --wait obeys check-after, shows each status and ends with
   assert.equal(
     stderr,
     [
-      `${orderCode} accepted, next look in 7 s`,
-      "slept 7 s",
+      `${orderCode} accepted`,
+      "slept 0 s",
       `${orderCode} Processing: in progress, next look in 3 s`,
       "slept 3 s",
       "slept 2 s",
@@ -123,6 +182,23 @@ test("domains register --wait obeys check-after, shows each status and ends with
     stdout,
     `order_code  ${orderCode}\n` +
       "domain_name      example.com\nexpiration_date  2027-04-18T07:45:21.187Z\nwill_renew       true\n",
+  );
+});
+
+test("domains register --wait does not poll a service that holds its answers", async () => {
+  await using service = await startStandInService();
+  service.answers[registerTarget] = accepted(`/v1/domains/registrations/${orderCode}`, 10);
+  const processing = order("Processing", 10);
+  service.answers[orderTarget] = [
+    { ...processing, headers: { ...processing.headers, "preference-applied": "wait=30" } },
+    order("Finished"),
+  ];
+  service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
+  const { stderr } = await runCli(service.url, ["domains", "register", "example.com", "--wait"]);
+  const progress = [`${orderCode} accepted`, `${orderCode} Processing: in progress`, `${orderCode} Finished: done`];
+  assert.deepEqual(
+    stderr.split("\n").filter((line) => line !== "" && line !== "slept 0 s"),
+    progress,
   );
 });
 
@@ -154,7 +230,7 @@ test("domains register --wait exits with 7 when the time runs out, and prints th
   const { exitCode, stdout, stderr } = await runCli(service.url, args);
   assert.equal(exitCode, 7);
   assert.deepEqual(JSON.parse(stdout), { order_code: orderCode, status: "Pending" });
-  assert.match(stderr, /slept 5 s\n[^\n]*Pending[^\n]*\nslept 85 s\n/);
+  assert.match(stderr, /slept 0 s\n[^\n]*Pending[^\n]*\nslept 90 s\n/);
   assert.match(stderr, new RegExp(`Follow it with: deedhouse orders get ${orderCode} --wait`));
 });
 

@@ -1,20 +1,37 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
 import { newIdempotencyKey } from "../sdk/sign.ts";
-import type { PageOptions, RenewalStatus } from "../sdk/types.ts";
-import { parseIdempotencyKey, statusOption } from "./arguments.ts";
+import type { NameServer, PageOptions, RenewalStatus } from "../sdk/types.ts";
+import { parseIdempotencyKey, parseWholeNumber, statusOption } from "./arguments.ts";
+import { addContactsCommand, type ContactFiles, contactOption, readContactFiles } from "./contacts.ts";
+import { addDelegationCommands, collect, parseNameServer } from "./delegation.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
-import { checkFinished, followOrder } from "./orders.ts";
-import { printFields, printJson } from "./output.ts";
+import { addOrderLists } from "./order-lists.ts";
+import { reportOrdered } from "./orders.ts";
+import { printFields, printJson, printTable } from "./output.ts";
+import { addPaidCommands } from "./paid.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
+import { addTransferCommands } from "./transfers.ts";
 
 const columns = ["domain_name", "expiration_date", "will_renew", "status"];
+const availabilityColumns = ["domain_name", "availability", "premium.amount", "premium.currency", "reason"];
+const departureColumns = ["domain_name", "left_at", "reason", "gaining_registrar", "restorable_until"];
 const renewalColumns = ["domain_name", "expiration_date", "will_renew", "status", "due_at", "renewed_until"];
 const renewalStatuses: RenewalStatus[] = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"];
 
-interface RegisterOptions extends ConnectionOptions, FollowOptions {
+interface ListDomainsOptions extends ConnectionOptions, ListOptions {
+  prefix?: string;
+  expiresBefore?: string;
+  willRenew?: "true" | "false";
+}
+
+interface RegisterOptions extends ConnectionOptions, FollowOptions, ContactFiles {
+  years?: number;
+  nameServer?: NameServer[];
+  renew: boolean;
+  dryRun?: boolean;
   idempotencyKey?: string;
   json?: boolean;
 }
@@ -25,11 +42,22 @@ export function addDomainCommands(program: Command, clock: Clock): void {
   const list = domains
     .command("list")
     .description("list your domain names")
-    .addHelpText("after", "\nExamples:\n  deedhouse domains list --take 100\n  deedhouse domains list --all --json");
+    .option("--prefix <text>", "only names that begin like this")
+    .option("--expires-before <date>", "only names that expire before this date or time: 2027-01-31")
+    .addOption(
+      new Option("--will-renew <answer>", "only names that will renew, or will not").choices(["true", "false"]),
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  deedhouse domains list --all --json\n" +
+        "  deedhouse domains list --expires-before 2027-01-31 --will-renew false",
+    );
   addConnectionOptions(addListOptions(list)).action(
-    guarded(async (options: ConnectionOptions & ListOptions) => {
+    guarded(async ({ prefix, expiresBefore, willRenew, ...options }: ListDomainsOptions) => {
       const client = await openClient(options, clock);
-      await printList(options, columns, client.listDomains, client.allDomains);
+      const filter = { namePrefix: prefix, expiresBefore, willRenew: willRenew && willRenew === "true" };
+      const getPage = (page: PageOptions) => client.listDomains({ ...page, ...filter });
+      await printList(options, columns, getPage, () => client.allDomains(filter));
     }),
   );
 
@@ -46,20 +74,68 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     }),
   );
 
-  addRenewCommands(domains, clock);
+  addAvailabilityCommand(domains, clock);
 
+  const departures = domains
+    .command("departures")
+    .description("list the domain names that have left your portfolio, the newest departure first")
+    .addHelpText("after", "\nExamples:\n  deedhouse domains departures\n  deedhouse domains departures --all --json");
+  addConnectionOptions(addListOptions(departures)).action(
+    guarded(async (options: ConnectionOptions & ListOptions) => {
+      const client = await openClient(options, clock);
+      await printList(options, departureColumns, client.listDepartures, client.allDepartures);
+    }),
+  );
+
+  addRenewCommands(domains, clock);
+  addDelegationCommands(domains, clock);
+  addContactsCommand(domains, clock);
+  addPaidCommands(domains, clock);
+  addTransferCommands(domains, clock);
+  addOrderLists(domains, clock);
+
+  addRegisterCommand(domains, clock);
+}
+
+function addRegisterCommand(domains: Command, clock: Clock): void {
   const register = domains
     .command("register <domain-name>")
     .description("order the registration of a free domain name")
+    .option("--years <number>", "for how many years; by default the suffix's usual period", parseWholeNumber)
+    .option("--name-server <host>", "HOST, or HOST=ADDRESS,ADDRESS; repeat it for more", collect(parseNameServer))
+    .addOption(contactOption("registrant"))
+    .addOption(contactOption("admin"))
+    .addOption(contactOption("tech"))
+    .addOption(contactOption("billing"))
+    .option("--no-renew", "let the name expire at the end of its term")
+    .option("--dry-run", "make every check, show what would be ordered, and order nothing")
     .option(
       "--idempotency-key <key>",
       "a repeat with the same key is the same order, never a second one",
       parseIdempotencyKey,
     )
     .option("--json", "print JSON: the order, and with --wait its domain")
-    .addHelpText("after", "\nExample:\n  deedhouse domains register example.com --wait --timeout 10m");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  deedhouse domains register example.com --wait --timeout 10m\n  deedhouse domains register example.com --years 2 --name-server ns1.dns-host.net --dry-run",
+    );
   addConnectionOptions(addFollowOptions(register)).action(
     guarded(async (domainName: string, options: RegisterOptions) => registerDomain(domainName, options, clock)),
+  );
+}
+
+function addAvailabilityCommand(domains: Command, clock: Clock): void {
+  const availability = domains
+    .command("availability <domain-names...>")
+    .description("say which names can be registered, at most 50; each counts as a request")
+    .option("--json", "print the API's JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse domains availability example.com example.net");
+  addConnectionOptions(availability).action(
+    guarded(async (domainNames: string[], options: ConnectionOptions & { json?: boolean }) => {
+      const { data } = await (await openClient(options, clock)).checkAvailability(domainNames);
+      if (options.json) printJson(data);
+      else printTable(data, availabilityColumns);
+    }),
   );
 }
 
@@ -111,19 +187,20 @@ function addRenewCommands(domains: Command, clock: Clock): void {
 
 async function registerDomain(domainName: string, options: RegisterOptions, clock: Clock): Promise<void> {
   const client = await openClient(options, clock);
-  const { idempotencyKey = newIdempotencyKey() } = options;
-  const accepted = await orderOnce(idempotencyKey, () => client.registerDomain(domainName, { idempotencyKey }));
-  const { order_code: orderCode } = accepted.data;
-  if (!options.wait) {
-    const order = { order_code: orderCode, location: accepted.location, check_after: accepted.checkAfterSeconds };
-    if (options.json) printJson(order);
-    else printFields(order);
+  const { idempotencyKey = newIdempotencyKey(), years, nameServer: nameServers, renew } = options;
+  const wanted = {
+    idempotencyKey,
+    years,
+    nameServers,
+    willRenew: renew ? undefined : false,
+    contacts: await readContactFiles(options),
+  };
+  if (options.dryRun) {
+    const { data } = await client.checkRegistration(domainName, wanted);
+    if (options.json) printJson(data);
+    else printFields(data);
     return;
   }
-  if (!options.json) printFields({ order_code: orderCode });
-  const order = await followOrder(client, orderCode, options.timeout, accepted);
-  const domain = order.status === "Finished" ? (await client.getDomain(domainName)).data : undefined;
-  if (options.json) printJson({ ...order, domain });
-  else if (domain) printFields(domain);
-  checkFinished(order);
+  const accepted = await orderOnce(idempotencyKey, () => client.registerDomain(domainName, wanted));
+  await reportOrdered(client, accepted, options, domainName);
 }

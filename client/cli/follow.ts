@@ -26,7 +26,7 @@ export interface Wait<T> {
   run(onStatus: (answer: Answer<T>) => void): Promise<Answer<T>>;
   describe(data: T): string;
   isSuccess(data: T): boolean;
-  /** Shown before the first look, when that is some time away. */
+  /** Shown before the first look. */
   opening?: string | undefined;
 }
 
@@ -40,9 +40,10 @@ export async function follow<T>(wait: Wait<T>): Promise<T> {
   let succeeded = false;
   try {
     if (wait.opening) progress.step(wait.opening);
-    const answer = await wait.run(({ data, checkAfterSeconds }) => {
+    const answer = await wait.run(({ data, checkAfterSeconds, isWaitApplied }) => {
       latest = data;
-      progress.step(wait.describe(data) + nextLook(checkAfterSeconds));
+      const isPolling = checkAfterSeconds !== undefined && !isWaitApplied;
+      progress.step(wait.describe(data) + (isPolling ? `, next look in ${checkAfterSeconds} s` : ""));
     });
     succeeded = wait.isSuccess(answer.data);
     return answer.data;
@@ -52,15 +53,6 @@ export async function follow<T>(wait: Wait<T>): Promise<T> {
   } finally {
     progress.end(succeeded);
   }
-}
-
-/** The first progress line after something was accepted. */
-export function acceptedLine(name: string, checkAfterSeconds: number | undefined): string {
-  return `${name} accepted${nextLook(checkAfterSeconds)}`;
-}
-
-function nextLook(checkAfterSeconds: number | undefined): string {
-  return checkAfterSeconds === undefined ? "" : `, next look in ${checkAfterSeconds} s`;
 }
 
 interface Progress {

@@ -78,7 +78,7 @@ test("hosting create --wait ends with the FTP login and the web address", async 
   assert.equal(exitCode, 0);
   assert.equal(
     stderr,
-    "site.example accepted, next look in 6 s\nslept 6 s\nsite.example Provisioning, next look in 2 s\nslept 2 s\n" +
+    "site.example accepted\nslept 0 s\nsite.example Provisioning, next look in 2 s\nslept 2 s\n" +
       "site.example Ready\n",
   );
   assert.match(stdout, /^ftp\.host +ftp\.example\.net$/m);

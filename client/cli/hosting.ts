@@ -6,7 +6,7 @@ import type { Answer, HostingAccount } from "../sdk/types.ts";
 import { parseIdempotencyKey } from "./arguments.ts";
 import { confirm } from "./confirm.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
-import { acceptedLine, addFollowOptions, type FollowOptions, follow } from "./follow.ts";
+import { addFollowOptions, type FollowOptions, follow } from "./follow.ts";
 import { addHostNameCommands } from "./host-names.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
 import { printFields, printJson, printTable } from "./output.ts";
@@ -172,7 +172,7 @@ function followAccount(
 ): Promise<HostingAccount> {
   const { data, checkAfterSeconds } = accepted;
   return follow<HostingAccount>({
-    opening: acceptedLine(data.identifier, checkAfterSeconds),
+    opening: `${data.identifier} accepted`,
     run: (onStatus) => client.waitForHostingAccount(data.identifier, { timeoutMs, checkAfterSeconds, onStatus }),
     describe: ({ status }) => `${data.identifier} ${status}`,
     isSuccess: ({ status }) => status === "Ready",

@@ -3,7 +3,7 @@ import type { Client } from "../sdk/client.ts";
 import type { Clock } from "../sdk/clock.ts";
 import type { Answer, Order, OrderStatus } from "../sdk/types.ts";
 import { CommandFailure, exitCodes, guarded } from "./failures.ts";
-import { acceptedLine, addFollowOptions, type FollowOptions, follow } from "./follow.ts";
+import { addFollowOptions, type FollowOptions, follow } from "./follow.ts";
 import { printFields, printJson } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
@@ -17,6 +17,8 @@ const meanings: Record<OrderStatus, string> = {
   Cancelled: "cancelled",
 };
 
+export const orderStatuses = Object.keys(meanings) as OrderStatus[];
+
 const unfinished: readonly OrderStatus[] = ["NotProvisioned", "Processing", "Pending"];
 
 interface GetOrderOptions extends ConnectionOptions, FollowOptions {
@@ -24,12 +26,15 @@ interface GetOrderOptions extends ConnectionOptions, FollowOptions {
 }
 
 export function addOrderCommands(program: Command, clock: Clock): void {
-  const orders = program.command("orders").description("registration orders");
+  const orders = program.command("orders").description("orders of domain names");
   const get = orders
     .command("get <order-code>")
     .description("show the status of an order")
     .option("--json", "print the API's JSON")
-    .addHelpText("after", "\nExample:\n  deedhouse orders get REG-8F3K2M1Q-7XW --wait");
+    .addHelpText(
+      "after",
+      "\nExample:\n  deedhouse orders get REG-8F3K2M1Q-7XW --wait\n\nTo list your orders: deedhouse domains orders",
+    );
   addConnectionOptions(addFollowOptions(get)).action(
     guarded(async (orderCode: string, options: GetOrderOptions) => {
       const client = await openClient(options, clock);
@@ -44,6 +49,33 @@ export function addOrderCommands(program: Command, clock: Clock): void {
 }
 
 /**
+ * Prints an order that was just accepted; with --wait, follows it and prints its end.
+ * @param domainName shown once the order is finished
+ */
+export async function reportOrdered(
+  client: Client,
+  accepted: Answer<{ order_code: string }>,
+  { wait, timeout, json }: FollowOptions & { json?: boolean },
+  domainName?: string,
+): Promise<void> {
+  const { order_code: orderCode } = accepted.data;
+  if (!wait) {
+    const order = { order_code: orderCode, location: accepted.location, check_after: accepted.checkAfterSeconds };
+    if (json) printJson(order);
+    else printFields(order);
+    return;
+  }
+  if (!json) printFields({ order_code: orderCode });
+  const order = await followOrder(client, orderCode, timeout, accepted);
+  const isShown = domainName !== undefined && order.status === "Finished";
+  const domain = isShown ? (await client.getDomain(domainName)).data : undefined;
+  if (json) printJson({ ...order, domain });
+  else if (domain) printFields(domain);
+  else if (order.status === "Finished") printFields(order);
+  checkFinished(order);
+}
+
+/**
  * Waits for an order and shows progress. Resolves with its final state, or the last state seen when the time ran out.
  * `accepted` is the answer that has just created the order, if there is one.
  */
@@ -55,7 +87,7 @@ export function followOrder(
 ): Promise<Order> {
   const checkAfterSeconds = accepted?.checkAfterSeconds;
   return follow<Order>({
-    opening: accepted && acceptedLine(orderCode, checkAfterSeconds),
+    opening: accepted && `${orderCode} accepted`,
     run: (onStatus) => client.waitForOrder(orderCode, { timeoutMs, checkAfterSeconds, onStatus }),
     describe: ({ status }) => `${orderCode} ${status}: ${meanings[status] ?? "unknown status"}`,
     isSuccess: ({ status }) => status === "Finished",

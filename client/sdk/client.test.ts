@@ -25,6 +25,12 @@ function order(status: string, checkAfterSeconds?: number) {
   return { status: 200, headers, body: { order_code: "REG-00000000-001", status } };
 }
 
+/** An answer of a service that honours `Prefer: wait=N`. */
+function held(answer: ReturnType<typeof order>) {
+  answer.headers["preference-applied"] = "wait=30";
+  return answer;
+}
+
 test("signs names that need percent-encoding exactly as they go on the wire", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains/m%C3%BCnchen.be"] = { status: 200, body: { domain_name: "xn--mnchen-3ya.be" } };
@@ -106,7 +112,7 @@ test("an answer that is not the API's says to check the URL", async () => {
   await assert.rejects(clientFor(service).client.listDomains(), { errorCode: "unexpected_response", status: 301 });
 });
 
-test("waitForOrder leaves check-after between looks and reports each change once", async () => {
+test("waitForOrder leaves check-after between looks where answers are not held, and reports each change once", async () => {
   await using service = await startStandInService();
   service.answers[orderTarget] = [
     order("NotProvisioned", 3),
@@ -122,11 +128,36 @@ test("waitForOrder leaves check-after between looks and reports each change once
   });
   assert.equal(answer.data.status, "Finished");
   assert.deepEqual(statuses, ["NotProvisioned", "Processing", "Finished"]);
-  assert.deepEqual(delaysMs, [7000, 3000, 2000, 4000]);
+  assert.deepEqual(delaysMs, [0, 3000, 2000, 4000]);
   assert.deepEqual(
     service.seen.map((request) => request.headers.prefer),
-    [undefined, "wait=30", "wait=30", "wait=30"],
+    ["wait=30", "wait=30", "wait=30", "wait=30"],
   );
+});
+
+test("waitForOrder looks at once and follows a change at once where answers are held", async () => {
+  await using service = await startStandInService();
+  service.answers[orderTarget] = [held(order("NotProvisioned", 10)), held(order("Processing", 10)), order("Finished")];
+  const { client, delaysMs } = clientFor(service);
+  const answer = await client.waitForOrder("REG-00000000-001", { checkAfterSeconds: 10 });
+  assert.equal(answer.data.status, "Finished");
+  assert.deepEqual(delaysMs, [0, 0, 0]);
+});
+
+test("waitForOrder does not look in a tight loop when a service says that it holds answers and does not", async () => {
+  await using service = await startStandInService();
+  service.answers[orderTarget] = held(order("Processing", 0));
+  const { client, delaysMs } = clientFor(service);
+  await assert.rejects(client.waitForOrder("REG-00000000-001", { timeoutMs: 3_000 }), { name: "WaitTimeoutError" });
+  assert.deepEqual(delaysMs, [0, 0, 1000, 1000, 1000]);
+});
+
+test("waitForOrder leaves the 202's check-after between looks where no other answer has one", async () => {
+  await using service = await startStandInService();
+  service.answers[orderTarget] = [order("Processing"), order("Finished")];
+  const { client, delaysMs } = clientFor(service);
+  await client.waitForOrder("REG-00000000-001", { checkAfterSeconds: 7 });
+  assert.deepEqual(delaysMs, [0, 7000]);
 });
 
 test("waitForOrder takes a last look when the time runs out, then reports the order's status", async () => {
@@ -165,4 +196,8 @@ test("waitForHostingAccount resolves when the account is no longer Provisioning"
   const { client, delaysMs } = clientFor(service);
   assert.equal((await client.waitForHostingAccount("site.example")).data.status, "Ready");
   assert.deepEqual(delaysMs, [0, 4000]);
+  assert.deepEqual(
+    service.seen.map((request) => request.headers.prefer),
+    ["wait=30", "wait=30"],
+  );
 });

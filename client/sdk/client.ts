@@ -1,8 +1,13 @@
 import { type Clock, systemClock } from "./clock.ts";
+import { type ContactCalls, contactCalls } from "./contacts.ts";
+import { type DelegationCalls, delegationCalls } from "./delegation.ts";
 import { type DomainCalls, domainCalls } from "./domains.ts";
 import { type HostNameCalls, hostNameCalls } from "./host-names.ts";
 import { type HostingCalls, hostingCalls } from "./hosting.ts";
+import { type OrderCalls, orderCalls } from "./orders.ts";
+import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
+import { type TransferCalls, transferCalls } from "./transfers.ts";
 import { createSend } from "./transport.ts";
 
 const timeoutMsDefault = 30_000;
@@ -27,7 +32,15 @@ export interface ClientOptions {
 }
 
 /** All calls of the API. Every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
-export interface Client extends DomainCalls, HostingCalls, HostNameCalls {}
+export interface Client
+  extends DomainCalls,
+    ContactCalls,
+    DelegationCalls,
+    HostingCalls,
+    HostNameCalls,
+    OrderCalls,
+    PaidCalls,
+    TransferCalls {}
 
 /** Makes a client for one service and key. Throws `TypeError` when the URL or the key is malformed. */
 export function createClient(options: ClientOptions): Client {
@@ -42,7 +55,16 @@ export function createClient(options: ClientOptions): Client {
     onRetry: options.onRetry,
     clock,
   });
-  return { ...domainCalls(send, clock), ...hostingCalls(send, clock), ...hostNameCalls(send) };
+  return {
+    ...domainCalls(send, clock),
+    ...contactCalls(send),
+    ...delegationCalls(send),
+    ...hostingCalls(send, clock),
+    ...hostNameCalls(send),
+    ...orderCalls(send),
+    ...paidCalls(send),
+    ...transferCalls(send),
+  };
 }
 
 function parseBaseUrl(text: string): URL {

@@ -1,16 +1,22 @@
 import type { Clock } from "./clock.ts";
 import { followPages, pageOf, pageQuery } from "./paging.ts";
-import { answerOf, idFromLocation, objectBody } from "./response.ts";
-import type { Send } from "./transport.ts";
+import { answerOf, arrayBody, idFromLocation, objectBody } from "./response.ts";
+import type { Call, Send } from "./transport.ts";
 import type {
   Answer,
+  Availability,
   CallOptions,
-  CreateOptions,
+  Departure,
   Domain,
+  DomainFilter,
+  DomainListOptions,
+  HeldOptions,
   Order,
   OrderStatus,
   Page,
   PageOptions,
+  RegistrationOptions,
+  RegistrationPlan,
   Renewal,
   RenewalOptions,
   WaitOptions,
@@ -19,31 +25,54 @@ import { waitUntilFinal } from "./wait.ts";
 
 const finalStatuses: readonly OrderStatus[] = ["Finished", "Errors", "FailedValidation", "Cancelled"];
 
-export interface OrderOptions extends CallOptions {
-  /** Up to 30: how many seconds the service may hold the answer until the status changes. */
-  waitSeconds?: number | undefined;
-}
-
 /** The calls for domain names and their orders. */
 export interface DomainCalls {
   /** One page; by default the first 25 items. */
-  listDomains(options?: PageOptions): Promise<Page<Domain>>;
+  listDomains(options?: DomainListOptions): Promise<Page<Domain>>;
   /**
-   * Every domain of the portfolio. It neither skips nor repeats one, even when the portfolio changes in the meantime.
+   * Every domain of the portfolio, or of the part that the filter selects. It neither skips nor repeats one, even when the portfolio changes in the meantime.
    */
-  allDomains(options?: CallOptions): AsyncGenerator<Domain>;
+  allDomains(options?: CallOptions & DomainFilter): AsyncGenerator<Domain>;
   getDomain(domainName: string, options?: CallOptions): Promise<Answer<Domain>>;
+  /** Whether names can be registered, in the order asked: at most 50, and each counts as a request. */
+  checkAvailability(domainNames: readonly string[], options?: CallOptions): Promise<Answer<Availability[]>>;
+  /** One page of names that have left the portfolio, the newest departure first. */
+  listDepartures(options?: PageOptions): Promise<Page<Departure>>;
+  allDepartures(options?: CallOptions): AsyncGenerator<Departure>;
   /** Orders a registration. Follow `data.order_code`; look again after `checkAfterSeconds`. */
-  registerDomain(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  registerDomain(domainName: string, options?: RegistrationOptions): Promise<Answer<{ order_code: string }>>;
+  /** Makes every check of a registration, and orders nothing. */
+  checkRegistration(domainName: string, options?: RegistrationOptions): Promise<Answer<RegistrationPlan>>;
   /** Sets whether a name will renew. Rejects with `domain_renewal_underway` once the registry is carrying it out. */
   setWillRenew(domainName: string, willRenew: boolean, options?: CallOptions): Promise<Answer<undefined>>;
   /** One page of upcoming and recent renewals, by the end of the term. */
   listRenewals(options?: RenewalOptions): Promise<Page<Renewal>>;
   allRenewals(options?: Pick<RenewalOptions, "status" | "signal">): AsyncGenerator<Renewal>;
-  getOrder(orderCode: string, options?: OrderOptions): Promise<Answer<Order>>;
+  /** Any order, of a registration or a registered name. */
+  getOrder(orderCode: string, options?: HeldOptions): Promise<Answer<Order>>;
   /** Resolves with a final status, success or failure: check `data.status`. See `waitUntilFinal` for how it waits. */
   waitForOrder(orderCode: string, options?: WaitOptions<Order>): Promise<Answer<Order>>;
 }
+
+function registrationCall(domainName: string, options: RegistrationOptions, isDryRun?: true): Call {
+  const { years, nameServers, contacts = {}, willRenew, idempotencyKey, signal } = options;
+  const { registrant, ...others } = contacts;
+  const body = {
+    domain_name: domainName,
+    years,
+    name_servers: nameServers,
+    registrant,
+    contacts: Object.keys(others).length > 0 ? others : undefined,
+    will_renew: willRenew,
+    dry_run: isDryRun,
+  };
+  return { method: "POST", path: "/domains/registrations", body, idempotencyKey, signal };
+}
+const filterOf = ({ namePrefix, expiresBefore, willRenew }: DomainFilter) => ({
+  name_prefix: namePrefix,
+  expires_before: expiresBefore,
+  will_renew: willRenew,
+});
 
 export function domainCalls(send: Send, clock: Clock): DomainCalls {
   const getPage = async (query: string, signal: AbortSignal | undefined) =>
@@ -51,10 +80,13 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
   const getRenewals = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<Renewal>(await send({ method: "GET", path: "/renewals", query, signal }));
 
-  const calls: DomainCalls = {
-    listDomains: (options = {}) => getPage(pageQuery(options), options.signal),
+  const getDepartures = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<Departure>(await send({ method: "GET", path: "/domains/departures", query, signal }));
 
-    allDomains: (options = {}) => followPages((query) => getPage(query, options.signal)),
+  const calls: DomainCalls = {
+    listDomains: (options = {}) => getPage(pageQuery(options, filterOf(options)), options.signal),
+
+    allDomains: (options = {}) => followPages((query) => getPage(query, options.signal), filterOf(options)),
 
     async getDomain(domainName, options = {}) {
       const path = `/domains/${encodeURIComponent(domainName)}`;
@@ -62,14 +94,24 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
       return answerOf(reply, objectBody<Domain>(reply));
     },
 
+    async checkAvailability(domainNames, { signal } = {}) {
+      const query = `?names=${encodeURIComponent(domainNames.join(","))}`;
+      const reply = await send({ method: "GET", path: "/domains/availability", query, signal });
+      return answerOf(reply, arrayBody<Availability>(reply));
+    },
+
+    listDepartures: (options = {}) => getDepartures(pageQuery(options), options.signal),
+
+    allDepartures: (options = {}) => followPages((query) => getDepartures(query, options.signal)),
+
     async registerDomain(domainName, options = {}) {
-      const reply = await send({
-        method: "POST",
-        path: "/domains/registrations",
-        body: { domain_name: domainName },
-        ...options,
-      });
+      const reply = await send(registrationCall(domainName, options));
       return answerOf(reply, { order_code: idFromLocation(reply) });
+    },
+
+    async checkRegistration(domainName, options = {}) {
+      const reply = await send(registrationCall(domainName, options, true));
+      return answerOf(reply, objectBody<RegistrationPlan>(reply));
     },
 
     async setWillRenew(domainName, willRenew, { signal } = {}) {
@@ -77,12 +119,13 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
       return answerOf(await send({ method: "PUT", path, body: { will_renew: willRenew }, signal }), undefined);
     },
 
-    listRenewals: (options = {}) => getRenewals(pageQuery(options, options), options.signal),
+    listRenewals: (options = {}) => getRenewals(pageQuery(options, { status: options.status }), options.signal),
 
     allRenewals: ({ status, signal } = {}) => followPages((query) => getRenewals(query, signal), { status }),
 
     async getOrder(orderCode, options = {}) {
-      const path = `/domains/registrations/${encodeURIComponent(orderCode)}`;
+      const orders = /^reg-/i.test(orderCode) ? "/domains/registrations" : "/orders";
+      const path = `${orders}/${encodeURIComponent(orderCode)}`;
       const reply = await send({ method: "GET", path, ...options });
       return answerOf(reply, objectBody<Order>(reply));
     },

@@ -6,6 +6,7 @@ import type {
   Answer,
   CallOptions,
   CreateOptions,
+  HeldOptions,
   HostingAccount,
   HostingHistory,
   Page,
@@ -31,7 +32,7 @@ export interface HostingCalls {
   listHostingAccounts(options?: PageOptions): Promise<Page<HostingAccount>>;
   /** Every account except failed ones. */
   allHostingAccounts(options?: CallOptions): AsyncGenerator<HostingAccount>;
-  getHostingAccount(identifier: string, options?: CallOptions): Promise<Answer<HostingAccount>>;
+  getHostingAccount(identifier: string, options?: HeldOptions): Promise<Answer<HostingAccount>>;
   /** Orders an account; `data.identifier` is its canonical name. */
   createHostingAccount(account: NewHostingAccount, options?: CreateOptions): Promise<Answer<{ identifier: string }>>;
   /** Resolves when the account is no longer `Provisioning`, success or failure: check `data.status`. */
@@ -56,7 +57,7 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
     allHostingAccounts: (options = {}) => followPages((query) => getPage(query, options.signal)),
 
     async getHostingAccount(identifier, options = {}) {
-      const reply = await send({ method: "GET", path: pathOf(identifier), signal: options.signal });
+      const reply = await send({ method: "GET", path: pathOf(identifier), ...options });
       return answerOf(reply, objectBody<HostingAccount>(reply));
     },
 
@@ -70,10 +71,9 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
       return answerOf(reply, { identifier: idFromLocation(reply) });
     },
 
-    // The service can hold only the status of a registration, so every look here is answered at once.
     waitForHostingAccount: (identifier, options = {}) =>
       waitUntilFinal(
-        () => calls.getHostingAccount(identifier, { signal: options.signal }),
+        (waitSeconds) => calls.getHostingAccount(identifier, { waitSeconds, signal: options.signal }),
         (account) => account.status ?? "Ready", // a service without statuses lists only accounts that are done
         (account) => account.status !== "Provisioning",
         options,

@@ -4,15 +4,13 @@ import type { Page, PageOptions } from "./types.ts";
 /** The maximum page size of the service. */
 const takeMax = 100;
 
-/** Selects a part of a list. */
-export interface ListFilter {
-  status?: string | undefined;
-}
+/** Selects a part of a list: query parameters by name. */
+export type ListFilter = Readonly<Record<string, string | boolean | undefined>>;
 
 /** The query string for one page, empty without options. */
-export function pageQuery({ skip, take }: PageOptions, { status }: ListFilter = {}): string {
+export function pageQuery({ skip, take }: PageOptions, filter: ListFilter = {}): string {
   const query = new URLSearchParams();
-  if (status !== undefined) query.set("status", status);
+  for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
   if (skip !== undefined) query.set("skip", String(skip));
   if (take !== undefined) query.set("take", String(take));
   return query.size > 0 ? `?${query}` : "";

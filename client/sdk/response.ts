@@ -17,6 +17,7 @@ export function answerOf<T>(reply: Reply, data: T): Answer<T> {
     requestId: reply.headers.get("x-request-id") ?? undefined,
     rateLimit: parseRateLimit(reply.headers),
     checkAfterSeconds: wholeNumberHeader(reply.headers, "check-after"),
+    isWaitApplied: /(^|[,;\s])wait=/i.test(reply.headers.get("preference-applied") ?? ""),
     location: reply.headers.get("location") ?? undefined,
   };
 }

@@ -78,7 +78,8 @@ function prepare(call: Call, options: TransportOptions): PreparedRequest {
   if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
   const headers = new Headers({ accept: "application/json", "user-agent": "deedhouse-client" });
   if (call.body) headers.set("content-type", "application/json");
-  if (call.method === "POST") headers.set("idempotency-key", call.idempotencyKey ?? newIdempotencyKey());
+  const idempotencyKey = call.idempotencyKey ?? (call.method === "POST" ? newIdempotencyKey() : undefined);
+  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
   if (call.waitSeconds) headers.set("prefer", `wait=${call.waitSeconds}`);
   return {
     method: call.method,

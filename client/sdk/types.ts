@@ -1,3 +1,12 @@
+import type { Contact, Contacts } from "./contacts.ts";
+
+/** A host that a name delegates to. */
+export interface NameServer {
+  name: string;
+  /** IPv4 and IPv6; only for hosts below a name of the same registry. */
+  addresses?: string[] | undefined;
+}
+
 /** A domain name of the portfolio. Timestamps are ISO 8601 UTC with milliseconds. */
 export interface Domain {
   /** Lower-case A-label form. */
@@ -6,7 +15,41 @@ export interface Domain {
   will_renew: boolean;
   registration_date?: string;
   status?: string;
-  name_servers?: string[];
+  name_servers?: NameServer[];
+  /** The codes of its orders that have not ended, the oldest first. */
+  changes_pending?: string[];
+  /** While another registrar asks for the name. */
+  transfer?: DomainTransfer;
+}
+
+/** The request of another registrar for a name of the portfolio. */
+export interface DomainTransfer {
+  status: string;
+  requested_at: string;
+  gaining_registrar: string;
+  /** When the registry decides by itself. */
+  answer_by: string;
+}
+
+/** A name that has left the portfolio. */
+export interface Departure {
+  domain_name: string;
+  left_at: string;
+  reason: "transferred" | "deleted" | "expired";
+  /** The id of the registrar that has the name, if the registry has said it. */
+  gaining_registrar?: string;
+  /** Until when the registry can restore the name. */
+  restorable_until?: string;
+}
+
+/** Whether a name can be registered; `unknown`: its registry did not say. */
+export interface Availability {
+  domain_name: string;
+  availability: "available" | "taken" | "blocked" | "unknown";
+  /** The price of a name that has a price of its own, for the whole period. */
+  premium?: { amount: string; currency: string };
+  /** For people. */
+  reason?: string;
 }
 
 export type OrderStatus =
@@ -18,11 +61,16 @@ export type OrderStatus =
   | "FailedValidation"
   | "Cancelled";
 
-/** The state of a registration. */
+/** The state of an order. */
 export interface Order {
   order_code: string;
   status: OrderStatus;
+  /** Of an order about a registered name: what it changes. */
+  kind?: string;
+  domain_name?: string;
   error_text?: string;
+  /** What you can do now. */
+  next?: string;
 }
 
 /** `Renewed` and `Ended` are final; `Attention`: an operator must act; `Lapsing`: the name will expire. */
@@ -55,7 +103,13 @@ export interface HostingAccount {
   changes_pending?: boolean;
   /** Present when the account will be deleted. */
   removal_requested_at?: string;
-  ftp?: { host: string; port: number; username: string };
+  ftp?: {
+    host: string;
+    port: number;
+    username: string;
+    /** False when nobody can log in; missing otherwise. */
+    enabled?: boolean;
+  };
   web?: { url: string };
   disk_quota_bytes?: number;
   disk_used_bytes?: number;
@@ -124,6 +178,8 @@ export interface Answer<T> {
   rateLimit: RateLimit | undefined;
   /** Seconds after which to look again; missing when there is nothing to wait for. */
   checkAfterSeconds: number | undefined;
+  /** The service holds answers until something changes (`Prefer: wait=N`), so another look may follow at once. */
+  isWaitApplied: boolean;
   /** A path, never a URL. */
   location: string | undefined;
 }
@@ -145,10 +201,26 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+export interface HeldOptions extends CallOptions {
+  /** Up to 30: how many seconds the service may hold the answer until the status changes. */
+  waitSeconds?: number | undefined;
+}
+
 export interface PageOptions extends CallOptions {
   skip?: number | undefined;
   take?: number | undefined;
 }
+
+/** Selects some of the portfolio; all that are given must hold. */
+export interface DomainFilter {
+  /** The beginning of the name, as an A-label. */
+  namePrefix?: string | undefined;
+  /** A date, or a time with its zone. */
+  expiresBefore?: string | undefined;
+  willRenew?: boolean | undefined;
+}
+
+export interface DomainListOptions extends PageOptions, DomainFilter {}
 
 export interface RenewalOptions extends PageOptions {
   status?: RenewalStatus | undefined;
@@ -159,10 +231,37 @@ export interface CreateOptions extends CallOptions {
   idempotencyKey?: string | undefined;
 }
 
+export interface RegistrationOptions extends CreateOptions {
+  /** 1 to 10; by default the usual period of the suffix. */
+  years?: number | undefined;
+  nameServers?: readonly (string | NameServer)[] | undefined;
+  /** Your account's profile takes the place of those left out. */
+  contacts?: Contacts | undefined;
+  /** Default true. */
+  willRenew?: boolean | undefined;
+}
+
+/** What a registration would do. */
+export interface RegistrationPlan {
+  domain_name: string;
+  /** Your own order for the name that is still open: no other one would be placed. The other fields are missing then. */
+  order_code?: string;
+  years?: number;
+  will_renew?: boolean;
+  /** Those of the registration itself. */
+  name_servers?: NameServer[];
+  /** All of them, if an order after the registration has to set them. */
+  name_servers_later?: NameServer[];
+  registrant?: Contact;
+  contacts?: Contacts;
+  /** Of a name with a price of its own. */
+  price?: { amount: string; currency: string };
+}
+
 export interface WaitOptions<T> extends CallOptions {
   /** Default 10 minutes. */
   timeoutMs?: number | undefined;
-  /** Seconds to wait before the first look: pass on the value of the 202. */
+  /** Seconds between looks where no answer says so: pass on the value of the 202. */
   checkAfterSeconds?: number | undefined;
   /** Called with the first status and each change. */
   onStatus?: ((answer: Answer<T>) => void) | undefined;

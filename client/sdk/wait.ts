@@ -11,10 +11,10 @@ const checkAfterSecondsMin = 1;
 const holdSecondsMax = 30;
 
 /**
- * Looks until `isFinal` returns true, with at least `check-after` between looks; only the last look, when the time runs
- * out, may come earlier. The first look is answered at once; for later ones the service may hold the answer until
- * something changes, so that a change is seen at once. Faults are retried until the time is up. Rejects with
- * `WaitTimeoutError`, the last fault, or the signal's reason.
+ * Looks until `isFinal` returns true. Each look asks the service to hold its answer until something changes. If the service says
+ * that it does, a change is followed by another look at once; otherwise `check-after` passes from look to look. Only the last
+ * look, when the time runs out, may come earlier. Faults are retried until the time is up. Rejects with `WaitTimeoutError`, the
+ * last fault, or the signal's reason.
  */
 export async function waitUntilFinal<T>(
   look: (holdSeconds: number) => Promise<Answer<T>>,
@@ -25,19 +25,23 @@ export async function waitUntilFinal<T>(
 ): Promise<Answer<T>> {
   const deadlineMs = clock.monotonicMs() + (options.timeoutMs ?? waitTimeoutMsDefault);
   const remainingMs = () => Math.max(0, deadlineMs - clock.monotonicMs());
-  let delaySeconds = options.checkAfterSeconds ?? 0;
+  let delaySeconds = 0;
   let latest: Answer<T> | undefined;
   for (;;) {
     // Decided before the sleep: timers may fire a fraction of a millisecond early.
     const isLastLook = delaySeconds * 1000 >= remainingMs();
     await clock.sleep(isLastLook ? remainingMs() : delaySeconds * 1000, options.signal);
-    const holdSeconds = latest ? Math.min(holdSecondsMax, Math.floor(remainingMs() / 1000)) : 0;
+    const lookedAtMs = clock.monotonicMs();
     try {
-      const answer = await look(holdSeconds);
-      if (!latest || statusOf(answer.data) !== statusOf(latest.data)) options.onStatus?.(answer);
+      const answer = await look(Math.min(holdSecondsMax, Math.floor(remainingMs() / 1000)));
+      const isNew = !latest || statusOf(answer.data) !== statusOf(latest.data);
       latest = answer;
+      if (isNew) options.onStatus?.(answer);
       if (isFinal(answer.data)) return answer;
-      delaySeconds = Math.max(checkAfterSecondsMin, answer.checkAfterSeconds ?? checkAfterSecondsDefault);
+      const checkAfterSeconds = answer.checkAfterSeconds ?? options.checkAfterSeconds ?? checkAfterSecondsDefault;
+      const passedSeconds = (clock.monotonicMs() - lookedAtMs) / 1000;
+      const dueSeconds = Math.max(checkAfterSecondsMin, checkAfterSeconds) - passedSeconds;
+      delaySeconds = isNew && answer.isWaitApplied ? 0 : Math.max(0, dueSeconds);
     } catch (error) {
       if (isLastLook || !isTransient(error)) throw error;
       delaySeconds = (error instanceof ApiError && error.retryAfterSeconds) || checkAfterSecondsDefault;
