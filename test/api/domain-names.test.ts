@@ -10,11 +10,11 @@ const rival = await gateway.addReseller();
 await runSql(
   gateway.databaseUrl,
   `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-     will_renew, status, name_servers)
+     will_renew, status, delegation)
    VALUES ('xn--mller-kva.example', $1, 'sandbox', '2026-04-18T07:45:21.187Z', '2027-04-18T07:45:21.1Z', now(), false,
-           'ok', '{ns1.dns.example}'),
-          ('plain.example', $1, 'sandbox', now(), now(), now(), true, 'ok', '{}'),
-          ('rivals.example', $2, 'sandbox', now(), now(), now(), true, 'ok', '{}')`,
+           'ok', '[{"name": "ns1.dns.example"}]'),
+          ('plain.example', $1, 'sandbox', now(), now(), now(), true, 'ok', '[]'),
+          ('rivals.example', $2, 'sandbox', now(), now(), now(), true, 'ok', '[]')`,
   [reseller.id, rival.id],
 );
 const read = (name: string, prefix = "") => gateway.send(reseller, "GET", `${prefix}/domains/${name}`);
@@ -29,7 +29,11 @@ test("a domain has the three promised fields first, with timestamps in UTC and m
     ["will_renew", false],
     ["registration_date", "2026-04-18T07:45:21.187Z"],
     ["status", "ok"],
-    ["name_servers", ["ns1.dns.example"]],
+    ["name_servers", [{ name: "ns1.dns.example" }]],
+    ["dnssec", null],
+    ["statuses", []],
+    ["transfer_locked", false],
+    ["changes_pending", []],
   ]);
 });
 

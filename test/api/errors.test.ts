@@ -1,15 +1,22 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { routes } from "#api/routes.ts";
+import { v2Routes } from "#api/v2/routes.ts";
 import type { ErrorCode } from "#errors.ts";
 import { assertError, type ErrorBody } from "../harness/assert-reply.ts";
-import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { startTestGateway } from "../harness/gateway.ts";
 import { newNonce } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
+import { authCodeRefusals, insertNamesWithoutCodes, registriesWithoutCodes } from "./auth-code-refusals.ts";
+import { contactScenarios, wrongContact } from "./contact-scenarios.ts";
+import { goodAccountWith, hostingScenarios } from "./hosting-scenarios.ts";
+import { paidErrors } from "./paid-errors.ts";
+import { type Scenario, type Scenarios, wrongPaging } from "./scenario.ts";
+import { v2Scenarios } from "./v2-scenarios.ts";
 
 // Provokes every code that a use case lists in its documented condition, and checks that nothing changes.
 
-const gateway = await startTestGateway({ after });
+const gateway = await startTestGateway({ after }, { moreRegistries: registriesWithoutCodes });
 const reseller = await gateway.addReseller();
 const rival = await gateway.addReseller();
 const plain = await gateway.addReseller({ kind: "plain" });
@@ -20,44 +27,78 @@ const retiredPack = await gateway.addPack();
 await runSql(gateway.databaseUrl, `UPDATE service_packs SET retired_at = now() WHERE id = ${retiredPack}`);
 await runSql(gateway.databaseUrl, "INSERT INTO blocked_names VALUES ('listed', '', now()), ('whole.test', '', now())");
 
-interface Scenario {
-  as?: TestReseller;
-  target: string;
-  body?: unknown;
-  /** Checks the error's body, beyond the rules for all errors. */
-  says?: RegExp;
-  fields?: string[];
-  arrange?(): Promise<unknown>;
-  tidy?(): Promise<unknown>;
-}
+const packs = { offered: pack, unoffered: unofferedPack, retired: retiredPack };
 
 const registrations = "/domains/registrations";
 const register = (domain_name: unknown, more: Partial<Scenario> = {}): Scenario => {
   return { target: registrations, body: { domain_name }, ...more };
 };
-const goodAccount = { servicepack_id: pack, identifier: "fresh.example", password: "correct horse battery" };
-const create = (change: Record<string, unknown>, more: Partial<Scenario> = {}): Scenario => {
-  return { target: "/hostingaccounts", body: { ...goodAccount, ...change }, ...more };
-};
-/** An unknown one, and a rival's. */
-const notOwn = (path: string, body?: unknown): Scenario[] =>
-  ["nobodys.example", "exists.example", "-"].map((name) => ({ target: `/hostingaccounts/${name}${path}`, body }));
+const goodAccount = goodAccountWith(pack);
 const ownRenew = "/domains/own.example/renew";
-const wrongPaging = ["skip=-1", "take=0", "take=x", "skip=1.0", "skip=0&skip=0", "cursor=00", "take=", "skip=1e3"];
 
-const foreignAccounts = ["nobodys.example", "exists.example", "", "%00", "%2e%2e"];
-const hostNameErrors = {
-  hostingaccount_invalid_identifier: foreignAccounts.map((identifier) => {
-    return { target: `/hostingaccounts/${identifier}/hosts/www.own.example` };
-  }),
-  host_name_not_found: ["www.own.example", "-", "", "%00"].map((host) => {
-    return { as: rival, target: `/hostingaccounts/exists.example/hosts/${host}` };
-  }),
-};
+/** What every call about a name of the caller's portfolio refuses. */
+const foreignNames = (path: string, body?: object) => ({
+  domain_not_valid: ["/domains/-a.example", "/domains/example"].map((of) => ({ target: `${of}/${path}`, body })),
+  domain_not_found: [
+    { target: `/domains/nobodys.example/${path}`, body },
+    { as: rival, target: `/domains/own.example/${path}`, body },
+  ],
+});
+
+/** What every order about a registered name refuses. @param mistakes bodies, each with the fields that are wrong in it */
+const ordering = (path: string, body: object, mistakes: [body: object, ...fields: string[]][]) => ({
+  bad_request: [
+    { target: `/domains/own.example/${path}`, says: /empty/ },
+    ...mistakes.map(([mistake, ...fields]) => ({ target: `/domains/own.example/${path}`, body: mistake, fields })),
+  ],
+  ...foreignNames(path, body),
+  order_limit_reached: [
+    { target: `/domains/own.example/${path}`, body, arrange: openOrders, tidy: () => query("DELETE FROM changes") },
+  ],
+});
+
+/** As many open orders as a reseller may have. */
+const openOrders = () =>
+  query(
+    `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at)
+     SELECT 'CHG-' || n, ${reseller.id}, 'n' || n || '.example', 'none', 'transfer-lock', '{}', false, 'NotProvisioned', now(), now()
+     FROM generate_series(1, 10000) AS n`,
+  );
+const query = (text: string) => runSql(gateway.databaseUrl, text);
+const paid = paidErrors({
+  reseller,
+  rival,
+  query,
+  ordering,
+  openOrders,
+  setRenewal: (assignment) => setRenewal(assignment),
+});
 
 /** By method and path, and code: the requests that provoke it. */
-const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
-  "GET /domains": { invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains?${query}` })) },
+const scenarios: Scenarios = {
+  "GET /domains": {
+    invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains?${query}` })),
+    bad_request: [
+      ...["", "m%C3%BCn", "a_b", "a%00", "x".repeat(254), "a&name_prefix=b"].map((value) => ["name_prefix", value]),
+      ...["", "x", "2027-02-30", "2027-1-1", "2027-01-01T25:00Z", "2027-01-01T12:00:00", "0", "infinity"].map(
+        (value) => ["expires_before", value],
+      ),
+      ...["", "1", "yes", "true&will_renew=true"].map((value) => ["will_renew", value]),
+    ].map(([name, value]) => ({ target: `/domains?${name}=${value}`, fields: [name!] })),
+  },
+  "GET /domains/availability": {
+    bad_request: [
+      ...["", "?names=", "?names=a.example&names=b.example", `?names=${"a.example,".repeat(50)}b.example`].map(
+        (query) => ({ target: `/domains/availability${query}`, says: /1 to 50 names/, fields: ["names"] }),
+      ),
+      {
+        target: "/domains/availability?names=a.example,,example,b.example",
+        says: /Name 2/,
+        fields: ["names", "names"],
+      },
+      { target: "/domains/availability?names=www.name.example", says: /Name 1: Only one label/, fields: ["names"] },
+    ],
+  },
   "GET /domains/:domain_name": {
     invalid_request: [{ target: "/domains/" }, { target: "/v1/domains/?x=1" }],
     domain_not_valid: [
@@ -66,6 +107,9 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
       { target: "/domains/1.2.3.4" },
     ],
     domain_not_found: [{ target: "/domains/nobodys.example" }],
+  },
+  "GET /domains/departures": {
+    invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains/departures?${query}` })),
   },
   "POST /domains/registrations": {
     bad_request: [
@@ -88,6 +132,10 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
       register("www.name.example", { says: /one label/i }),
       register("www.name.com", { says: /one label/i }),
       register("name.example", { as: incomplete, fields: ["profile"] }),
+      wrongContact,
+      ...[{ years: 0 }, { years: 11 }, { name_servers: "ns1.dns.net" }, { will_renew: 1 }, { dry_run: "yes" }].map(
+        (more) => ({ target: registrations, body: { domain_name: "a.example", ...more }, fields: Object.keys(more) }),
+      ),
     ],
     domain_availability_blocked: [
       register("name.com", { says: /\.example, \.test/ }),
@@ -95,6 +143,13 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
       register("Listed.Test", { says: /blocked/ }),
       register("whole.test", { says: /blocked/ }),
       ...["reserved-a.example", "blocked-a.example", "premium-a.example"].map((name) => register(name)),
+    ],
+    order_limit_reached: [
+      register("beyond.example", {
+        arrange: () => paid.limit(0),
+        tidy: () => paid.limit(100_000),
+        says: /paid orders/,
+      }),
     ],
     domain_availability_taken: [register("taken-a.example", { says: /not free/ })],
     domain_availability_lookuperror: [
@@ -120,6 +175,22 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
     }),
     order_not_found: [{ target: `${registrations}/REG-00000000-000` }],
   },
+  "GET /domains/:domain_name/auth-code": {
+    ...foreignNames("auth-code"),
+    auth_code_not_found: [{ target: "/domains/own.example/auth-code" }],
+  },
+  "POST /domains/:domain_name/auth-code": {
+    ...foreignNames("auth-code"),
+    order_limit_reached: ordering("auth-code", {}, []).order_limit_reached,
+    ...authCodeRefusals(gateway),
+  },
+  "POST /domains/:domain_name/transfer-out": ordering("transfer-out", { answer: "approve" }, [
+    [{}, "answer"],
+    [{ answer: "perhaps" }, "answer"],
+    [{ answer: "reject" }, "reason"],
+    [{ answer: "approve", reason: "fraud" }, "reason"],
+  ]),
+  ...contactScenarios(rival, ordering),
   "PUT /domains/:domain_name/renew": {
     bad_request: [
       { target: ownRenew, says: /empty/ },
@@ -144,76 +215,55 @@ const scenarios: Record<string, Partial<Record<ErrorCode, Scenario[]>>> = {
       },
     ],
   },
+  "PUT /domains/:domain_name/dnssec": ordering("dnssec", { ds: [] }, [
+    [{}, "ds"],
+    [{ ds: [], keys: [] }, "keys"],
+    [{ ds: [{}] }, "ds/0/key_tag", "ds/0/algorithm", "ds/0/digest_type", "ds/0/digest"],
+    [{ keys: "all" }, "keys"],
+  ]),
+  "PUT /domains/:domain_name/nameservers": ordering("nameservers", { name_servers: [] }, [
+    [{}, "name_servers"],
+    [{ name_servers: ["dns"] }, "name_servers/0"],
+    [{ name_servers: [{ name: "ns1.dns.net", addresses: ["9.9.9.9"] }] }, "name_servers/0/addresses"],
+  ]),
+  "PUT /domains/:domain_name/transfer-lock": ordering("transfer-lock", { transfer_locked: true }, [
+    [{}, "transfer_locked"],
+    [{ transfer_locked: "true" }, "transfer_locked"],
+  ]),
+  "GET /domains/:domain_name/history": {
+    invalid_paging_request: wrongPaging.map((query) => ({ target: `/domains/own.example/history?${query}` })),
+    domain_not_valid: ["/domains//history", "/domains/-a.example/history", "/domains/example/history"].map((target) => {
+      return { target };
+    }),
+    domain_not_found: [
+      { target: "/domains/nobodys.example/history" },
+      { as: rival, target: "/domains/own.example/history" },
+    ],
+  },
+  "GET /orders": {
+    invalid_paging_request: [...wrongPaging, "skip=10001"].map((query) => ({ target: `/orders?${query}` })),
+    bad_request: Object.entries({
+      domain_name: ["", "example", "-a.example", "own.example&domain_name=own.example"],
+      kind: ["", "lost", "create&kind=create"],
+      status: ["", "Lost", "Renewed", "Errors&status=Errors"],
+    }).flatMap(([filter, values]) =>
+      values.map((value) => ({ target: `/orders?${filter}=${value}`, fields: [filter] })),
+    ),
+  },
+  "GET /orders/:order_code": {
+    bad_request: ["", "x", "CHG-00000000", "ORD-00000000-000"].map((code) => {
+      return { target: `/orders/${code}`, fields: ["order_code"] };
+    }),
+    order_not_found: ["REG", "REN", "CHG"].map((prefix) => ({ target: `/orders/${prefix}-11111111-111` })),
+  },
   "GET /renewals": {
     invalid_paging_request: wrongPaging.map((query) => ({ target: `/renewals?${query}` })),
     bad_request: ["status=", "status=Lost", "status=Ended&status=Ended"].map((query) => {
       return { target: `/renewals?${query}`, fields: ["status"] };
     }),
   },
-  "GET /hostingaccounts": {
-    invalid_paging_request: wrongPaging.map((query) => ({ target: `/hostingaccounts?${query}` })),
-  },
-  "GET /hostingaccounts/:identifier": {
-    hostingaccount_invalid_identifier: ["nobodys.example", "", "%00", "-", "x".repeat(300), "%2e%2e"].map(
-      (identifier) => {
-        return { target: `/hostingaccounts/${identifier}` };
-      },
-    ),
-  },
-  "DELETE /hostingaccounts/:identifier": { hostingaccount_invalid_identifier: notOwn("") },
-  "GET /hostingaccounts/:identifier/history": { hostingaccount_invalid_identifier: notOwn("/history") },
-  "PUT /hostingaccounts/:identifier/password": {
-    bad_request: [
-      { target: "/hostingaccounts/failed.example/password", says: /empty/ },
-      { target: "/hostingaccounts/failed.example/password", body: "{}", fields: ["password"] },
-      { target: "/hostingaccounts/failed.example/password", body: { password: "short" }, fields: ["password"] },
-    ],
-    hostingaccount_invalid_identifier: notOwn("/password", { password: goodAccount.password }),
-    hostingaccount_not_changeable: [
-      { target: "/hostingaccounts/failed.example/password", body: { password: goodAccount.password } },
-      { target: "/hostingaccounts/leaving.example/password", body: { password: goodAccount.password } },
-    ],
-  },
-  "POST /hostingaccounts": {
-    missing_reseller: [create({}, { as: plain })],
-    missing_reseller_profile: [create({}, { as: incomplete })],
-    bad_request: [
-      { target: "/hostingaccounts", says: /empty/ },
-      { target: "/hostingaccounts", body: "[]" },
-      { target: "/hostingaccounts", body: "{}", fields: ["servicepack_id", "identifier", "password"] },
-      create(
-        { servicepack_id: 14490, identifier: [], password: null },
-        {
-          fields: ["servicepack_id", "identifier", "password"],
-        },
-      ),
-      ...["www", "a.localhost", "127.0.0.1", "panel.deedhouse.test"].map((identifier) => {
-        return create({ identifier }, { fields: ["identifier"] });
-      }),
-      create({ password: "short" }, { fields: ["password"] }),
-    ],
-    invalid_service_pack: ["0", "", "1", "x", "9".repeat(40), unofferedPack, retiredPack, `0${pack}`].map((id) => {
-      return create({ servicepack_id: id });
-    }),
-    hosting_already_exist: [create({ identifier: "exists.example" }), create({ identifier: "Exists.EXAMPLE." })],
-    service_unavailable: [],
-  },
-  "GET /hostingaccounts/:identifier/hosts": {
-    hostingaccount_invalid_identifier: foreignAccounts.map((identifier) => {
-      return { target: `/hostingaccounts/${identifier}/hosts` };
-    }),
-  },
-  "GET /hostingaccounts/:identifier/hosts/:host_name": hostNameErrors,
-  "PUT /hostingaccounts/:identifier/hosts/:host_name": {
-    hostingaccount_invalid_identifier: hostNameErrors.hostingaccount_invalid_identifier,
-    bad_request: ["www", "a.localhost", "127.0.0.1", "panel.deedhouse.test", "%00", ""].map((host) => {
-      return { as: rival, target: `/hostingaccounts/exists.example/hosts/${host}`, fields: ["host_name"] };
-    }),
-    host_name_not_available: ["own.example", "www.own.example"].map((host) => {
-      return { as: rival, target: `/hostingaccounts/exists.example/hosts/${host}` };
-    }),
-  },
-  "DELETE /hostingaccounts/:identifier/hosts/:host_name": hostNameErrors,
+  ...hostingScenarios({ rival, plain, incomplete, packs }),
+  ...paid.scenarios,
   "GET /servicepacks": {},
 };
 
@@ -227,7 +277,8 @@ async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(
     gateway.databaseUrl,
     `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
-       (SELECT json_agg(d) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
+       (SELECT json_agg(d ORDER BY domain_name) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
+       (SELECT count(*) FROM changes) AS changes, (SELECT json_agg(c) FROM auth_codes AS c) AS codes,
        (SELECT count(*) FROM committed_requests) AS answers`,
   );
   return row;
@@ -253,12 +304,18 @@ await runSql(
        next_step_at, list_key, created_at, updated_at)
      VALUES ('REN-00000000-000', ${reseller.id}, 'own.example', 'sandbox', 1, now(), now(), 'Scheduled', 'infinity',
        'own.example', now(), now()) RETURNING id)
+
    INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
      will_renew, status, renewal_id)
-   SELECT 'own.example', ${reseller.id}, 'sandbox', now(), now(), now(), true, 'ok', id FROM renewal`,
+   SELECT 'own.example', ${reseller.id}, 'sandbox', now(), '${paid.ownEnd}', '${paid.ownEnd}', true, 'ok', id FROM renewal`,
 );
+await paid.prepare();
 
-for (const { method, path, useCase } of routes) {
+await insertNamesWithoutCodes(gateway, reseller);
+
+Object.assign(scenarios, v2Scenarios({ packs, rival, plain, incomplete, wrongPaging, v1: scenarios }));
+
+for (const { method, path, useCase } of [...routes, ...v2Routes]) {
   const cases = scenarios[`${method} ${path}`] ?? {};
 
   // An unavailable database and the full queue of hashes have their own files.
@@ -276,8 +333,8 @@ for (const { method, path, useCase } of routes) {
     if (elsewhere(code)) continue;
     test(`${method} ${path}: answers ${code} in its condition and changes nothing`, async () => {
       for (const { as = reseller, target, body, says, fields, arrange, tidy } of requests) {
-        await arrange?.();
         const before = await everythingStored();
+        await arrange?.();
         const reply = await gateway.send(as, method, target, { body });
         await tidy?.();
         const error: ErrorBody = assertError(reply, code);

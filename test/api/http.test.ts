@@ -66,7 +66,7 @@ test("%2F inside a segment is part of the name, never a separator", async () => 
 test("an unsupported method is 405, and allow lists the supported ones", async () => {
   const cases: [string, string, string][] = [
     ["DELETE", "/domains", "GET"],
-    ["PUT", "/v1/domains/a.example", "GET"],
+    ["PUT", "/v1/domains/a.example", "GET, DELETE"],
     ["GET", "/domains/registrations", "POST"],
     ["POST", "/domains/registrations/REG-00000000-000", "GET"],
     ["PATCH", "/hostingaccounts", "GET, POST"],

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "#lib/clock.ts";
 import { changeRateLimit } from "#resellers/create.ts";
-import { revokeKey } from "#resellers/keys.ts";
+import { changeKeyScopes, createKey, revokeKey } from "#resellers/keys.ts";
+import { scopes } from "#use-case/use-case.ts";
 import { startApiProcess } from "../harness/api-process.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
@@ -62,4 +63,46 @@ test("a new rate limit takes effect within a second", async (t) => {
     limit = (await get()).headers["x-ratelimit-limit"] ?? "";
     assert.ok(limit === "9" || sentMs - startMs <= changeKnownMs);
   }
+});
+
+test("a key that was created without scopes can neither delete a name nor give it away", async (t) => {
+  const gateway = await startTestGateway(t, { worker: false });
+  const reseller = await gateway.addReseller();
+  const { id } = await createKey(gateway.context, reseller.id, { label: "plain" });
+  const [key] = await runSql<{ scopes: string[] }>(gateway.databaseUrl, "SELECT scopes FROM api_keys WHERE id = $1", [
+    id,
+  ]);
+  const missing = scopes.filter((scope) => !key?.scopes.includes(scope));
+  assert.deepEqual(missing, ["domains:delete", "domains:transfer"]);
+});
+
+test("added and removed scopes take effect within a second, also in an api process that did not change them", async (t) => {
+  const gateway = await startTestGateway(t, { worker: false });
+  const api = await startApiProcess(t, gateway);
+  const reseller = await gateway.addReseller();
+  const caller = await gateway.addKey(reseller, { scopes: ["domains:read"] });
+  const { clock } = gateway.context;
+  const target = "/domains/nobodys.example/auth-code";
+  const answerOf = async (url: string) =>
+    (await sendSigned({ url, key: caller.key, clock, method: "GET", target })).status;
+  const untilAnswered = async (url: string, status: number) => {
+    const startMs = systemClock.monotonicMs();
+    for (;;) {
+      const sentMs = systemClock.monotonicMs();
+      const answered = await answerOf(url);
+      if (answered === status) return;
+      assert.ok(sentMs - startMs <= changeKnownMs, `${url} still answers ${answered}`);
+    }
+  };
+  for (const url of [gateway.url, api.url]) assert.equal(await answerOf(url), 403);
+  const added = await changeKeyScopes(gateway.context, caller.key.id, {
+    add: ["domains:transfer", "domains:read"],
+    remove: ["hosting:read"],
+  });
+  assert.deepEqual(added, ["domains:read", "domains:transfer"]);
+  for (const url of [gateway.url, api.url]) await untilAnswered(url, 404);
+  await changeKeyScopes(gateway.context, caller.key.id, { add: [], remove: ["domains:transfer"] });
+  for (const url of [gateway.url, api.url]) await untilAnswered(url, 403);
+  await revokeKey(gateway.context, caller.key.id);
+  assert.equal(await changeKeyScopes(gateway.context, caller.key.id, { add: ["domains:read"], remove: [] }), undefined);
 });

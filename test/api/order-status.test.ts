@@ -108,6 +108,7 @@ test("wait holds the answer until the status changes, and returns the new one", 
   );
   const reply = await waiting;
   assert.deepEqual(reply.body, { order_code: code, status: "Pending" });
+  assert.equal(reply.headers["preference-applied"], "wait=30");
   assertFullForm(reply);
 });
 
@@ -117,6 +118,7 @@ test("wait ends after its time, and does not wait for a final order", async () =
   assert.deepEqual(reply.body, { order_code: pending, status: "Pending" });
   assert.equal(((await read(final, reseller, { prefer: "wait=30" })).body as { status: string }).status, "Finished");
   for (const prefer of ["wait=0", "wait=", "wait=-1", "wait=x", "await=30", "return=minimal"]) {
-    assert.equal((await read(pending, reseller, { prefer })).status, 200);
+    const unheld = await read(pending, reseller, { prefer });
+    assert.deepEqual([unheld.status, unheld.headers["preference-applied"]], [200, undefined]);
   }
 });

@@ -8,7 +8,7 @@ import { runSql } from "../harness/sql.ts";
 const gateway = await startTestGateway({ after }, { worker: false });
 const pack = await gateway.addPack();
 
-/** Both lists have the same form: a path, a name column, and rows that can be inserted. */
+/** The lists have the same form: a path, a name column, and rows that can be inserted. */
 const lists = [
   {
     path: "/domains",
@@ -37,6 +37,20 @@ const lists = [
       ),
     remove: (names: string[]) =>
       runSql(gateway.databaseUrl, "DELETE FROM hosting_accounts WHERE identifier = ANY ($1)", [names]),
+  },
+  {
+    path: "/domains/departures",
+    nameOf: (row: Record<string, string>) => row.domain_name,
+    add: (reseller: TestReseller, names: string[]) =>
+      runSql(
+        gateway.databaseUrl,
+        `INSERT INTO domains_ended (domain_name, reseller_id, registry_id, registration_date, expiration_date,
+           registry_ex_date, ended_at, reason)
+         SELECT name, $1, 'sandbox', now(), now(), now(), '2026-01-01T00:00:00Z', 'expired' FROM unnest($2::text[]) AS name`,
+        [reseller.id, names],
+      ),
+    remove: (names: string[]) =>
+      runSql(gateway.databaseUrl, "DELETE FROM domains_ended WHERE domain_name = ANY ($1)", [names]),
   },
 ];
 type List = (typeof lists)[number];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
 
 test("a registration is accepted, finishes, and the name is in the portfolio with the registry's expiry date", async (t) => {
   const gateway = await startTestGateway(t);
@@ -28,4 +29,18 @@ test("a registration is accepted, finishes, and the name is in the portfolio wit
     ]),
     [["hello.example", held.exDate, true]],
   );
+});
+
+test("check-after is the estimate of the registry's profile until enough registrations were measured", async (t) => {
+  const quick = { id: "quick", suffixes: ["quick"], profile: { expectedSeconds: 1 } };
+  const gateway = await startTestGateway(t, { moreRegistries: [quick] });
+  const reseller = await gateway.addReseller();
+  const body = { domain_name: "hello.quick" };
+  const accepted = await gateway.send(reseller, "POST", "/domains/registrations", { body });
+  assert.deepEqual([accepted.status, accepted.headers["check-after"]], [202, "1"], accepted.text);
+  // Back to an order in progress: its status says the same.
+  await gateway.stopWorker();
+  await runSql(gateway.databaseUrl, "UPDATE registration_orders SET status = 'Pending', ended_at = NULL");
+  const { headers } = await gateway.send(reseller, "GET", accepted.headers.location!);
+  assert.equal(headers["check-after"], "1");
 });

@@ -7,28 +7,33 @@ import { eventually } from "../harness/running-system.ts";
 import { seededRandom } from "../harness/seeded-random.ts";
 import { type HeldOrders, holdCommits, holdFrames } from "./held-orders.ts";
 import { judge } from "./judge.ts";
-import { drawnPoints, getKillPoint, type HeldCommit, type KillPoint, sessionsMax } from "./kill-points.ts";
-import { faultOf } from "./labels.ts";
+import { judgeChanges } from "./judge-changes.ts";
+import { drawnPoints, type HeldCommit, type KillPoint, sessionsMax } from "./kill-points.ts";
 import {
   areAllDone,
   cancel,
   describeUnended,
+  gatherChanges,
   gatherEvidence,
   interfere,
   isDone,
   lookMs,
   type OrderState,
   type Orders,
+  ownAll,
   placeAll,
   readStates,
   untilAllDone,
 } from "./orders.ts";
 import { readRowsPassed } from "./rows.ts";
 import type { Stage } from "./stage.ts";
+import { faultOf, getKillPoint, getSubject } from "./subjects.ts";
 
 export interface Batch {
-  /** "claimed.2": the kill point and the round. */
+  /** "claimed.2" or "renew:claimed.2": the kind of orders, the kill point and the round. */
   id: string;
+  /** The id of what the batch is about. */
+  subject: string;
   seed: number;
   /** The id of a kill point, or of a way to draw the moment. */
   point: string;
@@ -37,6 +42,7 @@ export interface Batch {
 
 export interface Case {
   id: string;
+  subject: string;
   point: string;
   label: string;
   /** Whether its worker was killed while it was at the point. */
@@ -68,36 +74,43 @@ const resellersPerBatch = 5;
 
 const drawnKillsMax = 3;
 const framesPerOrder = 4;
-const anyChange: Omit<HeldCommit, "isCommitted"> = {
-  table: "order_history",
-  on: "INSERT",
-  when: "NEW.event <> 'requested'",
-  orderColumn: "order_id",
-};
+const anyChange = { on: "INSERT", when: "NEW.event <> 'requested'" } as const satisfies Partial<HeldCommit>;
 
 /** Plays a batch and judges its orders. @throws Error when orders neither end nor reach the point */
 export async function playBatch(stage: Stage, batch: Batch): Promise<BatchResult> {
+  const subject = getSubject(batch.subject);
   const play: Play = {
     stage,
+    subject,
     batch,
     resellers: [],
     random: seededRandom(batch.seed),
     placed: new Map(),
     reached: new Set(),
     cancelAsked: new Set(),
+    owned: new Map(),
+    judgedFrom: 0,
     kills: 0,
   };
-  const names = batch.labels.map((label, index) => `${label}${batch.id.replace(".", "-")}-${index}.example`);
+  const names = batch.labels.map((label, index) => `${label}${nameOf(batch)}-${index}.example`);
   await addResellers(play);
+  await ownAll(play, names);
   if (drawnPoints.some(({ id }) => id === batch.point)) await killAtDrawnMoments(play, names);
-  else await killAtPoint(play, names, getKillPoint(batch.point));
+  else await killAtPoint(play, names, getKillPoint(subject, batch.point));
   const unended = await untilAllDone(play);
   return {
     cases: await report(play, names),
-    faults: [...unended, ...judge(await gatherEvidence(play))],
-    rows: await readRowsPassed(stage, names),
+    faults: [...unended, ...(await judgeAll(play))],
+    rows: await readRowsPassed(play),
     kills: play.kills,
   };
+}
+
+/** Short, because a label of a name has 63 characters at most. The kind is in the fault's label already. */
+const nameOf = ({ id }: Batch) => id.slice(id.indexOf(":") + 1).replace(".", "-");
+
+async function judgeAll(play: Play): Promise<string[]> {
+  return play.subject.kind ? judgeChanges(await gatherChanges(play)) : judge(await gatherEvidence(play));
 }
 
 /** In every other batch the registry has the contacts already: then an order's first command is its create. */
@@ -107,21 +120,25 @@ async function addResellers(play: Play): Promise<void> {
   const isAboutContacts = batch.point.startsWith("contact-");
   const wanted = isAboutContacts ? batch.labels.length : Math.min(resellersPerBatch, batch.labels.length);
   while (resellers.length < wanted) resellers.push(await stage.gateway.addReseller());
-  if (isAboutContacts || play.random(2) === 0) return;
+  if (play.subject.kind || isAboutContacts || play.random(2) === 0) return;
   await placeAll(
     play,
-    resellers.map((_, index) => `plain-${batch.id.replace(".", "-")}-first-${index}.example`),
+    resellers.map((_, index) => `plain-${nameOf(batch)}-first-${index}.example`),
   );
   await untilAllDone(play);
 }
 
 async function killAtPoint(play: Play, names: string[], point: KillPoint): Promise<void> {
   const { gateway, crew } = play.stage;
-  const first = point.after === undefined ? undefined : getKillPoint(point.after);
+  const first = point.after === undefined ? undefined : getKillPoint(play.subject, point.after);
   const points = [...(first ? [first] : []), point];
   const holds: HeldOrders[] = [];
   for (const { commit, frame } of points) {
-    holds.push(commit ? await holdCommits(gateway, commit) : holdFrames(gateway, frame!, names, crew.isReady));
+    holds.push(
+      commit
+        ? await holdCommits(gateway, play.subject.table, commit)
+        : holdFrames(gateway, frame!, names, crew.isReady),
+    );
   }
   try {
     let isPlaced = false;
@@ -242,7 +259,7 @@ interface Moment {
 }
 
 /** The n-th frame that the registry receives, or the n-th change of an order before its commit. */
-async function drawMoment({ stage, batch, random }: Play, nth: number): Promise<Moment> {
+async function drawMoment({ stage, batch, random, subject: { table } }: Play, nth: number): Promise<Moment> {
   if (batch.point === "random-frame") {
     let isThere = false;
     const forget = stage.onFrame(nth, () => {
@@ -251,7 +268,8 @@ async function drawMoment({ stage, batch, random }: Play, nth: number): Promise<
     });
     return { isThere: () => isThere, letGo: async () => {}, end: async () => forget() };
   }
-  const held = await holdCommits(stage.gateway, { ...anyChange, isCommitted: random(2) === 0 }, nth);
+  const change = { ...anyChange, table: table.history, orderColumn: table.subject, isCommitted: random(2) === 0 };
+  const held = await holdCommits(stage.gateway, table, change, nth);
   return {
     isThere: async () => (await held.names()).length > 0,
     letGo: async () => held.letGo(await held.names()),
@@ -283,7 +301,8 @@ async function kill(play: Play, isAway: boolean, work: () => Promise<void>): Pro
   const { crew, gateway } = stage;
   play.kills += 1;
   const missed = async () => {
-    const sql = "SELECT FROM order_history WHERE event IN ('unreachable', 'verify-lost', 'check-lost')";
+    const missedEvents = "('unreachable', 'verify-lost', 'check-lost', 'look-lost', 'not-executed')";
+    const sql = `SELECT FROM ${play.subject.table.history} WHERE event IN ${missedEvents}`;
     return (await stage.query(sql)).length;
   };
   const before = await missed();
@@ -307,6 +326,7 @@ async function report(play: Play, names: string[]): Promise<Case[]> {
     const { label } = faultOf(name);
     const { status = "missing" } = states.get(name) ?? {};
     const isReached = play.reached.has(name);
-    return { id: `${play.batch.id}/${label}`, point: play.batch.point, label, isReached, status };
+    const { id, subject, point } = play.batch;
+    return { id: `${id}/${label}`, subject, point, label, isReached, status };
   });
 }

@@ -1,12 +1,13 @@
 /**
  * Holds orders at a kill point: many at once, each once, until it is released. At COMMIT a deferred trigger waits for the order's
- * row in a table of the test; at the registry the create's frame is held.
+ * row in a table of the test; at the registry a command's frame is held.
  */
 import { Client } from "pg";
 import type { Hold } from "../../sandbox/registry/holds.ts";
 import type { TestGateway } from "../harness/gateway.ts";
 import { eventually } from "../harness/running-system.ts";
 import type { HeldCommit, KillPoint } from "./kill-points.ts";
+import type { OrderTable } from "./order-tables.ts";
 
 export interface HeldOrders {
   /** The names of the orders that are held now. */
@@ -25,11 +26,13 @@ const changedClass = 0x6d617478;
 const waitingClass = changedClass + 1;
 
 // A transaction may change several orders: when it waits for one of them, all are held.
-const heldSql = `WITH own AS (SELECT pid, classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted
+const heldSql = ({
+  rows,
+}: OrderTable) => `WITH own AS (SELECT pid, classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
   SELECT DISTINCT waiting.pid, domain_name AS name FROM own AS waiting
   JOIN own AS changed ON changed.pid = waiting.pid AND changed.classid = ${changedClass}
-  JOIN registration_orders ON id = changed.objid::int8
+  JOIN ${rows} ON id = changed.objid::int8
   WHERE waiting.classid = ${waitingClass}`;
 
 const functionsSql = `
@@ -55,6 +58,7 @@ const functionsSql = `
 /** @param nth holds only the n-th such change; 0: the first of each order */
 export async function holdCommits(
   { databaseUrl }: TestGateway,
+  orders: OrderTable,
   { table, on, when, orderColumn, isCommitted, isFrozenFirst }: HeldCommit,
   nth = 0,
 ): Promise<HeldOrders> {
@@ -69,7 +73,7 @@ export async function holdCommits(
       FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_mark_change('${orderColumn}');
     CREATE CONSTRAINT TRIGGER test_hold_commit AFTER ${on} ON ${table} DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION test_hold_commit('${orderColumn}', '${nth}')`);
-  const held = async () => (await client.query<{ pid: number; name: string }>(heldSql)).rows;
+  const held = async () => (await client.query<{ pid: number; name: string }>(heldSql(orders))).rows;
   const pidsOf = async (names: string[]) =>
     (await held()).filter(({ name }) => names.includes(name)).map(({ pid }) => pid);
   // Only these transactions, because the next owner may be at the same point with the same order already.
@@ -77,7 +81,7 @@ export async function holdCommits(
     eventually("the held commits are over", async () => !(await held()).some(({ pid }) => pids.includes(pid)));
   const letPass = (names: string[]) =>
     client.query(
-      "INSERT INTO test_let_go SELECT id FROM registration_orders WHERE domain_name = ANY($1) ON CONFLICT DO NOTHING",
+      `INSERT INTO test_let_go SELECT id FROM ${orders.rows} WHERE domain_name = ANY($1) ON CONFLICT DO NOTHING`,
       [names],
     );
   const commit = async (names: string[]) => {
@@ -97,7 +101,7 @@ export async function holdCommits(
     caught: async (names) => names,
     letGo: (names) => (isCommitted ? commit(names) : rollBack(names)),
     async end() {
-      await client.query("INSERT INTO test_let_go SELECT id FROM registration_orders ON CONFLICT DO NOTHING");
+      await client.query(`INSERT INTO test_let_go SELECT id FROM ${orders.rows} ON CONFLICT DO NOTHING`);
       await client.query(`DROP TRIGGER test_hold_commit ON ${table}; DROP TRIGGER test_mark_change ON ${table}`);
       await client.end();
     },
@@ -120,6 +124,8 @@ export function holdFrames(
   names: string[],
   canKill: () => boolean,
 ): HeldOrders {
+  const { name: commandName, about = (name: string) => name } = command;
+  const nameOf = new Map(names.map((name) => [about(name), name]));
   const holds = new Map<string, Hold>();
   const givenUp = new Map<string, number>();
   /** Orders seen before the kill in progress: they are released after it. */
@@ -133,7 +139,7 @@ export function holdFrames(
     givenUp.set(name, (givenUp.get(name) ?? 0) + 1);
   };
   const place = (name: string) => {
-    const hold = registry.hold({ command, name, at, times: 1 });
+    const hold = registry.hold({ command: commandName, name: about(name), at, times: 1 });
     holds.set(name, hold);
     // Rejects when the hold is released.
     dropWhenGivenUp(name, hold).catch(() => {});
@@ -142,9 +148,9 @@ export function holdFrames(
   const namesHeld = (isConnected: boolean) =>
     registry.holds
       .list()
-      .filter((hold) => hold.command === command && holds.has(hold.name ?? ""))
+      .filter((hold) => hold.command === commandName && holds.has(nameOf.get(hold.name ?? "") ?? ""))
       .filter(({ frames }) => frames.some(({ connected }) => connected === isConnected))
-      .map(({ name }) => name!);
+      .map(({ name }) => nameOf.get(name!)!);
   const letGo = async (held: string[]) => {
     for (const name of held) {
       await holds.get(name)?.abandoned(1);

@@ -5,7 +5,8 @@
 import type { JournalEntry } from "../../sandbox/registry/journal.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import { registrarId } from "../harness/profiles.ts";
-import { type Ending, faultOf } from "./labels.ts";
+import type { Ending } from "./labels.ts";
+import { faultOf } from "./subjects.ts";
 
 /** The API's last answers about a name. */
 export interface LastAnswer {

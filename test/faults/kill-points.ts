@@ -1,24 +1,33 @@
 /** Where a worker is killed: states of the database or of the registry, independent of the code between them. */
 import type { HoldPoint } from "../../sandbox/registry/holds.ts";
 import type { Fault, Reach } from "./labels.ts";
+import type { OrderTable } from "./order-tables.ts";
 
 /** A row change whose transaction is held at its COMMIT. */
 export interface HeldCommit {
-  table: "registration_orders" | "attempts" | "order_history" | "poll_messages";
+  table: OrderTable["rows"] | OrderTable["history"] | "attempts" | "poll_messages";
   on: "INSERT" | "UPDATE";
   /** SQL on the rows NEW and OLD. */
   when: string;
   /** The column of the order's id. */
-  orderColumn: "id" | "order_id";
+  orderColumn: "id" | OrderTable["subject"];
   /** Whether the change is committed after the worker's death. */
   isCommitted: boolean;
   /** The worker is stopped (SIGSTOP), the change is committed, then the worker is killed. */
   isFrozenFirst?: true;
 }
 
+/** A command that an order sends. */
+export interface KindCommand {
+  /** As the journal and the attempts name it, or finer: "domain:restore-report". */
+  name: string;
+  /** The object that it is about. Default: the name. */
+  about?: (domainName: string) => string;
+}
+
 /** A command that is held at the registry. */
 interface HeldFrame {
-  command: "domain:create" | "domain:delete";
+  command: KindCommand;
   at: HoldPoint;
   /** Whether the registry executes the command after the worker's death. */
   isExecuted: boolean;
@@ -116,28 +125,28 @@ export const killPoints: readonly KillPoint[] = [
   {
     id: "written",
     means: "after the write; the registry executes the create later, under the next owner",
-    frame: { command: "domain:create", at: "before-execution", isExecuted: true },
+    frame: { command: { name: "domain:create" }, at: "before-execution", isExecuted: true },
     ordersMax: slowSessionsMax,
     reach: "create",
   },
   {
     id: "written-lost",
     means: "after the write; the registry never executes the create",
-    frame: { command: "domain:create", at: "before-execution", isExecuted: false },
+    frame: { command: { name: "domain:create" }, at: "before-execution", isExecuted: false },
     ordersMax: slowSessionsMax,
     reach: "create",
   },
   {
     id: "executed",
     means: "after the execution, before the answer",
-    frame: { command: "domain:create", at: "before-answer", isExecuted: true },
+    frame: { command: { name: "domain:create" }, at: "before-answer", isExecuted: true },
     ordersMax: slowSessionsMax,
     reach: "create",
   },
   {
     id: "executed-away",
     means: "the same, and the registry is away when the next owner comes",
-    frame: { command: "domain:create", at: "before-answer", isExecuted: true },
+    frame: { command: { name: "domain:create" }, at: "before-answer", isExecuted: true },
     isAway: true,
     ordersMax: slowSessionsMax,
     reach: "create",
@@ -167,7 +176,7 @@ export const killPoints: readonly KillPoint[] = [
   {
     id: "delete-written",
     means: "cancelled: after the delete's write; the registry executes it later, under the next owner",
-    frame: { command: "domain:delete", at: "before-execution", isExecuted: true },
+    frame: { command: { name: "domain:delete" }, at: "before-execution", isExecuted: true },
     after: "executed",
     isCancelled: true,
     ordersMax: slowSessionsMax,
@@ -176,7 +185,7 @@ export const killPoints: readonly KillPoint[] = [
   {
     id: "deleted",
     means: "cancelled: after the delete's execution, before its answer",
-    frame: { command: "domain:delete", at: "before-answer", isExecuted: true },
+    frame: { command: { name: "domain:delete" }, at: "before-answer", isExecuted: true },
     after: "executed",
     isCancelled: true,
     ordersMax: slowSessionsMax,
@@ -204,15 +213,108 @@ export const drawnPoints = [
   { id: "random-commit", means: "at the n-th change of an order, before or after its commit, one to three times" },
 ];
 
+const changeOrder = { table: "changes", on: "UPDATE", orderColumn: "id" } as const;
+const changeClaim = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvisioned'";
+// A refusal that passes leaves the phase as it is.
+const changeAnswered = `OLD.phase = 'send' AND NEW.status <> 'Cancelled'
+  AND (NEW.phase IS DISTINCT FROM 'send' OR NEW.backoff_count > OLD.backoff_count)`;
+
+/** The kill points of a kind of order about registered names. @param commands in the order in which it sends them */
+export function changeKillPoints(commands: readonly KindCommand[]): KillPoint[] {
+  const last = commands.at(-1)!;
+  const between = { ...changeOrder, when: "OLD.confirm_after IS NULL AND NEW.confirm_after IS NOT NULL" };
+  const claimed = { ...changeOrder, when: changeClaim, isCommitted: false };
+  const waiting = { withWaiting: true, ordersMax: Number.POSITIVE_INFINITY, reach: "check" } as const;
+  const answered = { ...changeOrder, when: changeAnswered };
+  return [
+    { id: "accepted", means: "after the POST's commit, before the claim's", commit: claimed, ...waiting },
+    {
+      id: "accepted-away",
+      means: "the same, and the registry is away when the next owner comes",
+      commit: claimed,
+      ...waiting,
+      isAway: true,
+    },
+    ...commands.flatMap((command) => commandPoints(command, command === last ? "" : suffixOf(command))),
+    {
+      id: "executed-away",
+      means: "after the execution, before the answer; and the registry is away when the next owner comes",
+      frame: { command: last, at: "before-answer", isExecuted: true },
+      isAway: true,
+      ordersMax: slowSessionsMax,
+      reach: "create",
+    },
+    {
+      id: "answered",
+      means: "after the answer, or its loss, before its commit",
+      commit: { ...answered, isCommitted: false },
+      ordersMax: sessionsMax,
+      reach: "create",
+    },
+    {
+      id: "settled",
+      means: "after the commit of the answer, or of its loss",
+      commit: { ...answered, isCommitted: true },
+      ordersMax: sessionsMax,
+      reach: "create",
+    },
+    {
+      id: "between-infos",
+      means: "between the two infos after a lost answer",
+      commit: { ...between, isCommitted: true },
+      after: "executed",
+      ordersMax: sessionsMax,
+      reach: "object",
+    },
+  ];
+}
+
+/** The word after which a command's kill points are named. */
+const suffixOf = ({ name }: KindCommand) => `-${name.split(/[:-]/).at(-1)}`;
+
+/** @param suffix of the ids, for the commands before the last one */
+function commandPoints(command: KindCommand, suffix: string): KillPoint[] {
+  const { name } = command;
+  const attempts = { table: "attempts", on: "INSERT", orderColumn: "change_id" } as const;
+  const when = `NEW.change_id IS NOT NULL AND NEW.command = '${name}'`;
+  const shared = { ordersMax: slowSessionsMax, reach: "create" } as const;
+  return [
+    {
+      id: `attempted${suffix}`,
+      means: "while the attempt row is being committed",
+      commit: { ...attempts, when, isCommitted: true },
+      ...shared,
+    },
+    {
+      id: `unwritten${suffix}`,
+      means: "after the attempt row's commit, before a byte is written",
+      commit: { ...attempts, when, isCommitted: true, isFrozenFirst: true },
+      ...shared,
+    },
+    {
+      id: `written${suffix}`,
+      means: "after the write; the registry executes the command later, under the next owner",
+      frame: { command, at: "before-execution", isExecuted: true },
+      ...shared,
+    },
+    {
+      id: `written-lost${suffix}`,
+      means: "after the write; the registry never executes the command",
+      frame: { command, at: "before-execution", isExecuted: false },
+      ...shared,
+    },
+    {
+      id: `executed${suffix}`,
+      means: "after the execution, before the answer",
+      frame: { command, at: "before-answer", isExecuted: true },
+      ...shared,
+    },
+  ];
+}
+
 const reaches: readonly Reach[] = ["check", "create", "object", "message"];
 
 /** Whether an order with this fault can reach the point. */
 export function canReach({ reach }: KillPoint, fault: Fault): boolean {
   return reaches.indexOf(fault.reach) >= reaches.indexOf(reach);
-}
-
-export function getKillPoint(id: string): KillPoint {
-  const point = killPoints.find((candidate) => candidate.id === id);
-  if (!point) throw new Error(`there is no kill point "${id}"`);
-  return point;
 }

@@ -47,12 +47,3 @@ export const allFaults: readonly Fault[] = [
   ...faults("create", ["Finished", "Errors"], [snipedLabel, snipedLaterLabel]),
   ...faults("create", ["Finished", "Errors", "for a person"], [byHandLabel]),
 ];
-
-/** The longest fault that the domain name begins with. */
-export function faultOf(name: string): Fault {
-  const [found] = allFaults
-    .filter(({ label }) => name.startsWith(label))
-    .sort((one, other) => other.label.length - one.label.length);
-  if (!found) throw new Error(`${name} has no label`);
-  return found;
-}

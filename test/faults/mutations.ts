@@ -23,7 +23,10 @@ export interface Mutation {
 }
 
 /** Few, so that no order waits while the registry undoes what the worker believes. */
-export const mutationLabels = ["plain-", "drop-after-", "undo-after-", "race-", "pending-deny-", "code-2304-", "late-"];
+export const mutationLabels = [
+  ...["plain-", "drop-after-", "undo-after-", "race-", "pending-deny-", "code-2304-", "late-"],
+  ...["renew", "restore"].flatMap((kind) => [`of-${kind}-plain-`, `of-${kind}-drop-after-`]),
+];
 
 export const mutations: readonly Mutation[] = [
   {
@@ -62,8 +65,8 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/changes/proof.ts",
-        find: "data.clID === sessions.profile.registrarId ?",
-        replace: "true ?",
+        find: "data.clID === profile.registrarId)",
+        replace: "true)",
       },
     ],
   },
@@ -78,6 +81,36 @@ export const mutations: readonly Mutation[] = [
         find: `ended_at IS NULL AND \${taken}`,
         replace: `ended_at IS NULL AND \${taken}
           AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = \${table}.registry_id)`,
+      },
+    ],
+  },
+  {
+    id: "renew-again",
+    means: "renews again from the date that the registry shows when an answer is lost",
+    batch: "renew:executed.1",
+    verdict: /domain:renew was executed twice/,
+    replacements: [
+      { file: "src/domains/managing/paid/renew.ts", find: "!mayBeExecuted(sessions, order)", replace: "true" },
+      {
+        file: "src/domains/managing/paid/renew.ts",
+        find: "if (renewedYears >= years)",
+        replace: `const isLastLost = order.attempts.at(-1)?.result_code === null;
+          if (renewedYears >= Math.max(1, order.attempts.length + (isLastLost ? 1 : 0)))`,
+      },
+      { file: "src/domains/managing/paid/renew.ts", find: "years - renewedYears", replace: "years" },
+    ],
+  },
+  {
+    id: "restore-without-report",
+    means: "takes a name for restored while the registry waits for the report",
+    batch: "restore:executed-request.1",
+    verdict: /of-restore-.*Finished, but the registry does not show it/,
+    replacements: [
+      {
+        file: "src/domains/managing/paid/restore.ts",
+        find: 'if (rgpStatuses.includes("pendingRestore")) {',
+        replace: `if (rgpStatuses.includes("pendingRestore")) {
+          return { is: "done", end: { returned: { registeredAt: crDate, expiresAt: exDate } } };`,
       },
     ],
   },

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { changeKinds as namesOfKinds } from "#domains/managing/change-orders.ts";
+import { changeKinds } from "./kinds.ts";
 import { mutations } from "./mutations.ts";
-import { matrixFrame } from "./page.ts";
+import { kindParts, matrixFrame } from "./page.ts";
 import { planWhole } from "./plan.ts";
 
 const seed = 1;
@@ -19,6 +21,16 @@ test("docs/faults.md shows every fault at every kill point", async () => {
   for (const part of [head, ...labels.map((label) => `\n| ${label} |`)]) {
     assert.ok(page.includes(part), `not there: ${part}; run npm run test:faults -- --page`);
   }
+});
+
+test("docs/faults.md shows every kind of order about registered names", async () => {
+  const page = await inRepository("docs/faults.md");
+  for (const part of kindParts()) assert.ok(page.includes(`<!-- printed: ${part} -->`), `not there: ${part}`);
+  assert.deepEqual(
+    [...new Set(changeKinds.map(({ kind }) => kind))].toSorted(),
+    [...namesOfKinds].toSorted(),
+    "a kind without an entry in test/faults/kinds.ts",
+  );
 });
 
 test("every fault that a worker is given has its place in the source", async () => {

@@ -1,8 +1,8 @@
 /** Plans the batches and their order, from the seed alone. */
 import { seededRandom } from "../harness/seeded-random.ts";
 import type { Batch } from "./batch.ts";
-import { canReach, drawnPoints, type KillPoint, killPoints } from "./kill-points.ts";
-import { allFaults } from "./labels.ts";
+import { canReach, drawnPoints, type KillPoint } from "./kill-points.ts";
+import { type Subject, subjects } from "./subjects.ts";
 
 const seedMax = 2 ** 31;
 /** Few faults end with a message, so there are more orders of each. */
@@ -24,7 +24,13 @@ const quickPoints = [
   ...["message-stored", "random-commit"],
 ];
 
-/** Rounds over all points, each with every fault that can reach the point, shuffled. */
+/** The same for orders about registered names: those that cost money at some points, each of the others at one. */
+const quickChangeFaults = ["plain", "drop-after", "drop-before", "once-2306", "code-2304", "pending-deny"];
+const quickPaidPoints = ["written", "executed", "answered"];
+const quickChangePoints = ["attempted", "written", "executed", "answered", "between-infos"];
+const paidSubjects = ["renew", "restore"];
+
+/** Rounds over all kinds and all points, each with every fault that can reach the point, shuffled. */
 export function planWhole(seed: number, rounds: number): Batch[] {
   const draw = seededRandom(seed);
   return Array.from({ length: rounds }, (_, index) => planRound(draw, index + 1)).flat();
@@ -32,16 +38,31 @@ export function planWhole(seed: number, rounds: number): Batch[] {
 
 /** Some points and some faults: quick enough for each push. */
 export function planReduced(seed: number): Batch[] {
-  const isQuick = (label: string, index: number, all: string[]) =>
-    quickLabels.includes(label) && all.indexOf(label) === index;
+  const isQuick = (label: string, index: number, all: string[]) => isQuickLabel(label) && all.indexOf(label) === index;
   return planRound(seededRandom(seed), 1)
-    .filter(({ point }) => quickPoints.includes(point))
+    .filter(({ subject, point }) => quickPointsOf(subject).includes(point))
     .map((batch) => ({ ...batch, labels: batch.labels.filter(isQuick) }));
 }
 
+function quickPointsOf(subject: string): readonly string[] {
+  if (subject === "create") return quickPoints;
+  if (paidSubjects.includes(subject)) return quickPaidPoints;
+  const index = subjects.findIndex(({ id }) => id === subject) % quickChangePoints.length;
+  return quickChangePoints.slice(index, index + 1);
+}
+
+const isQuickLabel = (label: string) =>
+  quickLabels.includes(label) ||
+  quickChangeFaults.some((fault) => label.startsWith("of-") && label.endsWith(`-${fault}-`));
+
 function planRound(draw: (limit: number) => number, round: number): Batch[] {
-  const all = allFaults.map(({ label }) => label);
-  const labelsAt = (point: KillPoint) => allFaults.filter((fault) => canReach(point, fault)).map(({ label }) => label);
+  return subjects.flatMap((subject) => planSubject(draw, round, subject));
+}
+
+function planSubject(draw: (limit: number) => number, round: number, subject: Subject): Batch[] {
+  const { faults, points: killPoints } = subject;
+  const all = faults.map(({ label }) => label);
+  const labelsAt = (point: KillPoint) => faults.filter((fault) => canReach(point, fault)).map(({ label }) => label);
   const points = [
     ...killPoints.map((point) => ({
       id: point.id,
@@ -49,8 +70,10 @@ function planRound(draw: (limit: number) => number, round: number): Batch[] {
     })),
     ...drawnPoints.map(({ id }) => ({ id, labels: all })),
   ];
+  const prefix = subject.kind ? `${subject.id}:` : "";
   return points.map(({ id, labels }) => ({
-    id: `${id}.${round}`,
+    id: `${prefix}${id}.${round}`,
+    subject: subject.id,
     point: id,
     seed: draw(seedMax),
     labels: shuffle(labels, draw),

@@ -1,37 +1,39 @@
-/** The rows of the order table that orders have passed, from their histories. */
-import {
-  nextOrderState,
-  type OrderEvent,
-  type OrderState,
-  orderEvents,
-  orderTransitions,
-} from "#domains/orders/states.ts";
-import type { Stage } from "./stage.ts";
+/** The rows of the tables of orders that orders have passed, from their histories. */
 
-/** All rows: "1" is the POST, which is not in the table of transitions. */
-export const allRows: readonly string[] = [...new Set(["1", ...orderTransitions.map(({ row }) => row)])].sort(
-  (one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10) || one.localeCompare(other),
-);
+import { changes, type OrderTable, registrations } from "./order-tables.ts";
+import type { Orders } from "./orders.ts";
+
+const byNumber = (one: string, other: string) =>
+  Number.parseInt(one.replace("C", ""), 10) - Number.parseInt(other.replace("C", ""), 10) || one.localeCompare(other);
+
+const rowsOf = ({ transitions }: OrderTable) => [...new Set(transitions.map(({ row }) => row))];
+
+/** All rows of registrations: "1" is the POST, which is not in the table of transitions. */
+export const allRows: readonly string[] = ["1", ...rowsOf(registrations)].sort(byNumber);
+
+/** All rows of orders about registered names. */
+export const changeRows: readonly string[] = rowsOf(changes).sort(byNumber);
 
 /**
  * Counts the rows that the orders of these names have passed.
  * @throws Error when a history has an event that is not in the table
  */
-export async function readRowsPassed(stage: Stage, names: string[]): Promise<Map<string, number>> {
+export async function readRowsPassed({ stage, subject: { table }, placed }: Orders): Promise<Map<string, number>> {
   const histories = await stage.query<{ domain_name: string; events: string[] }>(
     `SELECT domain_name, array_agg(event ORDER BY h.id) AS events
-     FROM registration_orders AS o JOIN order_history AS h ON h.order_id = o.id
-     WHERE domain_name = ANY($1) GROUP BY o.id`,
-    [names],
+     FROM ${table.rows} AS o JOIN ${table.history} AS h ON h.${table.subject} = o.id
+     WHERE ${table.code} = ANY($1) GROUP BY o.id`,
+    [[...placed.values()].map(({ code }) => code)],
   );
   const passed = new Map<string, number>();
   const count = (row: string) => passed.set(row, (passed.get(row) ?? 0) + 1);
+  const known = new Set(table.transitions.map(({ event }) => event));
   for (const { domain_name, events } of histories) {
-    let state: OrderState = "NotProvisioned";
+    let state = "NotProvisioned";
     for (const event of events) {
-      if (event === "requested") count("1");
-      if (!(orderEvents as readonly string[]).includes(event)) continue;
-      const transition = nextOrderState(state, event as OrderEvent);
+      if (event === "requested" && table === registrations) count("1");
+      if (!known.has(event)) continue;
+      const transition = table.transitions.find((one) => one.from === state && one.event === event);
       if (!transition) throw new Error(`${domain_name}: its history has "${event}" in ${state}: ${events.join(", ")}`);
       count(transition.row);
       state = transition.to;

@@ -4,7 +4,9 @@
  *   npm run test:faults                                    every kill point with every fault
  *   npm run test:faults -- --seed 7                        the same in another order, with other moments
  *   npm run test:faults -- --seed 7 --case claimed.2       one batch again; a case's id names its batch
+ *   npm run test:faults -- --case renew                    all batches of one kind of orders; registrations are "create"
  *   npm run test:faults -- --mutations                     workers with deliberate faults, which the judge must find
+ *   npm run test:faults -- --mutations --case renew-again  one of them
  *   npm run test:faults -- --page                          prints the results into docs/faults.md; also --mutations --page
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -14,7 +16,7 @@ import type { Batch } from "./batch.ts";
 import { type Mutation, mutationArguments, mutationLabels, mutations } from "./mutations.ts";
 import { type MutationResult, printMutations, printParts, printRun } from "./page.ts";
 import { planWhole } from "./plan.ts";
-import { allRows } from "./rows.ts";
+import { allRows, changeRows } from "./rows.ts";
 import { type RunResult, runBatches } from "./run-batches.ts";
 
 const page = new URL("../../docs/faults.md", import.meta.url);
@@ -28,7 +30,7 @@ const patienceMs = 180_000;
 /** For mutated workers: an undo must follow their first info even on a busy machine, and some lose orders. */
 const mutationTimes = { transformTimeoutMs: 4_000, patienceMs: 60_000 };
 /** Rows that need a person's decision: no fault leads there. */
-const rowsOfPeople = ["26"];
+const rowsOfPeople = ["26", "C16"];
 
 const { values } = parseArgs({
   options: {
@@ -47,7 +49,9 @@ const plan = planWhole(seed, Number(values.rounds));
 const server = await startTestServer();
 process.env.DEEDHOUSE_TEST_DATABASE_URL = server.templateUrl;
 try {
-  const parts = values.mutations ? printMutations(await playMutations()) : printRun(await playAll(values.case), seed);
+  const parts = values.mutations
+    ? printMutations(await playMutations(values.case))
+    : printRun(await playAll(values.case), seed);
   if (values.page) await writeFile(page, printParts(await readFile(page, "utf8"), parts));
 } finally {
   await server.stop();
@@ -86,22 +90,24 @@ async function play(batches: Batch[], mutation?: Mutation): Promise<RunResult> {
 }
 
 async function playAll(wanted: string | undefined): Promise<RunResult> {
-  const batches = plan.filter(({ id }) => wanted === undefined || id === wanted.split("/")[0]);
+  const isWanted = ({ id, subject }: Batch) =>
+    wanted === undefined || subject === wanted || id === wanted.split("/")[0];
+  const batches = plan.filter(isWanted);
   if (batches.length === 0) throw new Error(`there is no case "${wanted}"; a batch is ${plan[0]?.id}, for example`);
   const run = await play(batches);
   const reached = run.cases.filter(({ isReached }) => isReached).length;
   say(
     `${reached} cases, ${run.cases.length} orders, ${run.kills} kills, ${run.faults.length} faults, ${run.seconds} s`,
   );
-  const missing = allRows.filter((row) => !run.rows.has(row) && !rowsOfPeople.includes(row));
+  const missing = [...allRows, ...changeRows].filter((row) => !run.rows.has(row) && !rowsOfPeople.includes(row));
   if (wanted === undefined && missing.length > 0) fail(`no order has passed row ${missing.join(", ")}`);
   return run;
 }
 
 /** The judge must find each mutation. */
-async function playMutations(): Promise<MutationResult[]> {
+async function playMutations(wanted: string | undefined): Promise<MutationResult[]> {
   const results: MutationResult[] = [];
-  for (const mutation of mutations) {
+  for (const mutation of mutations.filter(({ id }) => wanted === undefined || id === wanted)) {
     const batches = plan
       .filter(({ id }) => id === mutation.batch)
       .map((batch) => ({ ...batch, labels: batch.labels.filter((label) => mutationLabels.includes(label)) }));
@@ -109,6 +115,7 @@ async function playMutations(): Promise<MutationResult[]> {
     const expected = faults.filter((fault) => mutation.verdict.test(fault));
     say(`a worker that ${mutation.means}: ${expected.length} of ${faults.length} sentences are about it`);
     if (expected.length === 0) fail(`  the judge did not find it`);
+    else say(`  ${expected[0]}`);
     results.push({ means: mutation.means, batch: mutation.batch, faults: expected });
   }
   return results;

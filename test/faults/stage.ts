@@ -9,6 +9,7 @@ import type { TestGateway } from "../harness/gateway.ts";
 import { startWithWorkers } from "../orders/worker-process.ts";
 import { type Crew, startCrew } from "./crew.ts";
 import { sessionsMax } from "./kill-points.ts";
+import { changes, type OrderTable, registrations } from "./order-tables.ts";
 
 export interface StageOptions {
   /** How long the workers wait for a create's answer; all other times follow from it. */
@@ -110,13 +111,13 @@ function sayAvailable({ context: { database } }: TestGateway, query: Stage["quer
 
 /** Lets a day pass for orders that wait for credit, and ends each pause of creates. */
 async function keepOperating({ context }: TestGateway, query: Stage["query"], ended: AbortSignal): Promise<void> {
-  const letDayPass = `UPDATE registration_orders
+  const letDayPass = ({ rows, isWithoutCredit }: OrderTable) => `UPDATE ${rows}
     SET next_step_at = now(), waiting_since = waiting_since - interval '${skippedHours} hours'
-    WHERE phase = 'waiting' AND next_step_at > now() + interval '1 minute'`;
+    WHERE ${isWithoutCredit} AND next_step_at > now() + interval '1 minute'`;
   while (!ended.aborted) {
     // On a busy machine the database may be late, and an operator retries. The day passes first: resuming creates wakes the orders,
     // and one that is woken during each pause would retry forever and never grow older.
-    await query(letDayPass).catch(() => {});
+    for (const table of [registrations, changes]) await query(letDayPass(table)).catch(() => {});
     for (const { id } of context.registries) await resumeCreatesPausedFor(context, id, "any").catch(() => {});
     await sleep(operatorPauseMs, ended);
   }

@@ -44,7 +44,7 @@ async function walk(
     const tour = await walkAt(registry);
     const traced = tour.traced.map(({ direction, xml }) => ({
       about: `${name}: ${direction} by the client`,
-      xml: withPassword(xml),
+      xml: withHiddenParts(xml),
     }));
     return { tour, frames: [...framesOf(name, registry.store.journal.entries()), ...traced] };
   } finally {
@@ -52,9 +52,11 @@ async function walk(
   }
 }
 
-/** The client hides all that is in an authInfo, its element too. */
-function withPassword(xml: string): string {
-  return xml.replace(/<((?:\w+:)?)authInfo>\[secret\]</g, "<$1authInfo><$1pw>[secret]</$1pw><");
+/** The client hides all that is in an authInfo, its element too, and the numbers of people, which have a form. */
+function withHiddenParts(xml: string): string {
+  return xml
+    .replace(/<((?:\w+:)?)authInfo>\[secret\]</g, "<$1authInfo><$1pw>[secret]</$1pw><")
+    .replace(/(<(?:\w+:)?(?:voice|fax)(?:\s[^>]*)?>)\[secret\]</g, "$1+1.5555550100<");
 }
 
 function framesOf(name: string, entries: JournalEntry[]): Frame[] {

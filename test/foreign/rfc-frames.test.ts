@@ -215,7 +215,10 @@ test("the sandbox reads every example of a command, and refuses as unreadable on
     if (isLogin) await client.receive();
     const { code, clTRID, svTRID } = await client.ask(xml);
     client.close();
-    assert.equal(code === 2001, !isValid(example), `${path}: ${code}`);
+    // What the sandbox does not serve has codes of its own, before any validation (RFC 5730 §3).
+    const isForeign = /"(urn:ietf:params:xml:ns:)?(obj|launch-1.0|allocationToken-1.0|secDNS-1.0)"/.test(xml);
+    if (isForeign) assert.ok([2103, 2307].includes(code), `${path}: ${code}`);
+    else assert.equal(code === 2001, !isValid(example), `${path}: ${code}`);
     assert.notEqual(code, 2000, path);
     assert.equal(clTRID, textIn(xml, "clTRID"), path);
     const [entry] = registry.store.journal.entries().filter((line) => line.svTRID === svTRID);

@@ -182,6 +182,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     // Longer than in production: a busy machine must not turn an accepted name into an unanswered check.
     checkBudgetMs: 10_000,
     checkFreshMs: 5_000,
+    authCodeHours: 336,
     siteDomain: "localhost",
     bareIdentifiers: true,
     // An unused port: a test that needs DNS starts its own name server.
@@ -270,13 +271,13 @@ async function runGateway(context: Context, around: EventContext): Promise<TestG
     async addReseller({ kind = "reseller", rateLimit = 100_000, profile = true } = {}) {
       resellersMade += 1;
       const name = `reseller-${resellersMade}`;
-      const id = await createReseller(context, { name, kind, rateLimit });
+      const id = await createReseller(context, { name, kind, rateLimit, paidOrdersDayMax: 100_000 });
       if (profile) await setProfile(context, id, testProfile);
-      return { id, name, key: await createKey(context, id, { label: "test" }) };
+      return { id, name, key: await createKey(context, id, { label: "test", scopes: "all" }) };
     },
     addKey: async (reseller, key = {}) => ({
       ...reseller,
-      key: await createKey(context, reseller.id, { label: "test", ...key }),
+      key: await createKey(context, reseller.id, { label: "test", scopes: "all", ...key }),
     }),
     addPack: ({ offeredTo, diskBytesMax = 1_000_000 } = {}) =>
       createPack(context, { name: "Test", diskBytesMax, filesMax: 1_000, ftpSessionsMax: 4, offeredTo }),

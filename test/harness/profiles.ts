@@ -29,6 +29,9 @@ export function registryProfile(registry: SandboxRegistry, own: Partial<Registry
     backoffFirstMs: 100,
     backoffMaxMs: 500,
     takeoverSettleMs: 0,
+    // A lock is an order of its own: its tests switch it on.
+    lockNewNames: false,
+    transferProhibitedDays: 0,
     ...(timeouts && { timeouts }),
   };
   return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };

@@ -92,6 +92,7 @@ export const lineRules: LineRule[] = [
     appliesTo: (path) =>
       path.startsWith("src/") &&
       codeExcept([
+        "src/use-case/newest-first.ts",
         "src/use-case/paging.ts",
         "src/progress/rows.ts",
         "src/domains/changes/due.ts",

@@ -18,7 +18,8 @@ export interface HeldChange {
     | "hosting_moves"
     | "node_states"
     | "node_questions"
-    | "renewals";
+    | "renewals"
+    | "changes";
   on: "INSERT" | "UPDATE";
   /** SQL on the row NEW (and OLD). */
   when: string;

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
-import { assertEnds, creates, place } from "./judge.ts";
+import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
+import { assertEnds, creates, place, until } from "./judge.ts";
 import { operated } from "./operate.ts";
+import { alarmedOrders } from "./stage.ts";
 
 async function createFrame(gateway: TestGateway, reseller: TestReseller, name: string): Promise<string> {
   await assertEnds(gateway, reseller, await place(gateway, reseller, name), "Finished");
@@ -55,6 +58,91 @@ test("a name with a price of its own is blocked unless the policy allows its pri
   await assertEnds(gateway, reseller, order, "Finished");
   assert.match(creates(gateway, order.name)[0]?.xml ?? "", /currency>EUR<.*fee>100\.00</);
   assert.equal((await operated(gateway, "orders", "show", order.code)).fee, "100.00 EUR");
+});
+
+for (const premiumClass of ["none", "standard"] as const) {
+  test(`a name above the ordinary price is premium at a registry whose fees have the class ${premiumClass}`, async (t) => {
+    for (const prices of [undefined, { create: 10, currency: "EUR" }]) {
+      const gateway = await startTestGateway(t, { sandbox: { premiumClass }, registry: { prices } });
+      const reseller = await gateway.addReseller();
+      assert.equal((await refusalOf(gateway, reseller, "premium-1.example")).error_code, "domain_availability_blocked");
+      assert.doesNotMatch(await createFrame(gateway, reseller, "ordinary.example"), /fee/);
+    }
+    const premium = { amountMax: 100, currency: "EUR" };
+    const gateway = await startTestGateway(t, { sandbox: { premiumClass }, registry: { premium } });
+    const frame = await createFrame(gateway, await gateway.addReseller(), "premium-1.example");
+    assert.match(frame, /currency>EUR<.*fee>100\.00</);
+  });
+}
+
+test("what an ordinary name costs is asked once a day and suffix, with a label that nobody wants", async (t) => {
+  const clock = createSteeredClock();
+  const gateway = await startTestGateway(t, { clock, sandbox: { premiumClass: "none" } });
+  const reseller = await gateway.addReseller();
+  const { journal } = gateway.registry.store;
+  const asked = (suffix: string) =>
+    journal
+      .entries({ command: "domain:check" })
+      .filter(({ direction, name }) => direction === "in" && new RegExp(`^[a-z]{20}\\.${suffix}$`).test(name ?? ""));
+  await createFrame(gateway, reseller, "one.example");
+  await createFrame(gateway, reseller, "two.example");
+  assert.deepEqual([asked("example").length, asked("test").length], [1, 0]);
+  await createFrame(gateway, reseller, "one.test");
+  clock.skip(25);
+  await createFrame(gateway, reseller, "three.example");
+  assert.deepEqual([asked("example").length, asked("test").length], [2, 1]);
+});
+
+test("an order whose name costs more than it agreed to ends without a create", async (t) => {
+  const premium = { amountMax: 1_000, currency: "EUR" };
+  // With 0, the registry is asked again after the request.
+  const gateway = await startTestGateway(t, { registry: { premium }, context: { checkFreshMs: 0 } });
+  const reseller = await gateway.addReseller();
+  await createFrame(gateway, reseller, "premium-1.example");
+  const cheaper = `CREATE FUNCTION cheaper() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN NEW.fee_amount := 99; RETURN NEW; END $$;
+    CREATE TRIGGER cheaper BEFORE INSERT ON registration_orders FOR EACH ROW EXECUTE FUNCTION cheaper()`;
+  await runSql(gateway.databaseUrl, cheaper);
+  const order = await place(gateway, reseller, "premium-2.example");
+  await assertEnds(gateway, reseller, order, "FailedValidation");
+  assert.deepEqual(creates(gateway, order.name), []);
+});
+
+for (const [period, inFrame] of [
+  ["years", /period unit="y">1</],
+  ["months", /period unit="m">12</],
+  ["none", /^(?!.*period)/],
+] as const) {
+  test(`a create gives its period as the registry takes it: ${period}`, async (t) => {
+    const gateway = await startTestGateway(t, { sandbox: { period }, registry: { period } });
+    assert.match(await createFrame(gateway, await gateway.addReseller(), "term.example"), inFrame);
+  });
+}
+
+for (const authInfo of ["registry", "none"] as const) {
+  test(`after a lost answer a name is ours by its registrar and crDate where the authInfo is: ${authInfo}`, async (t) => {
+    const gateway = await startTestGateway(t, { sandbox: { authInfo }, registry: { authInfo } });
+    const reseller = await gateway.addReseller();
+    const order = await place(gateway, reseller, "drop-after-1.example");
+    await assertEnds(gateway, reseller, order, "Finished");
+    assert.equal(creates(gateway, order.name).length, 1);
+  });
+}
+
+test("a name that we held before an order's first create needs an operator, even if its authInfo says nothing", async (t) => {
+  const gateway = await startTestGateway(t, { registry: { authInfo: "registry" } });
+  const reseller = await gateway.addReseller();
+  await createFrame(gateway, reseller, "any.example");
+  const { domains } = gateway.registry.store;
+  const [any] = domains.values();
+  const hold = gateway.registry.hold({ command: "domain:create", name: "older.example", at: "before-execution" });
+  const order = await place(gateway, reseller, "older.example");
+  await hold.reached(1);
+  domains.put({ ...any!, name: "older.example", crDate: new Date(Date.parse(any!.crDate) - 3_600_000).toISOString() });
+  hold.release();
+  await until("it needs an operator", async () => (await alarmedOrders(gateway)).length > 0);
+  assert.deepEqual(await alarmedOrders(gateway), [order.code]);
+  assert.equal(creates(gateway, order.name).length, 1);
 });
 
 test("a name may only have letters that the registry allows under its suffix, and the answer names the one that it does not", async (t) => {

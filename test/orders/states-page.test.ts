@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
+import { changeStates } from "#domains/managing/states.ts";
 import { orderTransitions } from "#domains/orders/states.ts";
 import { renewalTransitions } from "#domains/renewals/states.ts";
 import { hostingTransitions } from "#hosting/accounts/states.ts";
@@ -27,6 +28,12 @@ const pages: Record<string, Record<string, string>> = {
     moves: printTable(
       ["state", "event", "next state"],
       moveTransitions.map(({ from, event, to }) => [from, event, to]),
+    ),
+  },
+  "docs/changes.md": {
+    changes: printTable(
+      rowHead,
+      changeStates.transitions.map(({ row, from, event, to }) => [row, from, event, to]),
     ),
   },
   "docs/renewals.md": {

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { RegistryEntry } from "#registry/registries.ts";
+import type { RegistryEntry, RegistryProfile } from "#registry/registries.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
 import { masterKey, startTestGateway, type TestGateway } from "../harness/gateway.ts";
@@ -41,17 +41,21 @@ export interface WorkersOptions {
   sandbox?: Partial<Settings>;
   /** Changes to the workers' registry profile. */
   profile?: Partial<RegistryEntry>;
+  /** How the registry stores contacts and hosts, for workers and api. */
+  models?: Pick<RegistryEntry, "dataModel" | "hostModel">;
   /** Further arguments of the workers' Node. */
   nodeArguments?: string[];
 }
 
 /** A gateway whose workers are processes; all of them are gone after the test. */
 export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
-  const { node = false, sandbox = {}, profile = {}, nodeArguments = [] } = options;
+  const { node = false, sandbox: settings = {}, models = {}, nodeArguments = [] } = options;
+  const sandbox = { ...settings, ...models } as Partial<Settings>;
+  const profile = { ...options.profile, ...models };
   const processes = new Set<WorkerProcess>();
   // Before everything that they use: a worker that is still starting would miss its files, and report that.
   t.after(() => Promise.all([...processes].map((worker) => worker.kill())));
-  const registry = { transformTimeoutMs: 500, pollIntervalMs: 50 };
+  const registry = { transformTimeoutMs: 500, pollIntervalMs: 50, ...models } as Partial<RegistryProfile>;
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -81,6 +85,7 @@ const keptSettings = [
   "backoffFirstMs",
   "backoffMaxMs",
   "takeoverSettleMs",
+  "lockNewNames",
 ] as const satisfies (keyof RegistryEntry)[];
 
 async function writeConfiguration(

@@ -5,6 +5,7 @@ import { matchRoute, routes } from "#api/routes.ts";
 import { stringsToSign } from "#api/signing/signature.ts";
 import { sign } from "#api/signing/test-signature-client.ts";
 import { readTarget } from "#api/target.ts";
+import { v2Routes } from "#api/v2/routes.ts";
 import { seed } from "./seed.ts";
 
 /** What a use case gets to see of a target. */
@@ -37,7 +38,7 @@ test("names and values of a query, and every part of a path, are read in any cas
   }
 });
 
-const paths = routes.map(({ path }) => path.replaceAll(/:[a-z_]+/g, "x-1.Example"));
+const paths = [...routes, ...v2Routes].map(({ path }) => path.replaceAll(/:[a-z_]+/g, "x-1.Example"));
 const piece = fc.constantFrom(
   ...[
     "/",
@@ -61,7 +62,22 @@ const piece = fc.constantFrom(
     "~",
     "*",
   ],
-  ...["take=1", "skip=0", "cursor=0a", "Status=Due", "v1", "domains", "Domains", "x.example", ";", ":", "\\", "#", "!"],
+  ...[
+    "take=1",
+    "skip=0",
+    "cursor=0a",
+    "Status=Due",
+    "v1",
+    "v2",
+    "domains",
+    "Domains",
+    "x.example",
+    ";",
+    ":",
+    "\\",
+    "#",
+    "!",
+  ],
 );
 const target = fc
   .tuple(

@@ -16,6 +16,9 @@ import {
   yearsLater,
 } from "./stage.ts";
 
+/** More than a day: the second look is due. */
+const secondLookDays = 1.01;
+
 /** A name whose renewal is switched off, and the end of its term. */
 async function startUnwanted(t: TestContext, name: string, options: StageOptions = {}) {
   const stage = await startStage(t, options);
@@ -24,6 +27,13 @@ async function startUnwanted(t: TestContext, name: string, options: StageOptions
   const { expiration_date } = await portfolioEntry(stage.gateway, stage.reseller, name);
   return { stage, gateway: stage.gateway, before: expiration_date };
 }
+
+/** The first look has shown that the name is gone. */
+const untilSeemsGone = ({ gateway }: Stage, name: string) =>
+  until("it seems gone", async () => {
+    const noted = "SELECT FROM domains WHERE domain_name = $1 AND gone_since IS NOT NULL";
+    return (await runSql(gateway.databaseUrl, noted, [name])).length === 1;
+  });
 
 async function assertLeft({ gateway, reseller }: Stage, name: string): Promise<void> {
   await untilRenewalIs(gateway, name, "Ended");
@@ -56,6 +66,14 @@ test("a name that is switched off is deleted when the registry has renewed it, a
   await stage.travel(1.01);
   await assertLeft(stage, name);
   assertDeletedInGrace(stage, name, before);
+  const [departure] = (await gateway.send(stage.reseller, "GET", "/domains/departures")).body as Record<
+    string,
+    string
+  >[];
+  assert.equal(departure?.reason, "deleted");
+  const { until: redeemableUntil } = gateway.registry.store.domains.find(name)!.deletion!;
+  const differenceMs = Date.parse(departure?.restorable_until ?? "") - Date.parse(redeemableUntil);
+  assert.ok(Math.abs(differenceMs) < 60 * 60_000, `${differenceMs} ms off`);
 });
 
 for (const [label, sent] of [
@@ -85,6 +103,8 @@ test("nothing is sent for a name that its registry lets expire, and it leaves on
   await until("the registry was asked", () => looks() > 0);
   assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, false);
   await stage.travel(30);
+  await untilSeemsGone(stage, name);
+  await stage.travel(secondLookDays);
   await assertLeft(stage, name);
   assert.deepEqual([...commands(gateway, name, "domain:delete"), ...commands(gateway, name, "domain:renew")], []);
 });
@@ -154,19 +174,17 @@ test("a delete that the registry refuses needs an operator, and the name stays i
   assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [{ kind: "renewal", subject: name }]);
 });
 
-test("a name that is gone from the registry leaves the portfolio once its renewal is switched off", async (t) => {
-  const stage = await startStage(t);
-  const { gateway } = stage;
+test("a name that is gone from the registry leaves the portfolio as soon as if it were to be renewed", async (t) => {
   const name = "gone.example";
-  await own(stage, name);
+  const { stage, gateway } = await startUnwanted(t, name);
   gateway.registry.store.domains.delete(name);
-  await stage.travelTo(name, 29);
-  await untilRenewalIs(gateway, name, "Attention");
-  assert.equal(await setWillRenew(stage, name, false), 204);
+  await stage.travelTo(name, -1);
+  await untilSeemsGone(stage, name);
+  await stage.travel(secondLookDays);
   await assertLeft(stage, name);
 });
 
-test("a name that is switched on again while the registry says that it is gone stays in the portfolio", async (t) => {
+test("a name that is switched on again while the registry says that it is gone stays until the second look", async (t) => {
   const name = "switched.example";
   const { stage, gateway } = await startUnwanted(t, name);
   await stage.travelTo(name, 29);
@@ -177,8 +195,11 @@ test("a name that is switched on again while the registry says that it is gone s
   await hold.reached(1);
   assert.equal(await setWillRenew(stage, name, true), 204);
   hold.release();
-  await untilRenewalIs(gateway, name, "Attention");
+  await untilRenewalIs(gateway, name, "Processing (look)");
+  await untilSeemsGone(stage, name);
   assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, true);
+  await stage.travel(secondLookDays);
+  await assertLeft(stage, name);
 });
 
 test("a name that has left can be registered again, and then has its own renewal", async (t) => {

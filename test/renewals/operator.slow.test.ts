@@ -62,23 +62,6 @@ test("a renewal can be run before it is due, and shows what it did", async (t) =
   assert.match(stdout, /^next +nothing: it has ended$/m);
 });
 
-test("an operator lets a name leave that the registry no longer holds", async (t) => {
-  const { gateway, reseller } = await startStage(t);
-  const expirationDate = new Date(gateway.context.clock.now().getTime() + 20 * dayMs);
-  const name = "gone.example";
-  const paused = gateway.registry.hold({ command: "domain:info", name, at: "before-execution", times: 1 });
-  await giveNames(gateway, reseller, new Map([[name, { expirationDate }]]));
-  await paused.reached(1);
-  gateway.registry.store.domains.delete(name);
-  paused.release();
-  await untilRenewalIs(gateway, name, "Attention");
-  const [alarm] = await operated<{ subject: string }[]>(gateway, "alarms", "list");
-  assert.equal(alarm?.subject, name);
-  await operated(gateway, "renewals", "switch", name, "--off");
-  await untilRenewalIs(gateway, name, "Ended");
-  assert.deepEqual(await operated<unknown[]>(gateway, "alarms", "list"), []);
-});
-
 test("an error says why a renewal cannot be run or switched", async (t) => {
   const { gateway, reseller } = await startStage(t);
   await giveNames(gateway, reseller, new Map([["far.example", { expirationDate: new Date("2099-01-01T00:00:00Z") }]]));

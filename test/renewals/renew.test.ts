@@ -204,27 +204,6 @@ test("a message about an earlier renew does not cut the wait for the answer to a
   assert.deepEqual(await runSql(databaseUrl, flagged), []);
 });
 
-test("a name that is gone or was transferred needs an operator, and stays in the portfolio", async (t) => {
-  const stage = await startStage(t);
-  const { gateway, reseller } = stage;
-  const [gone, moved] = ["gone.example", "moved.example"];
-  await own(stage, gone, moved);
-  const { domains } = gateway.registry.store;
-  domains.delete(gone);
-  domains.put({ ...domains.find(moved)!, clID: "rival" });
-  await stage.travelTo(moved, 30);
-  for (const name of [gone, moved]) {
-    await untilRenewalIs(gateway, name, "Attention");
-    await portfolioEntry(gateway, reseller, name);
-    assert.deepEqual(commands(gateway, name, "domain:renew"), []);
-  }
-  const alarms = "SELECT subject FROM alarms WHERE kind = 'renewal' AND resolved_at IS NULL ORDER BY subject";
-  assert.deepEqual(
-    (await runSql(gateway.databaseUrl, alarms)).map(({ subject }) => subject),
-    [gone, moved],
-  );
-});
-
 test("a registry that is down delays renewals and loses none", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;

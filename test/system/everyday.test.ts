@@ -21,15 +21,19 @@ const packId = "14490";
 
 const folder = await systemFolder({ after });
 let system: RunningSystem;
+const moreNames = ["münchen.example", "shop.thin.example"];
 let registered: Ended;
 let created: Ended;
+let more: Ended[];
 
 before(async () => {
   system = await startSystem(folder);
   // Together, because each first asks to be looked at again in ten seconds.
-  [registered, created] = await Promise.all([
-    system.tool(["domains", "register", name, "--wait", "--json"]),
+  const register = (wanted: string) => system.tool(["domains", "register", wanted, "--wait", "--json"]);
+  [registered, created, ...more] = await Promise.all([
+    register(name),
     system.tool(["hosting", "create", name, "--pack", packId, "--password-stdin", "--wait"], { input: password }),
+    ...moreNames.map(register),
   ]);
 });
 
@@ -54,6 +58,31 @@ test("registers a name through the command-line tool", async () => {
   const order = JSON.parse(registered.stdout);
   assert.equal(order.status, "Finished");
   assert.equal(order.domain.domain_name, name);
+});
+
+test("sells internationalized names, and names of a second registry, which is thin", () => {
+  const orders = more.map(({ code, stdout, stderr }) => {
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  });
+  assert.deepEqual(
+    orders.map(({ status }) => status),
+    ["Finished", "Finished"],
+  );
+  const { registry, registries } = system.ready();
+  assert.deepEqual(Object.keys(registries), ["sandbox", "sandbox-thin"]);
+  assert.deepEqual(registry, registries.sandbox);
+});
+
+test("the control port of each registry shows the names that it holds", async () => {
+  const held = async (control: number | undefined) => {
+    const answer = await fetch(`http://127.0.0.1:${control}/domains`);
+    const { domains } = (await answer.json()) as { domains: { name: string; registrant?: string }[] };
+    return domains.map((domain) => `${domain.name} ${domain.registrant === undefined ? "thin" : "thick"}`).toSorted();
+  };
+  const { sandbox, "sandbox-thin": thin } = system.ready().registries;
+  assert.deepEqual(await held(sandbox?.control_port), [`${name} thick`, "xn--mnchen-3ya.example thick"]);
+  assert.deepEqual(await held(thin?.control_port), ["shop.thin.example thin"]);
 });
 
 test("takes an upload with the chosen password and shows it on the web", async () => {

@@ -94,7 +94,27 @@ test("says what is wrong with a key", async () => {
     [["key", "create", "--account", "nobody"], 4, /no account named "nobody"/],
     [["key", "create"], 2, /required option '--account <name>'/],
     [["key", "revoke", "0".repeat(32)], 4, /nothing to revoke/],
+    [["key", "scopes", "0".repeat(32), "--add", "domains:transfer"], 4, /nothing was changed: deedhouse key list/],
+    [["key", "scopes", "0".repeat(32)], 2, /give --add or --remove/],
+    [["key", "scopes", "0".repeat(32), "--add", "domains:steal"], 2, /'domains:steal' is invalid/],
+    [
+      ["key", "scopes", "0".repeat(32), "--add", "domains:read", "--remove", "domains:read"],
+      2,
+      /both added and removed/,
+    ],
   ]);
+});
+
+test("what can lose a name is added to a key, and removed from it, by the operator", async () => {
+  await operated("account", "create", "trusted");
+  const { api_key: key } = await operated("key", "create", "--account", "trusted", "--scope", "domains:read");
+  const scopesAfter = async (...args: string[]) => (await operated("key", "scopes", key!, ...args)).scopes as unknown;
+  assert.deepEqual(await scopesAfter("--add", "domains:transfer", "domains:delete"), [
+    "domains:read",
+    "domains:delete",
+    "domains:transfer",
+  ]);
+  assert.deepEqual(await scopesAfter("--remove", "domains:delete", "domains:read"), ["domains:transfer"]);
 });
 
 test("a key with a forgotten id is found by its account, and its secret is not shown again", async () => {
@@ -115,7 +135,15 @@ test("a key with a forgotten id is found by its account, and its secret is not s
     operate("key", "list", ...ofAccount),
   ]);
   const { created_at: accountMadeAt, ...account } = accounts[0]!;
-  const shown = { id, name: "forgetful", kind: "reseller", rate_limit: 100, has_profile: false, keys: 1 };
+  const shown = {
+    id,
+    name: "forgetful",
+    kind: "reseller",
+    rate_limit: 100,
+    orders_per_day: 1000,
+    has_profile: false,
+    keys: 1,
+  };
   assert.deepEqual([account, accounts.length], [shown, 1]);
   assert.ok(accountMadeAt);
   const { created_at: madeAt, ...key } = keys[0]!;

@@ -1,0 +1,93 @@
+/** A thousand names get new name servers in one go, at a registry that accepts a hundred commands a second. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { runSql } from "../harness/sql.ts";
+import { place, until } from "../orders/judge.ts";
+import { giveNames } from "../renewals/stage.ts";
+import { order, own, type Stage, startStage } from "./stage.ts";
+
+const namesCount = 1_000;
+const ordersCount = 20;
+const placedAtOnce = 10;
+const sessionsMax = 10;
+/** Those that were sent already, or have a session. In one queue with the changes, an order had thousands before it. */
+const changeCommandsMax = 4 * sessionsMax;
+const termDaysLeft = 200;
+const dayMs = 24 * 60 * 60_000;
+const name_servers = ["ns1.dns-host.net", "ns2.dns-host.net"];
+
+/** Registers names one after the other. @returns the milliseconds from the request to its end, in ascending order */
+async function registerSome({ gateway, reseller }: Stage, label: string): Promise<number[]> {
+  const times: number[] = [];
+  for (let number = 0; number < ordersCount; number++) {
+    const beganMs = performance.now();
+    const { location } = await place(gateway, reseller, `${label}-${number}.example`);
+    assert.equal((await gateway.settled(reseller, location)).status, "Finished");
+    times.push(performance.now() - beganMs);
+  }
+  return times.toSorted((one, other) => one - other);
+}
+
+const percentile95 = (times: readonly number[]) => times[Math.ceil(0.95 * times.length) - 1]!;
+
+async function orderAll(stage: Stage, names: readonly string[]): Promise<string[]> {
+  const waiting = names.values();
+  const locations: string[] = [];
+  const placeSome = async () => {
+    for (const name of waiting)
+      locations.push(await order(stage, "PUT", `/domains/${name}/nameservers`, { name_servers }));
+  };
+  await Promise.all(Array.from({ length: placedAtOnce }, placeSome));
+  return locations;
+}
+
+/** How many commands the registry got between an order's check and its create. */
+function commandsBefore({ gateway }: Stage, name: string): number {
+  const frames = gateway.registry.store.journal.entries({}).filter(({ direction }) => direction === "in");
+  const placeOf = (command: string) => frames.findIndex((entry) => entry.name === name && entry.command === command);
+  const [check, create] = [placeOf("domain:check"), placeOf("domain:create")];
+  assert.ok(check >= 0 && create > check);
+  return create - check - 1;
+}
+
+function reportTimes(t: TestContext, idle: readonly number[], busy: readonly number[]): void {
+  const [before, meanwhile] = [percentile95(idle), percentile95(busy)];
+  const ratio = (meanwhile / before).toFixed(1);
+  t.diagnostic(
+    `95 % of the orders ended within ${before.toFixed(0)} ms idle, ${meanwhile.toFixed(0)} ms busy: ${ratio} times`,
+  );
+}
+
+test("registrations of others come before a thousand changes that wait, and all are carried out", async (t) => {
+  const patience = { transformTimeoutMs: 30_000, queryTimeoutMs: 60_000 };
+  const registry = { ...patience, sessionsMax, commandsPerSecond: 100 };
+  const sandbox = { journalFramesMax: 1_000_000 };
+  const stage = await startStage(t, ["earlier.example"], { registry, sandbox });
+  const { gateway } = stage;
+  const other: Stage = { gateway, reseller: await gateway.addReseller() };
+  // Then its contact exists at the registry.
+  await own(other, "others-first.example");
+  const idle = await registerSome(other, "idle");
+  const names = Array.from({ length: namesCount }, (_, index) => `managed-${index}.example`);
+  const expirationDate = new Date(gateway.context.clock.now().getTime() + termDaysLeft * dayMs);
+  await giveNames(gateway, stage.reseller, new Map(names.map((name) => [name, { expirationDate }])));
+  // The changes are held until there are many.
+  const hold = gateway.registry.hold({ command: "domain:info", at: "before-answer" });
+  const locations = await orderAll(stage, names);
+  hold.release();
+  const busy = await registerSome(other, "busy");
+  const open = "SELECT FROM changes WHERE ended_at IS NULL";
+  const left = (await runSql(gateway.databaseUrl, open)).length;
+  t.diagnostic(`${left} changes were left when the last registration ended`);
+  assert.ok(left > 0, "no registration has waited for the last change");
+  reportTimes(t, idle, busy);
+  const before = Array.from({ length: ordersCount }, (_, number) => commandsBefore(other, `busy-${number}.example`));
+  t.diagnostic(`commands between check and create: ${before}`);
+  // At least one of them was delayed by nothing but the queue.
+  assert.ok(Math.min(...before) < changeCommandsMax, `commands before them: ${before}`);
+  await until("all changes have ended", async () => (await runSql(gateway.databaseUrl, open)).length === 0);
+  const finished = "SELECT FROM changes WHERE status = 'Finished'";
+  assert.equal((await runSql(gateway.databaseUrl, finished)).length, locations.length);
+  const delegated = names.filter((name) => gateway.registry.store.domains.find(name)?.delegation?.servers.length === 2);
+  assert.equal(delegated.length, namesCount);
+});

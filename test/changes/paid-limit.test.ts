@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { place } from "../orders/judge.ts";
+import { operated } from "../orders/operate.ts";
+import { own, type Stage, startStage } from "../renewals/stage.ts";
+import { change, domain } from "./stage.ts";
+
+const name = "first.example";
+const dayMs = 24 * 60 * 60_000;
+
+const limit = ({ gateway, reseller }: Stage, max: number) =>
+  operated(gateway, "account", "limit", reseller.name, "--orders-per-day", String(max));
+
+async function startLimited(scope: Parameters<typeof startStage>[0], max: number): Promise<Stage> {
+  const stage = await startStage(scope);
+  await limit(stage, max);
+  return stage;
+}
+
+test("an account places as many paid orders a day as it may, and as many again on the next", async (t) => {
+  const stage = await startLimited(t, 2);
+  const { gateway, reseller, clock } = stage;
+  await own(stage, name);
+  const { expiration_date } = await domain(stage, name);
+  const renewal = { years: 1, expiration_date };
+  assert.equal((await change(stage, "POST", `/domains/${name}/renewals`, renewal)).status, "Finished");
+  const register = () =>
+    gateway.send(reseller, "POST", "/domains/registrations", { body: { domain_name: "second.example" } });
+  const renew = async () =>
+    gateway.send(reseller, "POST", `/domains/${name}/renewals`, {
+      body: { years: 1, expiration_date: (await domain(stage, name)).expiration_date },
+    });
+  for (const reply of [await register(), await renew()]) {
+    assert.equal(reply.status, 429, reply.text);
+    assert.match(reply.text, /order_limit_reached.*paid orders/);
+    const left = dayMs - (clock.now().getTime() % dayMs);
+    assert.ok(Math.abs(Number(reply.headers["retry-after"]) - left / 1000) < 30, "until the day is over");
+  }
+  // The same order again is the same order.
+  assert.match((await gateway.send(reseller, "GET", "/domains")).text, /first/);
+  const other = await gateway.addReseller();
+  await place(gateway, other, "others.example");
+  // Nothing that costs nothing is counted.
+  const lock = { transfer_locked: true };
+  assert.equal((await change(stage, "PUT", `/domains/${name}/transfer-lock`, lock)).status, "Finished");
+  await stage.travel(1);
+  assert.equal((await renew()).status, 202);
+  assert.equal((await register()).status, 202);
+  assert.equal((await register()).status, 202, "a repeat of a live order, or the first one, costs nothing");
+});
+
+test("an order that was refused is not counted, and a limit of none refuses every order", async (t) => {
+  const stage = await startLimited(t, 1);
+  const { gateway, reseller } = stage;
+  const taken = { body: { domain_name: "taken-a.example" } };
+  assert.match((await gateway.send(reseller, "POST", "/domains/registrations", taken)).text, /availability_taken/);
+  await own(stage, name);
+  await limit(stage, 0);
+  await stage.travel(1);
+  const body = { domain_name: "second.example" };
+  assert.equal((await gateway.send(reseller, "POST", "/domains/registrations", { body })).status, 429);
+});
