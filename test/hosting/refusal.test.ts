@@ -45,6 +45,21 @@ test("after a failure the owner can create the account again, and reads the new 
   assert.notEqual((await stage.inside(made)).uid, (await stage.inside(failed)).uid);
 });
 
+test("an account whose identifier was freed after its node had refused it is created", async () => {
+  const { driver } = node;
+  await driver.ensureAccount(testAccount("freed.example", 40));
+  const id = await stage.create("freed.example");
+  // An operator removes what was in the way between the refusal and the question who it is.
+  const { find } = driver;
+  driver.find = async (identifier) => {
+    driver.find = find;
+    await driver.remove({ identifier, uid: 40 });
+    return find.call(driver, identifier);
+  };
+  await stage.advance(id);
+  assert.equal((await stage.read("freed.example")).status, "Ready");
+});
+
 test("an account whose uid the node has or had for another account gets another uid and is Ready", async () => {
   const id = await stage.create("mixed.example");
   const { uid } = await stage.inside(id);

@@ -16,7 +16,13 @@ import {
 import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { placeAccount } from "#hosting/nodes/place.ts";
 import { isRestored } from "#hosting/nodes/restored.ts";
-import { isHeldByLostAccount, isUidConflict, withAnotherUid, withFreeUid } from "#hosting/nodes/uids.ts";
+import {
+  findIdentifierHolder,
+  type IdentifierHolder,
+  isUidConflict,
+  withAnotherUid,
+  withFreeUid,
+} from "#hosting/nodes/uids.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** A creation that has failed for so long is given up, if the node can confirm that nothing of it is left. */
@@ -51,7 +57,8 @@ async function place(context: Context, account: Account): Promise<Account | unde
   } else await retryLater(context, account, note);
 }
 
-async function createAndProbe(context: Context, node: HostingNode, placed: Account): Promise<void> {
+/** @param isAgain the node refused the identifier a moment ago, and had nobody with it when it was asked who */
+async function createAndProbe(context: Context, node: HostingNode, placed: Account, isAgain = false): Promise<void> {
   let account = placed;
   try {
     const free = await withFreeUid(context, node, account);
@@ -62,7 +69,7 @@ async function createAndProbe(context: Context, node: HostingNode, placed: Accou
     await recordEvent(context, account, { event: "probed" });
   } catch (error) {
     if (isUidConflict(error)) await takeAnotherUid(context, account, error.message);
-    else if (error instanceof NodeRefused) await handleRefusal(context, node, account, error);
+    else if (error instanceof NodeRefused) await handleRefusal(context, node, account, error, isAgain);
     else if (error instanceof NodeUnavailable) await handleSilence(context, node, account, error.message);
     else throw error;
   }
@@ -75,22 +82,31 @@ async function takeAnotherUid(context: Context, account: Account, note: string):
 }
 
 /**
- * Gives up, unless a retry can succeed after an operator's decision: on a lost account that has the identifier, or on a
- * restored database, which must not remove anything from the node.
+ * Gives up, unless a retry can succeed: after an operator's decision on a lost account that has the identifier, or on a restored
+ * database, which must not remove anything from the node; or at once, when whoever had the identifier was just removed.
  */
-async function handleRefusal(context: Context, node: HostingNode, account: Account, error: NodeRefused): Promise<void> {
-  const isHeld = error.reason === "identifier_taken" && (await isHeldByLost(context, node, account));
+async function handleRefusal(
+  context: Context,
+  node: HostingNode,
+  account: Account,
+  error: NodeRefused,
+  isAgain: boolean,
+): Promise<void> {
+  const holder = error.reason === "identifier_taken" ? await findHolder(context, node, account) : "other";
+  // A node does not show an account that is not ours, so nobody means that only after a second refusal.
+  if (holder === "nobody" && !isAgain) return createAndProbe(context, node, account, true);
+  const isHeld = holder === "lost";
   const waits = isHeld || (await isRestored(context.database, account.node_id ?? ""));
   const note = isHeld ? `${error.message} by a stray: see deedhouse node reconcile ${account.node_id}` : error.message;
   await (waits ? retryLater(context, account, note, true) : giveUp(context, node, account, note));
 }
 
-async function isHeldByLost(context: Context, node: HostingNode, { identifier }: Account): Promise<boolean> {
+async function findHolder(context: Context, node: HostingNode, { identifier }: Account): Promise<IdentifierHolder> {
   try {
-    return await isHeldByLostAccount(context, node, identifier);
+    return await findIdentifierHolder(context, node, identifier);
   } catch (error) {
     // The next attempt asks again.
-    if (error instanceof NodeUnavailable) return true;
+    if (error instanceof NodeUnavailable) return "lost";
     throw error;
   }
 }

@@ -161,12 +161,22 @@ const isLost = statement(
   { is_lost: "bool?" },
 );
 
-/** Whether a node has an account of this identifier that the database lost when it was restored. */
-export async function isHeldByLostAccount(context: Context, node: HostingNode, identifier: string): Promise<boolean> {
+/** `lost`: the database lost the holder when it was restored. */
+export type IdentifierHolder = "nobody" | "lost" | "other";
+
+/**
+ * Asks a node which of our accounts has an identifier. It does not show accounts of others.
+ * @throws NodeUnavailable, NodeRefused
+ */
+export async function findIdentifierHolder(
+  context: Context,
+  node: HostingNode,
+  identifier: string,
+): Promise<IdentifierHolder> {
   const holder = await node.find(identifier);
-  if (!holder) return false;
+  if (!holder) return "nobody";
   const [found] = await context.database.query(isLost, { uid: holder.uid });
-  return found?.is_lost ?? false;
+  return found?.is_lost ? "lost" : "other";
 }
 
 interface CopyingMove {
