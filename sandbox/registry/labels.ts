@@ -63,7 +63,10 @@ export interface CommandEffect {
   checkReason?: string;
   /** The command is refused with this code. */
   refusalCode?: ResultCode;
-  /** A client that has the fee extension can register the name at a price of its own (RFC 8748). */
+  /**
+   * The command has a price of its own (RFC 8748). Of a create: and so have renews and transfers, and only a client that has the fee
+   * extension can register the name.
+   */
   isPremium?: true;
   /** The other registrar registers the name just before the create. */
   raced?: true;
@@ -138,6 +141,12 @@ export const labels: readonly Label[] = [
     refusalCode: 2306,
     isPremium: true,
   }),
+  ...(["renew", "restore"] as const).map((verb) =>
+    fixed(`${verb}-premium-`, `a ${verb} costs premiumAmount, and everything else what it costs for other names`, {
+      verb,
+      isPremium: true,
+    }),
+  ),
   fixed("race-", "check says available, but another registrar is first: create 2302", { raced: true }),
   pending("pending-approve-", "approve", "approved after pendingDelayMs: poll message, and the command takes effect"),
   pending(

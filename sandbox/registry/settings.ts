@@ -56,6 +56,8 @@ export interface Settings {
   /** The class of a `premium-` name in a check's fees: registries exist that give none, or call every name standard. */
   premiumClass: "premium" | "standard" | "none";
   feeCurrency: string;
+  /** Whether a command that costs something needs exactly its fee from a client with the fee extension (RFC 8748 §4). */
+  feeDemanded: boolean;
   /** A contact has one role, at all names: it is never both a registrant and a technical contact. */
   contactPerRole: boolean;
   /** Who draws a name's authInfo. The registry sends its own to the registrant, so info does not show it; or there is none. */
@@ -113,6 +115,7 @@ export const defaultSettings: Settings = {
   restoreAmount: 50,
   premiumClass: "premium",
   feeCurrency: "EUR",
+  feeDemanded: false,
   contactPerRole: false,
   authInfo: "registrar",
   infoShowsAuthInfo: true,
