@@ -10,7 +10,7 @@ import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
-import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
+import type { ProfilePrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
@@ -27,6 +27,9 @@ const expectedSecondsMax = 86_400;
 const periodInMonthsYearsMax = 8;
 const days = Type.Integer({ minimum: 0, maximum: 3_650 });
 const years = Type.Integer({ minimum: 1, maximum: 10 });
+const price = Type.Number({ exclusiveMinimum: 0 });
+/** ISO 4217. */
+const currency = Type.String({ pattern: "^[A-Z]{3}$" });
 /** A-labels (RFC 5890 §2.3.2.1) with dots between them. */
 const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" });
 /** An unknown field is probably a misspelt one. */
@@ -135,20 +138,19 @@ const registryFile = Type.Array(
       renewalAlarmDays: Type.Optional(Type.Array(days)),
       /** Unicode code points that labels under a suffix may contain besides a-z, 0-9 and the hyphen. Default: none. */
       idn: Type.Optional(Type.Record(suffix, Type.Array(Type.String({ pattern: codePointRange })))),
-      /** Premium names (RFC 8748): accepted up to an amount. Default: refused. */
+      /** Premium prices (RFC 8748): paid up to an amount for what is ordered, and for what the schedule renews. Default: refused. */
       premium: Type.Optional(
-        Type.Object(
-          { amountMax: Type.Number({ exclusiveMinimum: 0 }), currency: Type.String({ pattern: "^[A-Z]{3}$" }) },
-          nothingElse,
-        ),
+        Type.Object({ amountMax: price, renewalAmountMax: Type.Optional(price), currency }, nothingElse),
       ),
-      /** What a year of an ordinary name costs: a name that costs more is premium. Default: what a random label costs. */
+      /** Which creates have to name their price (RFC 8748 §5.2.1): those of premium names, or all. */
+      createFee: Type.Optional(Type.Enum(["premium", "always"])),
+      /**
+       * What an ordinary name costs, in a year or for its restore: a higher price is premium. Default of each: what the registry
+       * asks for a random label.
+       */
       prices: Type.Optional(
         Type.Object(
-          {
-            create: Type.Number({ exclusiveMinimum: 0 }),
-            currency: Type.String({ pattern: "^[A-Z]{3}$" }),
-          },
+          { create: Type.Optional(price), renew: Type.Optional(price), restore: Type.Optional(price), currency },
           nothingElse,
         ),
       ),
@@ -236,9 +238,9 @@ export interface RegistryProfile extends Required<Plain> {
   timeouts: EppTimeouts;
   circuit: CircuitSettings;
   /** Absent: premium names are refused. */
-  premium: { amountMax: number; currency: string } | undefined;
+  premium: { amountMax: number; renewalAmountMax?: number | undefined; currency: string } | undefined;
   /** Absent: the registry is asked. */
-  prices: YearPrices | undefined;
+  prices: ProfilePrices | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
@@ -363,6 +365,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     renewalLeadDays: entry.renew === "none" ? 0 : 30,
     renewalAlarmDays: entry.renew === "none" ? [0] : [30, 7, 1],
     idn: {},
+    createFee: "premium",
     takeoverSettleMs: 120_000,
     pollIntervalMs: 30_000,
     reconcileIntervalMs: 15 * 60_000,

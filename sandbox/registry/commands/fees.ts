@@ -57,7 +57,8 @@ export function agreedFee(
   }
   const parts = [...childrenOf(offered, "fee"), ...childrenOf(offered, "credit")];
   const sum = parts.reduce((total, part) => total + Number(tokenOf(part)), 0);
-  if (sum < fee || (isDemanded && sum > fee)) throw new Refusal(2004, `the fee is ${amount(fee)} ${settings.feeCurrency}`);
+  if (sum < fee || (isDemanded && sum > fee))
+    throw new Refusal(2004, `the fee is ${amount(fee)} ${settings.feeCurrency}`);
   const dataNames = { create: "creData", renew: "renData", transfer: "trnData", restore: "updData", update: "updData" };
   return [
     tag(
