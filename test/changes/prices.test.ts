@@ -155,6 +155,26 @@ for (const kind of paid) {
   });
 }
 
+test("where the registry says nothing about names that nobody has, a class says whether a price is ordinary", async (t) => {
+  for (const [premiumClass, end] of [
+    ["premium", "Finished"],
+    ["none", "FailedValidation"],
+  ] as const) {
+    const name = "classed.example";
+    const stage = await startWith(t, name, { sandbox: { premiumClass } });
+    const { gateway, reseller } = stage;
+    const { expiration_date } = await domain(stage, name);
+    const hold = gateway.registry.hold({ command: "domain:check", name, at: "before-answer" });
+    const location = await order(stage, "POST", `/domains/${name}/renewals`, { years: 1, expiration_date });
+    await hold.reached(1);
+    gateway.registry.setFaults({ commands: [{ command: "domain:check", as: "refuse", code: 2306, times: 1 }] });
+    hold.release();
+    const ended = await gateway.settled(reseller, location);
+    assert.equal(ended.status, end, premiumClass);
+    if (end !== "Finished") assert.match(String(ended.error_text), /10\.00 EUR, and it is unknown for other names/);
+  }
+});
+
 test("what an ordinary renewal costs is asked once a day, suffix and number of years", async (t) => {
   const names = ["one.example", "two.example", "three.test", "four.example"];
   const stage = await startWith(t, names[0]!);

@@ -4,7 +4,6 @@
  * with a maximum of its own. A create's price is usually agreed to earlier, when its name is checked.
  */
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
-import { isServerFault, isSessionEnd } from "#registry/epp/codes.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import { EppCheckRefused } from "#registry/epp/errors.ts";
 import type { NamePrice, PaidCommand, PremiumPolicy } from "#registry/premium.ts";
@@ -36,7 +35,7 @@ export async function agreePrice(
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     const reason = `the price of the ${whatOf(asked)} could not be asked: ${said}`;
-    return { is: "unknown", reason, needsOperator: error instanceof EppCheckRefused && isAnswer(error.resultCode) };
+    return { is: "unknown", reason, needsOperator: error instanceof EppCheckRefused && error.isAboutQuestion };
   }
 }
 
@@ -45,9 +44,6 @@ function policyOf({ premium }: RegistryProfile, by: "order" | "schedule"): Premi
   const { renewalAmountMax: amountMax, currency } = premium;
   return amountMax === undefined ? undefined : { amountMax, currency };
 }
-
-/** Not only that there is no answer now. */
-const isAnswer = (code: number) => !isServerFault(code) && !isSessionEnd(code);
 
 const names = { create: "registration", renew: "renewal", restore: "restore" };
 const whatOf = ({ command }: PaidCommand) => names[command];

@@ -1,3 +1,5 @@
+import { isServerFault, isSessionEnd } from "#registry/epp/codes.ts";
+
 export type EppUnavailableReason =
   | "circuit-open"
   | "connect"
@@ -56,5 +58,10 @@ export class EppCheckRefused extends Error {
   constructor(resultCode: number, message: string) {
     super(`the registry refused the check with ${resultCode}: ${message}`);
     this.resultCode = resultCode;
+  }
+
+  /** Whether the registry refuses this question itself, and would again: it is neither out of order nor ending the session. */
+  get isAboutQuestion(): boolean {
+    return !isServerFault(this.resultCode) && !isSessionEnd(this.resultCode);
   }
 }

@@ -2,6 +2,7 @@
  * What commands about registered names cost. It is asked for just before such a command is sent, because a price may change: by a
  * check of its own (RFC 8748 §5.1.1), which says of a registered name what its renewal or its restore costs.
  */
+import { EppCheckRefused } from "#registry/epp/errors.ts";
 import { feeNamespace } from "#registry/epp/namespaces.ts";
 import { checkOn } from "#registry/epp/pool/coalesced-checks.ts";
 import { OrdinaryPrices } from "#registry/epp/pool/ordinary-prices.ts";
@@ -35,11 +36,16 @@ export class PaidPrices {
     if (!fees || amount === undefined) {
       return { decision: premiumDecision({ premium, ordinary: undefined }, { ...(fees && { fees }) }, asked.command) };
     }
-    const ordinary = await this.#ordinaryPrices.find(name, asked, askFees);
+    const ordinary = await this.#ordinaryPrices.find(name, asked, (of) => askFees(of).catch(noneIfRefused));
     return {
       decision: premiumDecision({ premium, ordinary }, { fees }, asked.command),
       price: { amount, currency: fees.currency },
       ...(ordinary && { ordinary }),
     };
   }
+}
+
+/** Some registries say nothing about the renewal of a name that nobody has. */
+function noneIfRefused(error: unknown): undefined {
+  if (!(error instanceof EppCheckRefused) || !error.isAboutQuestion) throw error;
 }
