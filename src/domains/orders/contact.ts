@@ -11,7 +11,7 @@ import {
   localHandles,
   type SentHandles,
 } from "#domains/contacts/contact-object.ts";
-import { type ContactRefs, findStored, type OwnedContact } from "#domains/contacts/stored.ts";
+import { type ContactRefs, findStored, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
@@ -44,6 +44,8 @@ export async function findKnownContact(
   const read = await readProfile(context, resellerId);
   const found = read && (await findContact(sessions, read.contact));
   if (found?.is !== "held") return undefined;
+  // Its data may have been erased while another profile was the present one.
+  await storeContacts(context, context.database, resellerId, [read!.contact.data]);
   if (contacts.size >= contactsKnownMax) contacts.clear();
   contacts.set(resellerId, { version: read!.version, id: found.id });
   return found.id;
