@@ -10,6 +10,7 @@ import {
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
+import { fixedExtensionsDialect, namespacesIn } from "#registry/fixed-extensions.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The part of `EppPoolOptions` that the profile determines. The caller adds clock, randomness and log. */
@@ -23,6 +24,7 @@ export function eppOptionsOf(profile: RegistryProfile) {
     registrarId,
     password,
     services: servicesOf(profile),
+    dialect: fixedExtensionsDialect(profile.extensions),
     sessionsMax: profile.sessionsMax,
     sessionsMin: profile.sessionsMin,
     commandsPerSecond: profile.commandsPerSecond,
@@ -40,11 +42,16 @@ const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespa
 export const dispensableServices = [hostNamespace, ...extensions];
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
-function servicesOf({ dataModel, hostModel, withoutServices }: RegistryProfile): ServiceRequirements {
+function servicesOf({
+  dataModel,
+  hostModel,
+  withoutServices,
+  extensions: fixed,
+}: RegistryProfile): ServiceRequirements {
   const isUsed = (uri: string) => !withoutServices.includes(uri);
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
     optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isUsed),
-    extensionURIs: extensions.filter(isUsed),
+    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed)])].filter(isUsed),
   };
 }

@@ -49,6 +49,32 @@ const mistakes = [
     { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
     "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
   ],
+  ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
+  [
+    "a fixed text that is not XML",
+    { extensions: { create: '<x xmlns="urn:x">' } },
+    "nic: extensions.create must be XML elements that declare their namespaces: ",
+  ],
+  [
+    "a fixed text with a prefix that it does not declare",
+    { extensions: { create: '<x:a xmlns="urn:x"/>' } },
+    "nic: extensions.create must be XML elements that declare their namespaces: unbound namespace prefix",
+  ],
+  [
+    "a fixed text with an element in no namespace",
+    { extensions: { "host:create": '<x:a xmlns:x="urn:x"><b/></x:a>' } },
+    "nic: extensions.host:create must be XML elements that declare their namespaces: <b> is in no namespace",
+  ],
+  [
+    "a fixed text without an element",
+    { extensions: { restore: "NAME" } },
+    "nic: extensions.restore must be XML elements that declare their namespaces: there is no element",
+  ],
+  [
+    "a fixed text that is not an extension",
+    { extensions: { info: '<extension xmlns="urn:ietf:params:xml:ns:epp-1.0"/>' } },
+    "nic: extensions.info must be XML elements that declare their namespaces: <extension> is an element of EPP itself",
+  ],
   ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
   ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
   ["a timeout that is too long for a timer", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],

@@ -13,6 +13,7 @@ import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool
 import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
+import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -102,6 +103,10 @@ const registryFile = Type.Array(
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
       /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
       authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
+      /** XML for the `<extension>` of commands, by command: see fixed-extensions.ts. */
+      extensions: Type.Optional(
+        Type.Record(Type.String({ pattern: fixedExtensionKeys }), Type.String({ minLength: 1 }), nothingElse),
+      ),
       /** Namespaces that the greeting offers but the login refuses. */
       withoutServices: Type.Optional(Type.Array(Type.Enum(dispensableServices))),
       /** The period of a registration and of a renewal. */
@@ -279,7 +284,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry);
+    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -348,6 +353,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",
+    extensions: {},
     withoutServices: [],
     periodYears: periodYearsDefault,
     renewalYears: 1,

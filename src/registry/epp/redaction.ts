@@ -3,7 +3,7 @@
  * the secrets is redacted wherever it appears.
  */
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
-import { isElement } from "#registry/epp/xml/xml.ts";
+import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
 export const hiddenText = "[secret]";
 
@@ -11,7 +11,7 @@ export const hiddenText = "[secret]";
 export function secretsIn(element: XmlElement): string[] {
   const secrets: string[] = [];
   for (const child of element.children) {
-    if (typeof child === "string") continue;
+    if (typeof child === "string" || child instanceof VerbatimXml) continue;
     if (isElement(child)) secrets.push(...secretsIn(child));
     else if (child.reveal() !== "") secrets.push(child.reveal());
   }

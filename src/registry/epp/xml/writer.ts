@@ -1,7 +1,7 @@
 import { contactNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
 import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
-import { isElement } from "#registry/epp/xml/xml.ts";
+import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
 /** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
@@ -74,6 +74,7 @@ function enter(namespace: string, { bound, isShownContact }: Surroundings): Surr
 function writeNode(node: XmlNode, around: Surroundings, hidden: Hidden): string {
   if (typeof node === "string") return writeText(node, hidden);
   if (isElement(node)) return writeElement(node, around, hidden);
+  if (node instanceof VerbatimXml) return hidden ? hideSecrets(node.xml, hidden) : node.xml;
   return hidden ? hiddenText : escapeXml(node.reveal());
 }
 
