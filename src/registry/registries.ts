@@ -14,6 +14,7 @@ import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -197,6 +198,10 @@ const registryFile = Type.Array(
       renewalIntervalMs: Type.Optional(milliseconds),
       /** How long a registration takes, for `check-after`, until enough of them were measured. */
       expectedSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: expectedSecondsMax })),
+      /** Messages of the registry that have no form of their own: the first rule that fits decides. */
+      messages: Type.Optional(messageRules),
+      /** A balance at or below this amount raises an alarm. Default: the registry's own threshold. */
+      balanceAlarmAt: Type.Optional(Type.Number()),
       /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
       /** The same for a renewal. */
@@ -227,10 +232,8 @@ const nameServersAtCreateDefault = { min: 0, max: 13 };
 
 export const expectedSecondsDefault = 10;
 
-type Plain = Omit<
-  RegistryEntry,
-  "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium" | "prices"
->;
+type Completed = "graceDays" | "timeouts" | "circuit" | "premium" | "prices" | "balanceAlarmAt";
+type Plain = Omit<RegistryEntry, "password" | "caFile" | "certFile" | "keyFile" | Completed>;
 
 export interface RegistryProfile extends Required<Plain> {
   password: Secret;
@@ -244,6 +247,8 @@ export interface RegistryProfile extends Required<Plain> {
   premium: { amountMax: number; currency: string } | undefined;
   /** Absent: the registry is asked. */
   prices: YearPrices | undefined;
+  /** Absent: the registry's own threshold. */
+  balanceAlarmAt?: number | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
@@ -284,7 +289,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions);
+    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? findRulesFault(entry.messages);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -376,6 +381,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     backoffMaxMs: 10 * 60_000,
     renewalIntervalMs: 60_000,
     expectedSeconds: expectedSecondsDefault,
+    messages: [],
     resultCodes: {},
     renewalResultCodes: {},
     ...rest,
