@@ -1,3 +1,4 @@
+import type { Secret } from "#lib/secret.ts";
 import { isServerFault, isSessionEnd } from "#registry/epp/codes.ts";
 
 export type EppUnavailableReason =
@@ -37,9 +38,12 @@ export type EppUnansweredReason = "timeout" | "closed" | "malformed" | "wrong-cl
 export class EppUnanswered extends Error {
   override name = "EppUnanswered";
   readonly reason: EppUnansweredReason;
-  constructor(reason: EppUnansweredReason, cause?: unknown) {
+  /** The beginning of a malformed answer, as text. */
+  readonly head: Secret | undefined;
+  constructor(reason: EppUnansweredReason, cause?: unknown, head?: Secret) {
     super(`the registry's answer is unknown: ${reason}`, { cause });
     this.reason = reason;
+    this.head = head;
   }
 }
 
