@@ -1,10 +1,12 @@
 /** Makes the EPP client's options from a registry's profile. */
 import { Secret } from "#lib/secret.ts";
 import {
+  allocationTokenNamespace,
   contactNamespace,
   domainNamespace,
   feeNamespace,
   hostNamespace,
+  launchNamespace,
   loginSecNamespace,
   rgpNamespace,
   secDnsNamespace,
@@ -37,7 +39,14 @@ export function eppOptionsOf(profile: RegistryProfile) {
   };
 }
 
-const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace];
+const extensions = [
+  loginSecNamespace,
+  secDnsNamespace,
+  rgpNamespace,
+  feeNamespace,
+  allocationTokenNamespace,
+  launchNamespace,
+];
 /** The services that a profile may exclude. Without the other objects there is nothing to do. */
 export const dispensableServices = [hostNamespace, ...extensions];
 

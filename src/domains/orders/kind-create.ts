@@ -10,7 +10,14 @@ import type { ContactRefs } from "#domains/contacts/stored.ts";
 import type { WantedHost } from "#domains/name-servers/wanted.ts";
 import { ensureContacts, findKnownContact, forgetContacts } from "#domains/orders/contact.ts";
 import { ensureHosts } from "#domains/orders/hosts.ts";
-import { authInfoOf, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
+import { launchObstacle } from "#domains/orders/launch.ts";
+import {
+  allocationTokenOf,
+  authInfoOf,
+  type Order,
+  type OrderOutcome,
+  type Registered,
+} from "#domains/orders/orders.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { shownOf } from "#domains/portfolio/shown.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
@@ -66,7 +73,8 @@ export async function check(sessions: RegistrySessions, order: Order): Promise<O
   const { pool, profile } = sessions;
   if (await isFreshlyChecked(sessions, order)) return { event: "available", isFree: true };
   try {
-    const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs });
+    const allocationToken = allocationTokenOf(sessions.context, order);
+    const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs, allocationToken });
     const availability = availabilityOf(answer);
     if (availability === "available") return agreesTo(order, answer.agreedFee);
     const reason = answer.reason ?? "the registry says that the name is not available";
@@ -117,6 +125,7 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
     const withoutHosts = await ensureHosts(sessions, order, hosts);
     if (withoutHosts) return { instead: withoutHosts };
     const { fee_amount: amount, fee_currency: currency } = order;
+    const allocationToken = allocationTokenOf(context, order);
     const command = domainCreate({
       name: order.domain_name,
       periodYears: order.period_years,
@@ -129,6 +138,7 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
       ...(profile.dataModel === "thick" && handles),
       authInfo: profile.authInfo === "none" ? new Secret("") : authInfoOf(context, order),
       ...(amount !== null && currency !== null && { fee: { amount, currency } }),
+      ...(allocationToken && { allocationToken }),
     });
     return { command };
   },
@@ -140,7 +150,9 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
     return { event: "exists", reason: "the name was registered after an info had not found it" };
   },
 
-  meaning: (code, { profile }) => eventOfCreate(code, profile.resultCodes),
+  // RFC 8495 §3.2.1: 2201 is about the order's token, not about our account.
+  meaning: (code, { profile }, { allocation_token_sealed: token }) =>
+    code === 2201 && token !== null ? "rejected" : eventOfCreate(code, profile.resultCodes),
   answered: readAnswer,
   unreachable: () => ({ event: "unreachable", countsAsFailure: true }),
   invalid: (attempt, reason) => ({
@@ -213,7 +225,8 @@ async function rejected(
   }
   const isOurMistake = code === 2001;
   if (isOurMistake) await raiseAlarm(context, { kind: "epp-syntax", subject: profile.id, note: reason });
-  return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
+  const why = (await launchObstacle(sessions, order, code)) ?? reason;
+  return { event: "rejected", attempt, reason: why, ...(isOurMistake && { operatorNote: reason }) };
 }
 
 async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderOutcome>> {

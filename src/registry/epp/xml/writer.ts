@@ -3,8 +3,8 @@ import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
 import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
-/** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
-const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
+/** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733, 8495 and 8807. */
+const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo", "allocationToken"]);
 
 /** What a registry shows of a contact that says who somebody is (RFC 5733 §3.1.2). */
 const personElements: ReadonlySet<string> = new Set([
