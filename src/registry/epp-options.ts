@@ -1,5 +1,6 @@
 /** Makes the EPP client's options from a registry's profile. */
 import { Secret } from "#lib/secret.ts";
+import type { Dialect } from "#registry/epp/dialect.ts";
 import {
   allocationTokenNamespace,
   contactNamespace,
@@ -13,6 +14,7 @@ import {
 } from "#registry/epp/namespaces.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
 import { fixedExtensionsDialect, namespacesIn } from "#registry/fixed-extensions.ts";
+import { flavourOf } from "#registry/flavours/flavours.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The part of `EppPoolOptions` that the profile determines. The caller adds clock, randomness and log. */
@@ -26,7 +28,7 @@ export function eppOptionsOf(profile: RegistryProfile) {
     registrarId,
     password,
     services: servicesOf(profile),
-    dialect: fixedExtensionsDialect(profile.extensions),
+    dialect: dialectOf(profile),
     sessionsMax: profile.sessionsMax,
     sessionsMin: profile.sessionsMin,
     commandsPerSecond: profile.commandsPerSecond,
@@ -51,16 +53,24 @@ const extensions = [
 export const dispensableServices = [hostNamespace, ...extensions];
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
-function servicesOf({
-  dataModel,
-  hostModel,
-  withoutServices,
-  extensions: fixed,
-}: RegistryProfile): ServiceRequirements {
+function servicesOf(profile: RegistryProfile): ServiceRequirements {
+  const { dataModel, hostModel, withoutServices, extensions: fixed } = profile;
   const isUsed = (uri: string) => !withoutServices.includes(uri);
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
     optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isUsed),
     extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed)])].filter(isUsed),
+    newestOf: flavourOf(profile)?.extensions,
+  };
+}
+
+/** The family's own way comes first, so that fixed text ends each command. */
+function dialectOf(profile: RegistryProfile): Dialect {
+  const flavour = flavourOf(profile);
+  const fixed = fixedExtensionsDialect(profile.extensions);
+  return {
+    adapt(command, extensionURIs) {
+      return fixed.adapt(flavour?.adapt(command, extensionURIs) ?? command, extensionURIs);
+    },
   };
 }

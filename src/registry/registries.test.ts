@@ -49,6 +49,17 @@ const mistakes = [
     { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
     "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
   ],
+  ["an unknown family", { flavour: "eu" }, "nic: flavour must be none or eurid"],
+  [
+    "a contact that the family does not have",
+    { flavour: "eurid", contactTypes: ["admin"] },
+    "nic: flavour eurid has no admin contacts: ",
+  ],
+  [
+    "letters that the family's module cannot send",
+    { flavour: "eurid", idn: { example: ["00E0"] } },
+    "nic: flavour eurid has no internationalized names yet: ",
+  ],
   ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
   [
     "a fixed text that is not XML",

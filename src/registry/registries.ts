@@ -14,6 +14,7 @@ import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { flavourNames, flavourOf } from "#registry/flavours/flavours.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -103,6 +104,8 @@ const registryFile = Type.Array(
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
       /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
       authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
+      /** The family of the registry, for what its extensions demand (flavours/). */
+      flavour: Type.Optional(Type.Enum(["none", ...flavourNames])),
       /** XML for the `<extension>` of commands, by command: see fixed-extensions.ts. */
       extensions: Type.Optional(
         Type.Record(Type.String({ pattern: fixedExtensionKeys }), Type.String({ minLength: 1 }), nothingElse),
@@ -278,13 +281,14 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     const sellers = entries.filter(({ suffixes }) => suffixes.includes(shared)).map((entry) => entry.id);
     return `more than one profile has the suffix ${shared}: ${sellers.join(", ")}`;
   }
-  for (const entry of entries) {
+  for (const written of entries) {
+    const entry = { ...flavourOf(written)?.defaults, ...written };
     const { period, periodYears, renewalYears, premium, prices, renew, atExpiry } = entry;
     const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } = entry;
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions);
+    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? flavourOf(entry)?.fault(entry);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -335,6 +339,7 @@ export function fieldsOfProfile(): string[] {
  */
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
   const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, prices, ...rest } = entry;
+  const flavour = flavourOf(entry);
   const transformTimeoutMs = entry.transformTimeoutMs ?? eppTimeoutsDefault.transformMs;
   const queryTimeoutMs = entry.queryTimeoutMs ?? eppTimeoutsDefault.queryMs;
   return {
@@ -353,6 +358,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",
+    flavour: "none",
     extensions: {},
     withoutServices: [],
     periodYears: periodYearsDefault,
@@ -378,11 +384,12 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     expectedSeconds: expectedSecondsDefault,
     resultCodes: {},
     renewalResultCodes: {},
+    ...flavour?.defaults,
     ...rest,
     transformTimeoutMs,
     queryTimeoutMs,
     settleMs: 2 * transformTimeoutMs,
-    graceDays: { ...graceDaysDefault, ...graceDays },
+    graceDays: { ...graceDaysDefault, ...flavour?.graceDays, ...graceDays },
     timeouts: { ...eppTimeoutsDefault, ...timeouts, queryMs: queryTimeoutMs, transformMs: transformTimeoutMs },
     circuit: { ...circuitSettingsDefault, ...circuit },
     premium,

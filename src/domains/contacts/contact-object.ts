@@ -239,7 +239,7 @@ async function whyNoMore(sessions: RegistrySessions): Promise<EnsuredContact | u
 
 /** What says who somebody is does not appear in traces, nor in what the registry says about it (redaction.ts). */
 function contactCommand(context: Context, id: string, data: Contact): EppCommand<ContactCreated> {
-  const { company_name: org, state: sp, fax } = data;
+  const { company_name: org, state: sp, fax, language_code: language, enterprise_number: enterpriseNumber } = data;
   return contactCreate({
     id,
     postalInfo: {
@@ -256,6 +256,11 @@ function contactCommand(context: Context, id: string, data: Contact): EppCommand
     ...(fax !== undefined && { fax: new Secret(fax) }),
     email: new Secret(data.email),
     authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
+    facts: {
+      language,
+      isOrganisation: org !== undefined,
+      enterpriseNumber: enterpriseNumber === undefined ? undefined : new Secret(enterpriseNumber),
+    },
   });
 }
 

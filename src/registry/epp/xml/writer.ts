@@ -17,6 +17,8 @@ const personElements: ReadonlySet<string> = new Set([
   "voice",
   "fax",
   "email",
+  "vat",
+  "whoisEmail",
 ]);
 
 /** The document with its secrets, for the socket only. @throws Error on characters that XML cannot contain */
@@ -49,7 +51,8 @@ type Hidden = readonly string[] | undefined;
 
 function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
   const { namespace } = element;
-  const isInfo = namespace === contactNamespace && element.name === "infData";
+  // In a registry's own extension about contacts too.
+  const isInfo = element.name === "infData" && (namespace === contactNamespace || /\bcontact-ext-/.test(namespace));
   const entered = namespace === around.namespace ? around : enter(namespace, around);
   const inner = isInfo ? { ...entered, isShownContact: true } : entered;
   const tag = inner.prefix ? `${inner.prefix}:${element.name}` : element.name;

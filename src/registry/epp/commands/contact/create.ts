@@ -1,5 +1,5 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
+import type { ContactFacts, EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
 import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
 import { postalInfoElement } from "#registry/epp/commands/contact/postal-info.ts";
@@ -16,6 +16,7 @@ export interface ContactCreateRequest {
   readonly fax?: string | Secret;
   readonly email: string | Secret;
   readonly authInfo: Secret;
+  readonly facts?: ContactFacts;
 }
 
 export interface ContactCreated {
@@ -39,6 +40,7 @@ export function contactCreate(request: ContactCreateRequest): EppCommand<Contact
   return {
     name: "contact:create",
     kind: "transform",
+    facts: { contact: request.facts },
     frame: (clTRID) => objectCommandFrame(element, clTRID),
     parse: (resData) => {
       const creData = findChild(resData, contactNamespace, "creData");
