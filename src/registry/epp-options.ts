@@ -3,13 +3,16 @@ import { Secret } from "#lib/secret.ts";
 import type { Dialect } from "#registry/epp/dialect.ts";
 import {
   allocationTokenNamespace,
+  changePollNamespace,
   contactNamespace,
   domainNamespace,
   feeNamespace,
   hostNamespace,
   launchNamespace,
   loginSecNamespace,
+  lowBalanceNamespace,
   rgpNamespace,
+  rgpPollNamespace,
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
@@ -46,11 +49,14 @@ const extensions = [
   secDnsNamespace,
   rgpNamespace,
   feeNamespace,
+  changePollNamespace,
   allocationTokenNamespace,
   launchNamespace,
 ];
+/** Without these in the login, a registry may leave out what its messages are about. */
+const objectsOfMessages = [lowBalanceNamespace, rgpPollNamespace];
 /** The services that a profile may exclude. Without the other objects there is nothing to do. */
-export const dispensableServices = [hostNamespace, ...extensions];
+export const dispensableServices = [hostNamespace, ...extensions, ...objectsOfMessages];
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
 function servicesOf(profile: RegistryProfile): ServiceRequirements {
@@ -58,7 +64,7 @@ function servicesOf(profile: RegistryProfile): ServiceRequirements {
   const isUsed = (uri: string) => !withoutServices.includes(uri);
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
-    optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isUsed),
+    optionalObjectURIs: [...(hostModel === "objects" ? [hostNamespace] : []), ...objectsOfMessages].filter(isUsed),
     extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed)])].filter(isUsed),
     newestOf: flavourOf(profile)?.extensions,
   };

@@ -8,3 +8,7 @@ export const feeNamespace = "urn:ietf:params:xml:ns:epp:fee-1.0";
 export const allocationTokenNamespace = "urn:ietf:params:xml:ns:allocationToken-1.0";
 export const launchNamespace = "urn:ietf:params:xml:ns:launch-1.0";
 export const loginSecNamespace = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
+export const changePollNamespace = "urn:ietf:params:xml:ns:changePoll-1.0";
+/** Data of messages that servers announce as objects, although no command is about them. */
+export const lowBalanceNamespace = "http://www.verisign.com/epp/lowbalance-poll-1.0";
+export const rgpPollNamespace = "http://www.verisign.com/epp/rgp-poll-1.0";
