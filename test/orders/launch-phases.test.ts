@@ -14,7 +14,7 @@ async function reasonOf(gateway: TestGateway, reseller: TestReseller, name: stri
   return (body as { error_text: string }).error_text;
 }
 
-test("a create that is refused for want of a claims notice ends with a text that says so", async (t) => {
+test("a create without the claims notice that its name needs ends with a text that says so", async (t) => {
   const gateway = await startTestGateway(t, { sandbox: { extensions, launchPhase: "claims" } });
   const reseller = await gateway.addReseller();
   assert.match(await reasonOf(gateway, reseller, "claims-1.example"), /matches a trademark.*claims notice/);

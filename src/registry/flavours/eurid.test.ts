@@ -115,7 +115,7 @@ describe("a registry of EURid's family", () => {
     assert.equal(data?.id, "c57");
   });
 
-  test("is told the language of a contact only if it has it", async (context) => {
+  test("gets the language of a contact if it has that language, and English otherwise", async (context) => {
     for (const [language, expected] of [
       ["tr", "en"],
       ["pt-BR", "pt"],
