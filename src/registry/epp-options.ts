@@ -1,5 +1,6 @@
 /** Makes the EPP client's options from a registry's profile. */
 import { Secret } from "#lib/secret.ts";
+import { contactFieldNamespaces } from "#registry/contact-fields.ts";
 import {
   contactNamespace,
   domainNamespace,
@@ -47,11 +48,13 @@ function servicesOf({
   hostModel,
   withoutServices,
   extensions: fixed,
+  contactFields,
 }: RegistryProfile): ServiceRequirements {
   const isUsed = (uri: string) => !withoutServices.includes(uri);
+  const ofContacts = dataModel === "thick" ? contactFieldNamespaces(contactFields) : [];
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
     optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isUsed),
-    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed)])].filter(isUsed),
+    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed), ...ofContacts])].filter(isUsed),
   };
 }

@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
+import { contactFieldsFault, contactFieldsSchema } from "#registry/contact-fields.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
@@ -97,6 +98,9 @@ const registryFile = Type.Array(
       secDns: Type.Optional(Type.Enum(["ds", "keys", "none"])),
       /** Who chooses the ids of contacts: we ("client"), or the registry, whatever the command says ("server"). */
       contactIds: Type.Optional(Type.Enum(["client", "server"])),
+      /** Whether a contact has one role, at all names: each role of a name gets an object of its own. */
+      contactPerRole: Type.Optional(Type.Boolean()),
+      contactFields: Type.Optional(contactFieldsSchema),
       /** Whether contacts may have any letters ("loc"; RFC 5733 §2.4), or ASCII characters only ("int"). */
       contactLetters: Type.Optional(Type.Enum(["any", "ascii"])),
       /** Whether an update may change a name's registrant, or only what the registry calls a trade. */
@@ -284,7 +288,8 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions);
+    const fault =
+      registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? contactFieldsFault(entry.contactFields);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -350,6 +355,8 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     glueAddresses: "public",
     secDns: entry.withoutServices?.includes(secDnsNamespace) ? "none" : "ds",
     contactIds: "client",
+    contactPerRole: false,
+    contactFields: [],
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",

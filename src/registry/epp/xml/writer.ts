@@ -1,7 +1,7 @@
 import { contactNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
 import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
-import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
+import { findChild, isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
 /** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
@@ -27,10 +27,15 @@ export function writeXml(root: XmlElement): string {
 /**
  * The element for logs and the database: passwords, authInfo and what a registry shows of people are replaced with `[secret]`.
  * @param secrets replaced wherever they appear, because they may be echoed
+ * @param isAboutContact it is a part of an answer that shows a contact
  */
-export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
-  return writeElement(root, nothingAround, secrets);
+export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = [], isAboutContact = false): string {
+  return writeElement(root, { ...nothingAround, isAboutContact }, secrets);
 }
+
+/** Whether this part of an answer shows a contact. */
+export const showsContact = (resData: XmlElement | undefined): boolean =>
+  findChild(resData, contactNamespace, "infData") !== undefined;
 
 /** The context of an element: the namespace and prefix of its parent, which it often shares, and all bound prefixes. */
 interface Surroundings {
@@ -40,9 +45,20 @@ interface Surroundings {
   readonly bound: ReadonlyMap<string, string>;
   /** Inside what a registry shows of a contact. */
   readonly isShownContact: boolean;
+  /** In an answer that shows a contact: a registry's own extension may say more about it (contact-fields.ts). */
+  readonly isAboutContact: boolean;
 }
 
-const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]), isShownContact: false };
+const nothingAround: Surroundings = {
+  namespace: "",
+  prefix: "",
+  bound: new Map([["", ""]]),
+  isShownContact: false,
+  isAboutContact: false,
+};
+
+/** Of the extensions of the RFCs, none says who somebody is. */
+const rfcNamespace = /^urn:ietf:params:xml:ns:/;
 
 /** Undefined: nothing is redacted. */
 type Hidden = readonly string[] | undefined;
@@ -51,24 +67,41 @@ function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden)
   const { namespace } = element;
   const isInfo = namespace === contactNamespace && element.name === "infData";
   const entered = namespace === around.namespace ? around : enter(namespace, around);
-  const inner = isInfo ? { ...entered, isShownContact: true } : entered;
+  const isShownContact = around.isShownContact || isInfo;
+  const isAboutContact = around.isAboutContact || isAnswerAboutContact(element);
+  const inner = { ...entered, isShownContact, isAboutContact };
   const tag = inner.prefix ? `${inner.prefix}:${element.name}` : element.name;
   let start = `<${tag}`;
   if (inner.bound !== around.bound) {
     start += ` ${inner.prefix ? `xmlns:${inner.prefix}` : "xmlns"}="${escapeXml(namespace)}"`;
   }
-  for (const [name, value] of element.attributes) start += ` ${name}="${writeText(value, hidden)}"`;
+  const isForeign = hidden !== undefined && isAboutContact && !rfcNamespace.test(namespace);
+  for (const [name, value] of element.attributes) {
+    start += ` ${name}="${isForeign ? hiddenText : writeText(value, hidden)}"`;
+  }
   let content = "";
   const isPerson = around.isShownContact && personElements.has(element.name);
   if (hidden && (isPerson || credentialElements.has(element.name))) content = hiddenText;
-  else for (const child of element.children) content += writeNode(child, inner, hidden);
+  else
+    for (const child of element.children)
+      content += isForeign ? hideText(child, inner, hidden) : writeNode(child, inner, hidden);
   return content ? `${start}>${content}</${tag}>` : `${start}/>`;
 }
 
-function enter(namespace: string, { bound, isShownContact }: Surroundings): Surroundings {
+const isAnswerAboutContact = (element: XmlElement) =>
+  element.name === "response" && showsContact(findChild(element, eppNamespace, "resData"));
+
+/** The node of an element whose every text may be about a person. */
+function hideText(node: XmlNode, around: Surroundings, hidden: Hidden): string {
+  if (typeof node === "string") return node.trim() === "" ? "" : hiddenText;
+  return writeNode(node, around, hidden);
+}
+
+function enter(namespace: string, around: Surroundings): Surroundings {
+  const { bound } = around;
   const prefix = prefixOf(namespace);
   const isBound = bound.get(prefix) === namespace;
-  return { namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace), isShownContact };
+  return { ...around, namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace) };
 }
 
 function writeNode(node: XmlNode, around: Surroundings, hidden: Hidden): string {

@@ -5,7 +5,7 @@ import { findTransferData } from "#registry/epp/commands/domain/transfer-data.ts
 import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
 import { findDate, getDate, parseXmlBoolean } from "#registry/epp/xml/values.ts";
-import { writeXmlRedacted } from "#registry/epp/xml/writer.ts";
+import { showsContact, writeXmlRedacted } from "#registry/epp/xml/writer.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import {
   elementsOf,
@@ -107,5 +107,5 @@ function findPanData(resData: XmlElement | undefined): PendingActionData | undef
 
 function rawPayload({ resData, extension }: ResponseFrame): string | undefined {
   const parts = [resData, extension].filter((part) => part !== undefined);
-  return parts.length > 0 ? parts.map((part) => writeXmlRedacted(part)).join("") : undefined;
+  return parts.length > 0 ? parts.map((part) => writeXmlRedacted(part, [], showsContact(resData))).join("") : undefined;
 }
