@@ -702,9 +702,14 @@ TABLE poll_messages
   payload text NOT NULL
   done_at timestamp with time zone
   done_note text
+  kind text
+  outcome text
+  domain_name text COLLATE "C"
+  message_text text
   CONSTRAINT poll_messages_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT poll_messages_pkey PRIMARY KEY (registry_id, message_id)
   CREATE INDEX poll_messages_open ON public.poll_messages USING btree (registry_id, received_at) WHERE (needs_operator AND (done_at IS NULL))
+  CREATE INDEX poll_messages_received ON public.poll_messages USING btree (received_at, registry_id, message_id)
 
 TABLE registration_orders
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY

@@ -2,7 +2,7 @@
 import { deleteUnusedContacts } from "#domains/contacts/delete-unused.ts";
 import { replaceSpentCodes } from "#domains/managing/auth-code/replace.ts";
 import { compareNames } from "#domains/portfolio/compare-names.ts";
-import { lookAgain } from "#domains/portfolio/looks.ts";
+import { lookAgain } from "#domains/portfolio/look-again.ts";
 import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { sweepRenewals } from "#domains/renewals/sweep.ts";

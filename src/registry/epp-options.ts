@@ -2,12 +2,15 @@
 import { Secret } from "#lib/secret.ts";
 import { contactFieldNamespaces } from "#registry/contact-fields.ts";
 import {
+  changePollNamespace,
   contactNamespace,
   domainNamespace,
   feeNamespace,
   hostNamespace,
   loginSecNamespace,
+  lowBalanceNamespace,
   rgpNamespace,
+  rgpPollNamespace,
   secDnsNamespace,
 } from "#registry/epp/namespaces.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
@@ -38,9 +41,11 @@ export function eppOptionsOf(profile: RegistryProfile) {
   };
 }
 
-const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace];
+const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace, changePollNamespace];
+/** Without these in the login, a registry may leave out what its messages are about. */
+const objectsOfMessages = [lowBalanceNamespace, rgpPollNamespace];
 /** The services that a profile may exclude. Without the other objects there is nothing to do. */
-export const dispensableServices = [hostNamespace, ...extensions];
+export const dispensableServices = [hostNamespace, ...extensions, ...objectsOfMessages];
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
 function servicesOf({
@@ -54,7 +59,7 @@ function servicesOf({
   const ofContacts = dataModel === "thick" ? contactFieldNamespaces(contactFields) : [];
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
-    optionalObjectURIs: (hostModel === "objects" ? [hostNamespace] : []).filter(isUsed),
+    optionalObjectURIs: [...(hostModel === "objects" ? [hostNamespace] : []), ...objectsOfMessages].filter(isUsed),
     extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed), ...ofContacts])].filter(isUsed),
   };
 }

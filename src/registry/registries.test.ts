@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { before, describe, test } from "node:test";
 import { createCertificate, type StandInCertificate } from "#registry/epp/test-stand-in-server.ts";
+import { outcomeField } from "#registry/message-rules.ts";
 import { fieldsOfProfile, loadRegistries, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 
 let authority: StandInCertificate;
@@ -38,6 +39,8 @@ async function load(context: TestContext, text: string, pem = authority.cert): P
 }
 
 /** What is wrong with a profile, the wrong fields, and the beginning of the sentence about them. */
+const rule = (condition: object) => ({ ...condition, [outcomeField]: "keep" });
+
 const mistakes = [
   ["a missing field", { host: undefined }, "nic: host is missing"],
   ["an unknown field", { hots: "x" }, "nic: hots is not a field of a profile; docs/registries.md lists"],
@@ -160,6 +163,17 @@ const mistakes = [
     "the key of another certificate",
     { certFile: "registrar.pem", keyFile: "other.key" },
     "nic: the key in other.key does not belong to the first certificate in registrar.pem",
+  ],
+  ["a rule for messages without a condition", { messages: [rule({})] }, "nic: messages.0 needs either match or data"],
+  [
+    "a pattern for messages that could take long",
+    { messages: [rule({ match: "invoice" }), rule({ match: "^(a+)+$" })] },
+    "nic: messages.1 cannot be read from its character 2 on",
+  ],
+  [
+    "another outcome of a message",
+    { messages: [{ match: "a", [outcomeField]: "drop" }] },
+    "nic: messages.0.then must be",
   ],
 ] as const;
 

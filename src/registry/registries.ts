@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
+import { codeMeanings, createMeanings, renewalMeanings } from "#registry/code-meanings.ts";
 import { contactFieldsFault, contactFieldsSchema } from "#registry/contact-fields.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
@@ -15,6 +16,7 @@ import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -33,28 +35,6 @@ const years = Type.Integer({ minimum: 1, maximum: 10 });
 const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" });
 /** An unknown field is probably a misspelt one. */
 const nothingElse = { additionalProperties: false };
-/** The meanings of a result code for an order and a renewal: events of `states.ts` in src/domains/orders/ and renewals/. */
-export const createMeanings = [
-  "created",
-  "create-pending",
-  "exists",
-  "rejected",
-  "operator-needed",
-  "out-of-credit",
-  "not-executed",
-  "unanswered",
-];
-export const renewalMeanings = [
-  "answered",
-  "pending",
-  "disputed",
-  "operator-needed",
-  "out-of-credit",
-  "not-executed",
-  "unanswered",
-];
-const codeMeanings = (meanings: readonly string[]) =>
-  Type.Record(Type.String({ pattern: "^[0-9]{4}$" }), Type.Enum([...meanings]), nothingElse);
 const codePoint = "(10[0-9A-F]{4}|[0-9A-F]{4,5})";
 const codePointRange = `^${codePoint}(-${codePoint})?$`;
 
@@ -201,6 +181,10 @@ const registryFile = Type.Array(
       renewalIntervalMs: Type.Optional(milliseconds),
       /** How long a registration takes, for `check-after`, until enough of them were measured. */
       expectedSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: expectedSecondsMax })),
+      /** Messages of the registry that have no form of their own: the first rule that fits decides. */
+      messages: Type.Optional(messageRules),
+      /** A balance at or below this amount raises an alarm. Default: the registry's own threshold. */
+      balanceAlarmAt: Type.Optional(Type.Number()),
       /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
       /** The same for a renewal. */
@@ -231,10 +215,8 @@ const nameServersAtCreateDefault = { min: 0, max: 13 };
 
 export const expectedSecondsDefault = 10;
 
-type Plain = Omit<
-  RegistryEntry,
-  "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium" | "prices"
->;
+type Completed = "graceDays" | "timeouts" | "circuit" | "premium" | "prices" | "balanceAlarmAt";
+type Plain = Omit<RegistryEntry, "password" | "caFile" | "certFile" | "keyFile" | Completed>;
 
 export interface RegistryProfile extends Required<Plain> {
   password: Secret;
@@ -248,6 +230,8 @@ export interface RegistryProfile extends Required<Plain> {
   premium: { amountMax: number; currency: string } | undefined;
   /** Absent: the registry is asked. */
   prices: YearPrices | undefined;
+  /** Absent: the registry's own threshold. */
+  balanceAlarmAt?: number | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
@@ -289,7 +273,10 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
     const fault =
-      registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? contactFieldsFault(entry.contactFields);
+      registrationFault(entry) ??
+      fixedExtensionsFault(entry.extensions) ??
+      contactFieldsFault(entry.contactFields) ??
+      findRulesFault(entry.messages);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -383,6 +370,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     backoffMaxMs: 10 * 60_000,
     renewalIntervalMs: 60_000,
     expectedSeconds: expectedSecondsDefault,
+    messages: [],
     resultCodes: {},
     renewalResultCodes: {},
     ...rest,

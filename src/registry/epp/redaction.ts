@@ -22,3 +22,17 @@ export function secretsIn(element: XmlElement): string[] {
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((hidden, secret) => hidden.replaceAll(secret, hiddenText), text);
 }
+
+/** What people write before a code or a password, and the code. */
+const toldCode =
+  /((?:auth(?:[ -]?info|orisation|orization)?|epp|transfer|security)[ -]?(?:code|key|password)?|password|pw)(\s*(?:is\b|[:=])\s*)("[^"]*"|'[^']*'|\S+)/giu;
+const eMailAddress = /[^\s<>"'(),;:@]{1,64}@[^\s<>"'(),;:@]{1,255}/gu;
+const phoneNumber = /\+\d[\d .()/-]{5,20}\d/gu;
+
+/**
+ * A registry's text without what looks like a code, a password, an e-mail address or a phone number. It is what can be done for
+ * texts without a form; data with one are redacted by their elements.
+ */
+export function redactText(text: string): string {
+  return text.replace(toldCode, `$1$2${hiddenText}`).replace(eMailAddress, hiddenText).replace(phoneNumber, hiddenText);
+}

@@ -1,4 +1,4 @@
-import { contactNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
+import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
 import { findChild, isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
@@ -27,15 +27,22 @@ export function writeXml(root: XmlElement): string {
 /**
  * The element for logs and the database: passwords, authInfo and what a registry shows of people are replaced with `[secret]`.
  * @param secrets replaced wherever they appear, because they may be echoed
- * @param isAboutContact it is a part of an answer that shows a contact
  */
-export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = [], isAboutContact = false): string {
-  return writeElement(root, { ...nothingAround, isAboutContact }, secrets);
+export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = []): string {
+  return writeElement(root, nothingAround, secrets);
 }
 
 /** Whether this part of an answer shows a contact. */
 export const showsContact = (resData: XmlElement | undefined): boolean =>
   findChild(resData, contactNamespace, "infData") !== undefined;
+
+/**
+ * A part of a registry's message for the database: what says who somebody is becomes `[secret]` in every object but a name's.
+ * @param isAboutContact the message shows a contact
+ */
+export function writeXmlToKeep(part: XmlElement, isAboutContact = false): string {
+  return writeElement(part, { ...nothingAround, isAboutContact, hidesPeople: true }, []);
+}
 
 /** The context of an element: the namespace and prefix of its parent, which it often shares, and all bound prefixes. */
 interface Surroundings {
@@ -47,6 +54,8 @@ interface Surroundings {
   readonly isShownContact: boolean;
   /** In an answer that shows a contact: a registry's own extension may say more about it (contact-fields.ts). */
   readonly isAboutContact: boolean;
+  /** Whether people are hidden elsewhere too. */
+  readonly hidesPeople: boolean;
 }
 
 const nothingAround: Surroundings = {
@@ -55,6 +64,7 @@ const nothingAround: Surroundings = {
   bound: new Map([["", ""]]),
   isShownContact: false,
   isAboutContact: false,
+  hidesPeople: false,
 };
 
 /** Of the extensions of the RFCs, none says who somebody is. */
@@ -80,7 +90,7 @@ function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden)
     start += ` ${name}="${isForeign ? hiddenText : writeText(value, hidden)}"`;
   }
   let content = "";
-  const isPerson = around.isShownContact && personElements.has(element.name);
+  const isPerson = personElements.has(element.name) && (around.isShownContact || mayBePerson(element, around));
   if (hidden && (isPerson || credentialElements.has(element.name))) content = hiddenText;
   else
     for (const child of element.children)
@@ -97,9 +107,14 @@ function hideText(node: XmlNode, around: Surroundings, hidden: Hidden): string {
   return writeNode(node, around, hidden);
 }
 
+/** A `<name>` is mostly that of a domain or a host. */
+function mayBePerson({ namespace, name }: XmlElement, { hidesPeople }: Surroundings): boolean {
+  return hidesPeople && name !== "name" && ![domainNamespace, hostNamespace].includes(namespace);
+}
+
 function enter(namespace: string, around: Surroundings): Surroundings {
-  const { bound } = around;
   const prefix = prefixOf(namespace);
+  const { bound } = around;
   const isBound = bound.get(prefix) === namespace;
   return { ...around, namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace) };
 }
