@@ -1,5 +1,6 @@
 /** Makes the EPP client's options from a registry's profile. */
 import { Secret } from "#lib/secret.ts";
+import { contactFieldNamespaces } from "#registry/contact-fields.ts";
 import type { Dialect } from "#registry/epp/dialect.ts";
 import {
   allocationTokenNamespace,
@@ -60,12 +61,13 @@ export const dispensableServices = [hostNamespace, ...extensions, ...objectsOfMe
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
 function servicesOf(profile: RegistryProfile): ServiceRequirements {
-  const { dataModel, hostModel, withoutServices, extensions: fixed } = profile;
+  const { dataModel, hostModel, withoutServices, extensions: fixed, contactFields } = profile;
   const isUsed = (uri: string) => !withoutServices.includes(uri);
+  const ofContacts = dataModel === "thick" ? contactFieldNamespaces(contactFields) : [];
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
     optionalObjectURIs: [...(hostModel === "objects" ? [hostNamespace] : []), ...objectsOfMessages].filter(isUsed),
-    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed)])].filter(isUsed),
+    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed), ...ofContacts])].filter(isUsed),
     newestOf: flavourOf(profile)?.extensions,
   };
 }

@@ -89,6 +89,41 @@ const mistakes = [
     { extensions: { info: '<extension xmlns="urn:ietf:params:xml:ns:epp-1.0"/>' } },
     "nic: extensions.info must be XML elements that declare their namespaces: <extension> is an element of EPP itself",
   ],
+  [
+    "a contact field without a place for its value",
+    { contactFields: [{ name: "vat", element: '<x:a xmlns:x="urn:x">vat</x:a>' }] },
+    "nic: contactFields.0.element must be an element of an extension that declares its namespaces, with {value}",
+  ],
+  [
+    "a contact field in no namespace",
+    { contactFields: [{ name: "vat", element: '<x:a xmlns:x="urn:x"><b>{value}</b></x:a>' }] },
+    "nic: contactFields.0.element must be an element of an extension that declares its namespaces, with {value} as the text of one element: <b> is in no namespace",
+  ],
+  [
+    "a contact field that is not an extension",
+    { contactFields: [{ name: "vat", element: '<id xmlns="urn:ietf:params:xml:ns:contact-1.0">{value}</id>' }] },
+    "nic: contactFields.0.element must be an element of an extension",
+  ],
+  [
+    "a contact field that is not XML",
+    { contactFields: [{ name: "vat", element: "<x:a>{value}</x:a>" }] },
+    "nic: contactFields.0.element must be an element of an extension",
+  ],
+  [
+    "a contact field with a pattern that cannot be read",
+    { contactFields: [{ name: "vat", pattern: "[", element: '<a xmlns="urn:x">{value}</a>' }] },
+    "nic: contactFields.0.pattern is not a regular expression",
+  ],
+  [
+    "two contact fields of one name",
+    {
+      contactFields: [
+        { name: "vat", element: '<a xmlns="urn:x">{value}</a>' },
+        { name: "vat", element: '<b xmlns="urn:x">{value}</b>' },
+      ],
+    },
+    "nic: contactFields.1.name occurs twice",
+  ],
   ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
   ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
   ["a timeout that is too long for a timer", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],

@@ -9,6 +9,7 @@ import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
 import { codeMeanings, createMeanings, renewalMeanings } from "#registry/code-meanings.ts";
+import { contactFieldsFault, contactFieldsSchema } from "#registry/contact-fields.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
@@ -78,6 +79,9 @@ const registryFile = Type.Array(
       secDns: Type.Optional(Type.Enum(["ds", "keys", "none"])),
       /** Who chooses the ids of contacts: we ("client"), or the registry, whatever the command says ("server"). */
       contactIds: Type.Optional(Type.Enum(["client", "server"])),
+      /** Whether a contact has one role, at all names: each role of a name gets an object of its own. */
+      contactPerRole: Type.Optional(Type.Boolean()),
+      contactFields: Type.Optional(contactFieldsSchema),
       /** Whether contacts may have any letters ("loc"; RFC 5733 §2.4), or ASCII characters only ("int"). */
       contactLetters: Type.Optional(Type.Enum(["any", "ascii"])),
       /** Whether an update may change a name's registrant, or only what the registry calls a trade. */
@@ -275,6 +279,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     const fault =
       registrationFault(entry) ??
       fixedExtensionsFault(entry.extensions) ??
+      contactFieldsFault(entry.contactFields) ??
       findRulesFault(entry.messages) ??
       flavourOf(entry)?.fault(entry);
     if (fault !== undefined) return `${name}: ${fault}`;
@@ -343,6 +348,8 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     glueAddresses: "public",
     secDns: entry.withoutServices?.includes(secDnsNamespace) ? "none" : "ds",
     contactIds: "client",
+    contactPerRole: false,
+    contactFields: [],
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",

@@ -19,7 +19,7 @@ const family = {
     hostModel: "attributes",
     authInfo: "registry",
   },
-  registry: { flavour: "eurid", contactTypes: [], renewalIntervalMs: 50 },
+  registry: { flavour: "eurid", renewalIntervalMs: 50 },
 } as const satisfies GatewayOptions;
 
 const startFamily = (t: TestContext, options: GatewayOptions = {}) => startStage(t, [name], { ...family, ...options });
@@ -28,10 +28,10 @@ const issuedCode = ({ gateway }: Stage) => gateway.registry.store.domains.find(n
 test("a name is registered with contacts of the types that its roles need", async (t) => {
   const { gateway, reseller } = await startFamily(t);
   const types = gateway.registry.store.contacts.values().map(({ type }) => type);
-  assert.deepEqual([...types].sort(), ["registrant"]);
+  assert.deepEqual([...types].sort(), ["billing", "registrant", "tech"]);
   const order = await place(gateway, reseller, "second.example");
   await assertEnds(gateway, reseller, order, "Finished");
-  assert.equal([...gateway.registry.store.contacts.values()].length, 1);
+  assert.equal([...gateway.registry.store.contacts.values()].length, 3);
   assert.match(creates(gateway, name)[0]?.xml ?? "", /<domain:authInfo><domain:pw\/><\/domain:authInfo>/);
 });
 

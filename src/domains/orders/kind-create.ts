@@ -103,7 +103,10 @@ async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promi
   if (!isFirstStep || checked_at === null || checked_at <= later(sessions, -context.checkFreshMs)) return false;
   if (profile.dataModel !== "thick") return true;
   // Contacts that are given may have to be made first.
-  return order.contacts === null && (await findKnownContact(sessions, order)) !== undefined;
+  if (order.contacts !== null) return false;
+  const roles = profile.contactPerRole ? (["registrant", ...profile.contactTypes] as const) : (["registrant"] as const);
+  const known = await Promise.all(roles.map((role) => findKnownContact(sessions, order, role)));
+  return known.every((id) => id !== undefined);
 }
 
 export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {

@@ -3,7 +3,13 @@ import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
 import { wakeAll } from "#domains/changes/due.ts";
-import { type ContactRole, checkForRegistry, type GivenContacts, parseContacts } from "#domains/contacts/contact.ts";
+import {
+  type ContactRole,
+  checkForProfile,
+  checkForRegistry,
+  type GivenContacts,
+  parseContacts,
+} from "#domains/contacts/contact.ts";
 import { type ContactRefs, findOtherRole, refsOf, storeContacts } from "#domains/contacts/stored.ts";
 import { parseNameServers } from "#domains/name-servers/wanted.ts";
 import { type Delegation, divideNameServers } from "#domains/orders/delegation.ts";
@@ -66,6 +72,7 @@ export const registerDomain: UseCase = {
     const { registry } = target;
     const asker = { resellerId: request.caller.resellerId, domainName: name, registry };
     checkForRegistry(registry, given, contactPath);
+    checkForProfile(registry, given, contactPath);
     const years = checkYears(registry, asked.years);
     const delegation = await divideNameServers(context, asker, nameServers);
     const checkedAt = context.clock.now();

@@ -37,6 +37,7 @@ export const eurid: Flavour = {
   extensions: [contactExtensions, domainExtensions, codeExtensions],
   defaults: {
     contactIds: "server",
+    contactPerRole: true,
     contactTypes: ["billing", "tech"],
     hostModel: "attributes",
     authInfo: "registry",

@@ -4,6 +4,7 @@ import { isElement, type XmlElement } from "#registry/epp/xml/xml.ts";
 /** The fields of a profile that a family may decide. */
 export interface FlavouredFields {
   readonly contactIds?: "client" | "server";
+  readonly contactPerRole?: boolean;
   readonly contactTypes?: ("admin" | "tech" | "billing")[];
   readonly hostModel?: "objects" | "attributes";
   readonly authInfo?: "ours" | "registry" | "none";

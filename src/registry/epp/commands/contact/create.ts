@@ -5,6 +5,7 @@ import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
 import { postalInfoElement } from "#registry/epp/commands/contact/postal-info.ts";
 import { contactNamespace } from "#registry/epp/namespaces.ts";
 import { findDate } from "#registry/epp/xml/values.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { elementsOf, findChild, getText, optionalOf, tolerate } from "#registry/epp/xml/xml.ts";
 
 export interface ContactCreateRequest {
@@ -16,6 +17,8 @@ export interface ContactCreateRequest {
   readonly fax?: string | Secret;
   readonly email: string | Secret;
   readonly authInfo: Secret;
+  /** What only this registry knows of contacts. */
+  readonly extensions?: readonly XmlElement[];
   readonly facts?: ContactFacts;
 }
 
@@ -41,7 +44,7 @@ export function contactCreate(request: ContactCreateRequest): EppCommand<Contact
     name: "contact:create",
     kind: "transform",
     facts: { contact: request.facts },
-    frame: (clTRID) => objectCommandFrame(element, clTRID),
+    frame: (clTRID) => objectCommandFrame(element, clTRID, request.extensions),
     parse: (resData) => {
       const creData = findChild(resData, contactNamespace, "creData");
       return tolerate(() => ({
